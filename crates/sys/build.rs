@@ -1,4 +1,4 @@
-//! Builds the library that keeps the host's time away from QEMU's guests, which travels inside ours.
+//! Builds the library that hides the host's time from QEMU's guests; it is embedded in ours.
 
 use std::env;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ const SOURCE: &str = "preload/steady.rs";
 
 fn main() {
     println!("cargo::rerun-if-changed={SOURCE}");
-    // It is in part written for one CPU, the one that guests in virtual time have.
+    // It contains x86-64 code, the CPU of guests in virtual time.
     if env::var_os("CARGO_CFG_TARGET_ARCH").is_none_or(|architecture| architecture != "x86_64") {
         return;
     }

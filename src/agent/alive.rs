@@ -1,4 +1,4 @@
-//! Says at intervals that the agent lives, and gives a step up that takes longer than it may.
+//! Sends signs of life, and gives up a step that exceeds its limit.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,9 +12,9 @@ use super::monotonic_ns;
 use crate::schema::event::Event;
 use crate::schema::job::StepName;
 
-/// What the agent ends with when it gives a step up.
+/// The agent's exit code when it gives up a step.
 const GIVEN_UP: i32 = 124;
-/// Beside the work, which tells how far it is, a sign of life is enough once in so many intervals.
+/// Outside the work, which reports its progress, one sign of life per this many intervals suffices.
 const SELDOM: u32 = 5;
 
 /// Watches the steps of one trial; dropping it ends its thread.
@@ -31,7 +31,7 @@ struct Begun {
 }
 
 impl Watchdog {
-    /// `every` is absent in virtual time, where nothing else may run beside the trial.
+    /// `every` is `None` in virtual time, where nothing else may run beside the trial.
     pub fn start(tell: &Teller, every: Option<Duration>) -> std::io::Result<Self> {
         let step = Arc::default();
         let Some(every) = every.map(|every| every * SELDOM) else {
@@ -66,13 +66,13 @@ fn lock(step: &Mutex<Option<Begun>>) -> std::sync::MutexGuard<'_, Option<Begun>>
     step.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is due now.
+/// The action that is due.
 #[derive(Debug, PartialEq, Eq)]
 enum Due {
-    /// The work tells how far it is by itself.
+    /// The work reports its own progress.
     Nothing,
     Sign,
-    /// A command or the work is ended by whoever waits for it; what is left is a call that does not return.
+    /// Commands and work are ended by their callers; the remaining case is a system call that does not return.
     GiveUp(StepName, Duration),
 }
 

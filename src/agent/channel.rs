@@ -7,7 +7,7 @@ use super::mishap::Mishap;
 use crate::schema::event::Event;
 use crate::schema::job::StepName;
 
-/// Tells events, whichever thread has one.
+/// Sends events from any thread.
 #[derive(Clone)]
 pub struct Teller(Arc<Mutex<Sender<Box<dyn Write + Send>>>>);
 
@@ -16,18 +16,18 @@ impl Teller {
         Teller::with(out, None)
     }
 
-    /// With a mishap, which strikes when the work is announced.
+    /// With a mishap that happens when the work is announced.
     pub fn with(out: impl Write + Send + 'static, mishap: Option<Mishap>) -> Self {
         Teller(Arc::new(Mutex::new(Sender { out: Box::new(out), next: 0, mishap })))
     }
 
     /// # Errors
-    /// When the host is gone.
+    /// If the host has closed its end.
     pub fn send(&self, event: &Event) -> io::Result<()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).send(event)
     }
 
-    /// How many were sent.
+    /// Number of events sent.
     pub fn sent(&self) -> u64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).next
     }
@@ -41,7 +41,7 @@ struct Sender<W> {
 }
 
 impl<W: Write> Sender<W> {
-    /// One event, one write.
+    /// Each event is a single write.
     fn send(&mut self, event: &Event) -> io::Result<()> {
         let json = serde_json::to_string(event)?;
         let line = format!("{} {:08x} {json}\n", self.next, crc32fast::hash(json.as_bytes()));
@@ -55,7 +55,7 @@ impl<W: Write> Sender<W> {
     }
 }
 
-/// Reads one line, without its end, that must carry the number `expected`. The error says what is wrong with it.
+/// Parses one line, without its end, which must have the number `expected`. The error states the fault.
 pub fn decode(line: &str, expected: u64) -> Result<Event, String> {
     let mut parts = line.splitn(3, ' ');
     let (number, sum, json) = (parts.next(), parts.next(), parts.next());

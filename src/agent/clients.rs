@@ -1,4 +1,4 @@
-//! The clients of a work: a worker each, which start at one gate, and of which one that fails ends all.
+//! The clients of a work: one worker each, started together by one gate; a failure of one ends all.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -25,22 +25,22 @@ pub struct Clients {
     gate: SharedGate,
 }
 
-/// How to start them.
+/// The parameters of starting them.
 pub struct Start<'a> {
     pub site: &'a Site,
     pub work: &'a WorkJob,
     pub memory_group: Option<PathBuf>,
 }
 
-/// Who looks on while they work.
+/// Observers of the running work.
 pub struct Watch<'a> {
-    /// Between two looks and between two words; absent where nothing may happen beside the work.
+    /// Intervals of readings and of messages; `None` if nothing may run beside the work.
     pub every: Option<Every>,
-    /// Looks at counters.
+    /// Reads counters.
     pub look: &'a mut dyn FnMut(),
-    /// Is told how much of how much is done.
+    /// Receives the work done and the total.
     pub tick: &'a mut dyn FnMut(u64, u64),
-    /// Is called when the last operation is done, where the one client says so.
+    /// Called when the last operation is done, if the single client reports it.
     pub over: &'a mut dyn FnMut(),
 }
 
@@ -50,18 +50,18 @@ pub struct Every {
     pub tick: Duration,
 }
 
-/// What all of them did.
+/// The results of all clients.
 pub struct Done {
     pub cost: Stepped,
     pub phases: Vec<Phase>,
     pub histograms: Vec<Buckets>,
-    /// After a run until the files live.
+    /// The live files after a run that keeps them.
     pub live: Vec<LiveFile>,
-    /// Each of them, where they are several.
+    /// Results of each client, if there are several.
     pub clients: Vec<Client>,
 }
 
-/// What one of them told.
+/// The result of one client.
 struct Heard {
     client: Client,
     histograms: Vec<Buckets>,
@@ -69,8 +69,8 @@ struct Heard {
 }
 
 impl Clients {
-    /// One after the other, so that each is ready and waits before the next begins: in virtual time they wait in the same order
-    /// each time, and are woken in it.
+    /// Starts them one by one, each ready before the next begins: in virtual time they then wait, and are woken, in the same
+    /// order each time.
     pub fn start(start: &Start<'_>) -> Result<Self, StepError> {
         let fault = |e: io::Error| StepError::io("start", "the workload", e);
         let gate = SharedGate::new().map_err(fault)?;
@@ -90,12 +90,12 @@ impl Clients {
         Ok(all)
     }
 
-    /// How far each of them is.
+    /// The progress of each.
     pub fn progress(&self) -> Progress {
         Progress(self.workers.iter().map(|worker| worker.progress().clone()).collect())
     }
 
-    /// Lets them work to their end.
+    /// Opens the gate and waits for their results.
     pub fn go(mut self, limit: Duration, watch: &mut Watch<'_>) -> Result<Done, StepError> {
         self.gate.open().map_err(|e| StepError::io("start", "the workload", e))?;
         let begin = Instant::now();
@@ -145,7 +145,7 @@ impl Clients {
         Ok(heard.into_iter().flatten().collect())
     }
 
-    /// Which of those who have not been heard have something to say, or are gone.
+    /// The unreported clients that have output, or have ended.
     fn who_speaks(&self, heard: &[Option<Heard>], wait: Duration) -> Result<Vec<usize>, StepError> {
         let timeout =
             Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: i64::from(wait.subsec_nanos()) };
@@ -180,7 +180,7 @@ impl Clients {
 
     fn kill(&mut self) {
         self.workers.iter_mut().for_each(Worker::kill);
-        // They are to be gone before their memory group is.
+        // They must end before their cgroup is removed.
         let begin = Instant::now();
         self.workers.iter_mut().for_each(|worker| drop(worker.ends(begin, TO_END)));
     }
@@ -227,18 +227,18 @@ fn done(heard: Vec<Heard>) -> Done {
     }
 }
 
-/// Which one it was, where there are several.
+/// Adds the client's number to an error, if there are several.
 fn of_client(e: StepError, client: u32, clients: u32) -> StepError {
     if clients == 1 { e } else { StepError { text: format!("client {client}: {}", e.text), ..e } }
 }
 
-/// A client's path below the folder in which all work.
+/// A client's path below the common folder.
 fn inside(client: u32, clients: u32, path: &str) -> String {
     if clients == 1 { path.to_owned() } else { format!("{}/{path}", together::folder(client)) }
 }
 
-/// A client takes three descriptors of the agent's, and while it starts some more. Where so many cannot be had, the client that
-/// finds none says so.
+/// Raises the descriptor limit: a client takes three of the agent's descriptors, and more while it starts. If the limit is too
+/// low, the failing client reports it.
 fn have_descriptors(clients: u32) {
     const EACH: u64 = 4;
     const OTHERS: u64 = 100;
@@ -248,7 +248,7 @@ fn have_descriptors(clients: u32) {
         let maximum = maximum.map(|maximum| maximum.max(needed));
         let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum });
         if raised.is_err() {
-            // An ordinary user may go as far as the hard limit.
+            // An ordinary user may raise it to the hard limit.
             let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
         }
     }

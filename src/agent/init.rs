@@ -1,4 +1,4 @@
-//! The agent as the init of a guest: brings the machine up, carries its job out, switches the machine off.
+//! The agent as init of a guest: sets up the machine, carries out its job, and powers it off.
 //!
 //! ```text
 //! /init          this program
@@ -6,7 +6,7 @@
 //! /modules/job   names of those that the filesystems need
 //! /job.json      the job; without it the guest only says that it runs
 //! ```
-//! Events go to a port of the machine and nothing else does; the console is left to the kernel.
+//! Only events go to a port of the machine; the console is the kernel's.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -26,10 +26,10 @@ use crate::schema::job::{Job, PROTOCOL, StepName};
 use crate::storage;
 use crate::storage::disk::handover;
 
-/// The name of the port that events leave by.
+/// The name of the event port.
 pub const PORT: &str = "fsderby.events";
 
-/// The hidden role `init`. The machine is off before it returns. One that waits is handed its job after its boot.
+/// The hidden role `init`. Powers the machine off before it returns. With `waits` it receives its job after boot.
 pub fn main(mishap: Option<Mishap>, waits: bool) -> anyhow::Result<u8> {
     ensure!(rustix::process::getpid().is_init(), "only PID 1 of a guest can be its init");
     mount_own()?;
@@ -50,7 +50,7 @@ pub fn main(mishap: Option<Mishap>, waits: bool) -> anyhow::Result<u8> {
         None => {}
     }
     tell.send(&Event::Bye { events: tell.sent(), clock_ns: monotonic_ns() })?;
-    // One that starts again halts its CPU at once, and only then may QEMU see in virtual time that it is to end.
+    // A restart halts the CPU at once; only then may QEMU in virtual time see that it must end.
     reboot(RebootCommand::Restart).context("could not power off the guest")?;
     Ok(0)
 }
@@ -86,7 +86,7 @@ fn read_job() -> Option<anyhow::Result<Job>> {
     Some(serde_json::from_slice(&bytes).context("could not parse the job"))
 }
 
-/// Where events go: where the job's storage has them go, else through a port.
+/// The destination of events: the storage's, or else a port.
 fn way_out(job: Option<&Job>) -> anyhow::Result<Box<dyn Write + Send>> {
     let own = job.map(|job| storage::find(&job.storage)?.way_out(&job.volume)).transpose()?.flatten();
     match own {
@@ -95,13 +95,13 @@ fn way_out(job: Option<&Job>) -> anyhow::Result<Box<dyn Write + Send>> {
     }
 }
 
-/// A guest that can begin.
+/// A prepared guest.
 struct Ready {
     seen: Option<Seen>,
     _ballast: Ballast,
 }
 
-/// The job's disk there, and no more memory free than it may have.
+/// Waits for the job's disk, and takes memory down to its limit.
 fn prepare(job: &Job) -> anyhow::Result<Ready> {
     ensure!(job.protocol == PROTOCOL, "the job uses protocol {}, this agent {PROTOCOL}", job.protocol);
     ensure!(job.guest, "the job is not for a guest");
@@ -109,7 +109,7 @@ fn prepare(job: &Job) -> anyhow::Result<Ready> {
     Ok(Ready { seen, _ballast: job.memory.map(ballast).transpose()?.unwrap_or_default() })
 }
 
-/// Loads the modules of that list. One that finds no device of its own may refuse; what then lacks shows in the trial.
+/// Loads the modules of that list. A module without its device may refuse to load; any lack shows in the trial.
 fn load(list: &str) -> anyhow::Result<()> {
     let folder = Path::new("/modules");
     let names =
@@ -121,7 +121,7 @@ fn load(list: &str) -> anyhow::Result<()> {
             Ok(()) | Err(rustix::io::Errno::EXIST | rustix::io::Errno::NODEV) => {}
             Err(e) => return Err(e).with_context(|| format!("could not load the module {name}")),
         }
-        // Its memory is the workload's now.
+        // Its memory is now the workload's.
         let _ = fs::remove_file(&file);
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What tests let go wrong in a guest, when its work is announced.
+//! Faults that tests inject into a guest when its work is announced.
 
 use std::fs;
 use std::io;
@@ -10,11 +10,11 @@ use crate::storage::disk;
 pub enum Mishap {
     /// The kernel panics.
     Panic,
-    /// Nothing happens any more.
+    /// Everything stops.
     Hang,
-    /// Nothing happens any more, and the CPU is busy with it.
+    /// Everything stops, with a busy CPU.
     Spin,
-    /// The modelled disk's server is gone.
+    /// The modelled disk's server ends.
     DiskLost,
 }
 

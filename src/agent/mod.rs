@@ -1,4 +1,4 @@
-//! Carries a trial out, on this kernel or inside a guest, and tells what happened: one job in, events out.
+//! Carries out a trial, on this kernel or in a guest, and reports it: one job in, events out.
 //!
 //! ```text
 //! fsderby ── job, then nothing: its end is the lifeline ──▶ supervisor ── fork ──▶ agent ──▶ worker (one a client)
@@ -6,9 +6,9 @@
 //!    └──────────────────────── events ─────────────────────────────────── namespaces     limited in memory
 //! ```
 //!
-//! Death is the kernel's work: when the host's end of the lifeline closes, for whatever reason, the agent ends; with the
-//! init of its namespaces all processes and mounts in them end, with the last mount its loop device, with the device its
-//! unnamed image. The supervisor, outside, removes what has a name.
+//! The kernel handles termination. When the host's end of the lifeline closes, for any reason, the agent ends. With the init of
+//! its namespaces all processes and mounts in them end, with the last mount its loop device, with the device its unnamed image.
+//! The supervisor outside removes named objects.
 
 mod alive;
 mod ballast;

@@ -1,4 +1,4 @@
-//! Mounts, and says what was mounted.
+//! Mounts filesystems and reports the resulting mount.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ use rustix::mount::{
 use super::StepError;
 use crate::schema::setup::Mounted;
 
-/// Options that belong to the mount and not to the filesystem.
+/// Options of the mount rather than the filesystem.
 const ATTRIBUTES: [(&str, MountAttrFlags); 10] = [
     ("ro", MountAttrFlags::MOUNT_ATTR_RDONLY),
     ("nosuid", MountAttrFlags::MOUNT_ATTR_NOSUID),
@@ -27,7 +27,7 @@ const ATTRIBUTES: [(&str, MountAttrFlags); 10] = [
     ("defaults", MountAttrFlags::empty()),
 ];
 
-/// Mounts `source` on `target` through the kernel's mount interface, which says in words what it dislikes.
+/// Mounts `source` on `target` through fsopen(2), whose errors have messages.
 pub fn mount(source: &Path, target: &Path, fstype: &str, options: &[String]) -> Result<(), StepError> {
     let context = fsopen(fstype, FsOpenFlags::FSOPEN_CLOEXEC).map_err(|e| match e {
         rustix::io::Errno::NODEV => StepError {
@@ -75,7 +75,7 @@ fn what_the_kernel_said(context: impl std::os::fd::AsFd) -> String {
     said.join("; ")
 }
 
-/// What is mounted at `target`, by mountinfo. `served_by` names the program of a FUSE filesystem.
+/// The mount at `target`, from mountinfo. `served_by` names the program of a FUSE filesystem.
 pub fn mounted(target: &Path, served_by: Option<&str>) -> Result<Mounted, StepError> {
     let fault = |text: String| StepError::new("mount", target, text);
     let all =
@@ -94,7 +94,7 @@ pub fn mounted(target: &Path, served_by: Option<&str>) -> Result<Mounted, StepEr
     Ok(Mounted { source, fstype, driver, options })
 }
 
-/// The driver that shows this device as its own below /sys/fs: an older type may well be served by its successor's driver.
+/// The driver that lists this device below /sys/fs: an older type may be served by its successor's driver.
 fn driver(source: &str) -> Option<String> {
     let device = Path::new(source).file_name()?;
     let drivers = fs::read_dir("/sys/fs").ok()?;
@@ -104,13 +104,13 @@ fn driver(source: &str) -> Option<String> {
         .map(|d| d.file_name().to_string_lossy().into_owned())
 }
 
-/// Unmounts a small tree of ours with all that is mounted in it.
+/// Unmounts our base tree with everything mounted in it.
 pub fn unmount_all(base: &Path) -> Result<(), StepError> {
     rustix::mount::unmount(base, rustix::mount::UnmountFlags::DETACH)
         .map_err(|e| StepError::io("unmount", base, e))
 }
 
-/// Unmounts, waiting out whoever looks at it for a moment.
+/// Unmounts; waits while another process has it open briefly.
 pub fn unmount(target: &Path) -> Result<(), StepError> {
     let mut tries = 0;
     loop {

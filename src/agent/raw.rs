@@ -1,4 +1,4 @@
-//! Requests to a block device itself, as a benchmark of disks makes them: past the page cache, with no filesystem between.
+//! Requests directly to a block device, as a disk benchmark sends them: no page cache, no filesystem.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,10 +18,10 @@ use crate::schema::event::Phase;
 use crate::schema::units::Bytes;
 
 const SECTOR: u64 = 512;
-/// In which a disk brings to an end what it does unasked; one that goes on for longer does so beside the work.
+/// Time for the disk to finish background work; longer background work runs beside the measured work.
 const REST: Duration = Duration::from_secs(10);
 
-/// Does this work on the device of that size.
+/// Does this work on the device of this size.
 pub fn carry_out(device: &Path, size: Bytes, work: &RawWork) -> Result<Phase, StepError> {
     let done = work_on(device, size, work).map_err(|e| StepError::io("send requests to", device, e))?;
     let counts = BTreeMap::from([(DONE.to_owned(), done.done)]);
@@ -55,7 +55,7 @@ fn work_on(device: &Path, size: Bytes, work: &RawWork) -> io::Result<Taken> {
     }
 }
 
-/// How many requests are under way at most.
+/// The most requests in flight.
 fn depth(asks: Asks) -> u64 {
     match asks {
         Asks::Reads { depth, .. } => depth,
@@ -84,7 +84,7 @@ impl Request {
     }
 }
 
-/// A device, and where requests to it go.
+/// A device, and the places of its requests.
 struct Bench {
     direct: Direct,
     places: Places,
@@ -96,7 +96,7 @@ impl Bench {
         self.direct.ask(ask, sector * SECTOR, sectors as usize * SECTOR as usize)
     }
 
-    /// So many requests, always so many of them under way. Returns how long they took.
+    /// Sends this many requests with constant queue depth. Returns the elapsed time.
     fn keep(
         &mut self,
         depth: u64,
@@ -158,7 +158,7 @@ impl Bench {
         Ok(Taken { done: count, ns: monotonic_ns() - begun_ns })
     }
 
-    /// The kernel flushes where the disk has a volatile cache.
+    /// The kernel flushes if the disk has a volatile cache.
     fn sync(&mut self) -> io::Result<()> {
         self.lone(Ask::Write)?;
         self.direct.flush()
@@ -211,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    /// On a file beside the program that tests, in place of a device.
+    /// On a file beside the test program, instead of a device.
     #[test]
     fn every_kind_of_work_does_as_much_as_it_is_asked_for() {
         let path = std::env::current_exe().unwrap().with_extension("raw");

@@ -1,4 +1,4 @@
-//! After a power cut: the first new file, and what is left of the files that had been synced.
+//! After a power cut: the first new file, and the surviving synced files.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -12,13 +12,13 @@ use crate::schema::job::WorkJob;
 use crate::schema::work::{Kind, LiveFile};
 use crate::workloads::{self, Durable};
 
-/// Of each kind of loss so many files are named.
+/// Files named for each kind of loss.
 const NAMED: usize = 5;
-/// The first new file holds a short mail.
+/// The first new file has the size of a short mail.
 const FIRST_FILE: [u8; 1024] = [b'm'; 1024];
 const FIRST_NAME: &str = "first-after-the-cut";
 
-/// Makes a new file, has it and its name written to the disk: from here on the filesystem serves again.
+/// Creates a file and syncs it with its name: from here on the filesystem is usable again.
 pub fn first_file(place: &Path) -> Result<(), StepError> {
     let path = place.join(FIRST_NAME);
     let make = || -> io::Result<()> {
@@ -30,7 +30,7 @@ pub fn first_file(place: &Path) -> Result<(), StepError> {
     make().map_err(|e| StepError::io("create the first new file", &path, e))
 }
 
-/// Looks for every file that had been synced before the cut, which ended this work in that folder of the filesystem at `top`.
+/// Checks every file that had been synced before the cut, which ended this work in that folder of the filesystem at `top`.
 pub fn survivors(top: &Path, place: &Path, job: &WorkJob) -> Result<Survivors, StepError> {
     let fault = |text: String| StepError::new("look for", "the synced files", text);
     let work = workloads::parsed(&job.work).map_err(fault)?;
@@ -84,7 +84,7 @@ fn look_for(top: &Path, place: &Path, durable: &Durable) -> Result<Survivors, St
     Ok(seen)
 }
 
-/// All files of the filesystem that stand under no name of a synced one: what a repair has found goes into a folder of its own.
+/// All files that have no synced file's name: a repair puts found files into its own folder.
 fn strays(top: &Path, place: &Path, durable: &Durable) -> Result<Vec<LiveFile>, StepError> {
     let known: HashSet<PathBuf> = durable.files.iter().map(|file| place.join(&file.path)).collect();
     let mut found = read_all(top, &[])?.0;

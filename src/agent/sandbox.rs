@@ -1,15 +1,15 @@
-//! Where tools run on this machine's own kernel: mkfs, fsck and whatever mounts see their own device and no other, and can
-//! write nowhere else, whatever their arguments name.
+//! The sandbox of tools on this machine's kernel: mkfs, fsck and mounting programs see only their own devices and can write
+//! nowhere else, whatever their arguments.
 //!
 //! ```text
-//! BASE             a small tree of ours, which nobody else sees
+//! BASE             our own base tree, invisible to others
 //! └─ root          all files of this machine, read-only, without devices: the root of tools and worker
-//!    ├─ dev        null, zero, full, random, urandom, the trial's own device, what the kind states
+//!    ├─ dev        null, zero, full, random, urandom, the trial's device, further ones of the kind
 //!    ├─ proc       this trial's processes, read-only
 //!    ├─ tmp        empty, writable
 //!    └─ run        empty, writable
 //!       ├─ site    where the filesystem is mounted
-//!       └─ source  a disk beside, where the work copies from one
+//!       └─ source  the second disk, if the work copies from one
 //! ```
 
 use std::fs;
@@ -27,14 +27,14 @@ use crate::host::device_group::DeviceGroup;
 use crate::schema::job::Job;
 use crate::schema::setup::{self, Capability, Privileges};
 
-/// Devices that do nothing to the machine.
+/// Devices that cannot affect the machine.
 const HARMLESS: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 const DEV_FLAGS: MountFlags = MountFlags::NOSUID.union(MountFlags::NOEXEC);
-/// As every tool finds it.
+/// Paths as seen by tools.
 const SITE: &str = "/run/site";
 const SOURCE: &str = "/run/source";
 
-/// What the tools of a trial are put into.
+/// The sandbox of a trial's tools.
 pub struct Sandbox {
     root: PathBuf,
     walls: sandbox::Sandbox,
@@ -44,7 +44,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Around these devices, below `base`, which is ours. From now on this process opens no other.
+    /// For these devices, below our `base`. From now on this process opens no others.
     pub fn around(devices: &[&Path], job: &Job, base: &Path, tree: &Tree) -> Result<Self, StepError> {
         let root = base.join("root");
         furnish(&root, tree)?;
@@ -67,27 +67,27 @@ impl Sandbox {
         })
     }
 
-    /// The root of what runs in it, as the agent finds it.
+    /// The root of confined programs, as seen by the agent.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where the filesystem is mounted, as the agent finds it.
+    /// The mount point, as seen by the agent.
     pub fn mountpoint(&self) -> PathBuf {
         inside(&self.root, SITE)
     }
 
-    /// Where the disk beside is mounted, as the agent finds it.
+    /// The second disk's mount point, as seen by the agent.
     pub fn source(&self) -> PathBuf {
         inside(&self.root, SOURCE)
     }
 
-    /// The mount point as tools find it.
+    /// The mount point, as seen by tools.
     pub fn site() -> &'static Path {
         Path::new(SITE)
     }
 
-    /// A tool that will run in it. One that mounts cannot be under Landlock.
+    /// A command that will run confined. A tool that mounts cannot be under Landlock.
     pub fn command(&self, program: &Path, mounts: bool) -> std::io::Result<Confined> {
         let set = |capability: &Capability| match capability {
             Capability::SysAdmin => CapabilitySet::SYS_ADMIN,
@@ -98,12 +98,12 @@ impl Sandbox {
         self.walls.command(program, keep, mounts)
     }
 
-    /// Does what looks paths up, such as a mount whose options may name devices, where only these are.
+    /// Runs a path-resolving operation inside, such as a mount whose options may name devices.
     pub fn within<T: Send>(&self, does: impl FnOnce() -> T + Send) -> Result<T, StepError> {
         self.walls.within(does).map_err(|e| StepError::io("enter", &self.root, e))
     }
 
-    /// For the record.
+    /// The description for the record.
     pub fn told(&self) -> setup::Sandbox {
         setup::Sandbox {
             devices: self.devices.clone(),
@@ -114,7 +114,7 @@ impl Sandbox {
     }
 }
 
-/// All files of this machine as they are mounted now, read-only.
+/// All files of this machine as currently mounted, read-only.
 pub struct Tree(std::os::fd::OwnedFd);
 
 impl Tree {
@@ -130,7 +130,7 @@ fn inside(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
 
-/// The same device as this node, and its number.
+/// Creates the same device node, and returns its number.
 fn node(root: &Path, path: &Path) -> Result<DeviceNumber, StepError> {
     let about = fs::metadata(path).map_err(|e| StepError::io("look at", path, e))?;
     let (is_block, number) = (about.file_type().is_block_device(), about.rdev());
@@ -140,7 +140,7 @@ fn node(root: &Path, path: &Path) -> Result<DeviceNumber, StepError> {
     Ok(DeviceNumber { is_block, major: rustix::fs::major(number), minor: rustix::fs::minor(number) })
 }
 
-/// All files of this machine, read-only, with folders of their own where something may be written.
+/// All files of this machine, read-only, with separate writable folders.
 fn furnish(root: &Path, tree: &Tree) -> Result<(), StepError> {
     fs::create_dir(root).map_err(|e| StepError::io("make", root, e))?;
     sandbox::put(&tree.0, root).map_err(|e| StepError::io("mount", root, e))?;

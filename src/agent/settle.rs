@@ -1,4 +1,4 @@
-//! Before the work: everything written, caches dropped where the plan says cold, the device idle.
+//! Before the work: syncs everything, drops caches if the plan is cold, and waits for an idle device.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -17,14 +17,14 @@ use crate::probes::block_io::Counters;
 use crate::schema::event::Seen;
 use crate::schema::units::MIB;
 
-/// The device is idle when it has done nothing for so long.
+/// A device without activity for this long is idle.
 const STILL: Duration = Duration::from_millis(30);
-/// Takes a 3 for pages, names and inodes (`Documentation/admin-guide/sysctl/vm.rst`).
+/// Value 3 drops pages, names and inodes (`Documentation/admin-guide/sysctl/vm.rst`).
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
-/// Longer than this nobody waits; what goes on then is part of the circumstances.
+/// Longest wait; activity beyond it belongs to the circumstances.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Returns what was seen of the validity check `cold`, where it was asked for.
+/// Returns the observation for the validity check `cold`, if requested.
 pub fn settle(site: &Site, cold: bool) -> Result<Option<Seen>, StepError> {
     let seen = if cold { Some(cool_down(site)?) } else { None };
     site.sync()?;
@@ -32,8 +32,8 @@ pub fn settle(site: &Site, cold: bool) -> Result<Option<Seen>, StepError> {
     Ok(seen)
 }
 
-/// Without a mount of our own: every file is written out and its pages are dropped, then all caches where that is allowed.
-/// What is open or being written elsewhere stays.
+/// Without our own mount: syncs every file and drops its pages, then all caches if permitted. Files that others have open or
+/// write stay.
 pub fn forget(site: &Site) -> Result<Seen, StepError> {
     site.sync()?;
     let mut files = 0;
@@ -57,14 +57,14 @@ pub fn forget(site: &Site) -> Result<Seen, StepError> {
     Ok(Seen::ColdStart { files, all_caches })
 }
 
-/// Only clean pages are dropped, so they are written first.
+/// Only clean pages can be dropped, so they are written first.
 fn drop_pages(path: &Path) -> io::Result<()> {
     let file = open_regular(path)?;
     file.sync_all()?;
     Ok(fadvise(&file, 0, None, Advice::DontNeed)?)
 }
 
-/// Drops the caches and shows by a witness that they were empty: a file that was in them is read from the device.
+/// Drops the caches and proves it with a witness: a previously cached file is read from the device.
 fn cool_down(site: &Site) -> Result<Seen, StepError> {
     let witness = site.place().join("witness");
     let fault = |e: io::Error| StepError::io("wait for the CPU to cool down by", &witness, e);
@@ -80,17 +80,17 @@ fn cool_down(site: &Site) -> Result<Seen, StepError> {
     Ok(Seen::Cold { asked_bytes: read, device_bytes_read })
 }
 
-/// Noise, so that no filesystem stores it smaller than it is.
+/// Noise, so that no filesystem stores it smaller.
 fn write_witness(path: &Path) -> io::Result<()> {
     let mut noise = vec![0; MIB as usize];
     Xoshiro256PlusPlus::seed_from_u64(1).fill_bytes(&mut noise);
-    // Never through a link that somebody else has put there.
+    // Never through a link placed there by another user.
     let mut file = File::create_new(path)?;
     file.write_all(&noise)?;
     file.sync_all()
 }
 
-/// All disks at once: what a layer does by itself, such as to synchronise them, shows on them alone.
+/// All disks: background work of a layer, such as a resync, shows only on them.
 fn wait_until_idle(devices: &Devices) {
     if devices.leaves.is_empty() {
         return;

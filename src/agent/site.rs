@@ -1,7 +1,6 @@
-//! Where a trial works: its storage attached, the filesystem made on it mounted where nobody else sees it.
+//! The place of a trial: its storage attached, and its filesystem mounted invisibly to others.
 //!
-//! What has no name needs no cleaning up: the image is an unnamed file, the loop device detaches itself, the mount is
-//! seen by nobody else.
+//! Unnamed objects need no cleanup: the image is an unnamed file, the loop device detaches itself, and the mount is private.
 
 use std::fs::{self, File};
 use std::io;
@@ -26,41 +25,41 @@ use crate::schema::setup::{Argv, DEVICE, Identity, MOUNTPOINT, Mount, Mounted};
 use crate::schema::units::Bytes;
 use crate::storage::{self, Attached, Device};
 
-/// Folders that every Linux has and over which, unseen by others, our own little tree can be mounted.
+/// Folders of every Linux on which our base tree can be mounted, invisibly to others.
 const BASES: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
 
-/// Nobody's: "fsdr" as a number, far above what accounts are given.
+/// An unused ID: "fsdr" as a number, far above those of accounts.
 const WORKER: Identity = Identity { uid: 0x6673_6472, gid: 0x6673_6472 };
 
-/// Opens a folder, and nothing through a link.
+/// Opens a folder without following links.
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 const ROOT: Identity = Identity { uid: 0, gid: 0 };
-/// After so long without a change nothing more comes free; and after so many of them nobody waits any longer.
+/// Without a change for this long, no more space will be freed; and the most waits.
 const GIVING_BACK: Duration = Duration::from_millis(100);
 const MOST_PAUSES: usize = 100;
 
 pub struct Site {
     stack: Option<Stack>,
-    /// Where its tools run; none in a guest, which is all of it a sandbox, and none without a device.
+    /// The sandbox of its tools; `None` in a guest, which is itself a sandbox, and without a device.
     sandbox: Option<Sandbox>,
     mountpoint: PathBuf,
-    /// The small tree of ours in which all this lies.
+    /// The base tree that contains all of it.
     base: Option<PathBuf>,
     mounted: bool,
-    /// The folder in which the workload works.
+    /// The workload's folder.
     place: PathBuf,
     worker: Option<Identity>,
-    /// What was free before there was anything.
+    /// Free space before the first file.
     fresh: Bytes,
-    /// Removed at the end, where nothing was mounted.
+    /// Removed at the end, if nothing was mounted.
     folder: Option<OwnFolder>,
-    /// The disk that works copy from.
+    /// The second disk, from which works copy.
     source: Option<Source>,
 }
 
 impl Site {
-    /// What this job's storage is, attached, with its layers.
+    /// Attaches this job's storage, with its layers.
     pub fn new(job: &Job, how: Raise) -> Result<Self, StepError> {
         match storage::find(&job.storage)?.attach(job)? {
             Attached::Devices { leaves, source } => {
@@ -87,7 +86,7 @@ impl Site {
     }
 
     fn on_devices(stack: Stack, beside: Option<Box<dyn Device>>, job: &Job) -> Result<Self, StepError> {
-        // Before there is anything of ours in it.
+        // Before any object of ours is in it.
         let tree = if job.guest { None } else { Some(Tree::new()?) };
         let base = base(stack.lies_in(), &job.token)?;
         let devices: Vec<&Path> = [stack.top()].into_iter().chain(beside.iter().map(|d| d.path())).collect();
@@ -112,12 +111,12 @@ impl Site {
         })
     }
 
-    /// The disk that works copy from, once it is filled.
+    /// The second disk, once filled.
     pub fn source(&self) -> Option<&Path> {
         self.source.as_ref().and_then(Source::place)
     }
 
-    /// Makes the disk beside what this work copies from.
+    /// Fills the second disk with this work's source files.
     pub fn fill_source(
         &mut self,
         work: &WorkJob,
@@ -137,7 +136,7 @@ impl Site {
         })
     }
 
-    /// Where its tools run.
+    /// The sandbox of its tools.
     pub fn sandbox(&self) -> Option<&Sandbox> {
         self.sandbox.as_ref()
     }
@@ -146,17 +145,17 @@ impl Site {
         &self.place
     }
 
-    /// Where the filesystem is mounted.
+    /// The mount point of the filesystem.
     pub fn mountpoint(&self) -> &Path {
         &self.mountpoint
     }
 
-    /// Where this work works.
+    /// The folder of this work.
     pub fn place_of(&self, work: &WorkJob) -> PathBuf {
         work.folder.as_ref().map_or_else(|| self.place.clone(), |folder| self.place.join(folder))
     }
 
-    /// The same as a descriptor, which stays what it is. A folder of its own is made where there is none yet.
+    /// The same as a descriptor, which cannot be redirected. Creates the work's folder if it is missing.
     pub fn open(&self, work: &WorkJob) -> Result<OwnedFd, StepError> {
         let place = self.open_place()?;
         match &work.folder {
@@ -165,7 +164,7 @@ impl Site {
         }
     }
 
-    /// A folder of that name in the work's, made where it is not there yet, for who works in it.
+    /// A subfolder of that name in the work's folder, created if missing, for its worker.
     pub fn open_within(&self, work: &WorkJob, name: &str) -> Result<OwnedFd, StepError> {
         self.within(&self.open(work)?, name, &self.place_of(work).join(name))
     }
@@ -192,13 +191,13 @@ impl Site {
         opened.map_err(|e| StepError::io("open", &self.place, e))
     }
 
-    /// Who works in it; `None` where there are no rights to give up: in a guest, and for an ordinary user.
+    /// The worker's identity; `None` if there are no rights to give up: in a guest, and for an ordinary user.
     pub fn worker(&self) -> Option<Identity> {
         self.worker
     }
 
-    /// Gives the folder to who works in it: an id that nobody has, or the owner of the folder in which ours was made.
-    /// Where the filesystem knows no owners, root works there without its rights.
+    /// Gives the folder to its worker: an unused ID, or the owner of the parent folder. On a filesystem without owners, root
+    /// works there without its rights.
     fn give(&mut self) -> Result<(), StepError> {
         let fault = |e: rustix::io::Errno| StepError::io("give away", &self.place, e);
         let place = self.open_place()?;
@@ -221,17 +220,17 @@ impl Site {
         Ok(())
     }
 
-    /// What the reset brought; none where nothing is made.
+    /// The attached stack; `None` if no filesystem is created.
     pub fn stack(&self) -> Option<&Stack> {
         self.stack.as_ref()
     }
 
-    /// What mkfs and mount are given.
+    /// The device for mkfs and mount.
     fn device(&self) -> &Path {
         self.stack.as_ref().map_or(Path::new(""), Stack::top)
     }
 
-    /// The block devices below, as /sys/dev/block names them.
+    /// The underlying block devices, as in /sys/dev/block.
     pub fn devices(&self) -> Devices {
         let is_there = |name: &String| Path::new("/sys/dev/block").join(name).exists();
         let Some(stack) = &self.stack else {
@@ -243,25 +242,25 @@ impl Site {
         Devices { leaves, top }
     }
 
-    /// Takes the layers down, once nothing is mounted on them.
+    /// Removes the layers, once nothing is mounted on them.
     pub fn take_down(&mut self) -> Result<(), StepError> {
         self.stack.as_mut().map_or(Ok(()), Stack::take_down)
     }
 
-    /// The command line with device and mount point put in.
+    /// The command line with device and mount point filled in.
     pub fn expand(&self, argv: &[String]) -> Vec<String> {
         let device = self.device().display().to_string();
         let mountpoint = self.mountpoint_inside().display().to_string();
         argv.iter().map(|word| word.replace(DEVICE, &device).replace(MOUNTPOINT, &mountpoint)).collect()
     }
 
-    /// As tools find it.
+    /// The mount point as seen by tools.
     fn mountpoint_inside(&self) -> &Path {
         if self.sandbox.is_some() { Sandbox::site() } else { &self.mountpoint }
     }
 
-    /// Mounts by the kernel's call and says how many nanoseconds that took, and what it cost the thread that called. A mount by a
-    /// command is run by the caller, who then says so.
+    /// Mounts by system call; returns the nanoseconds and the calling thread's CPU usage. A mount by command is run by the
+    /// caller, who then reports it.
     pub fn mount(&self, fstype: &str, options: &[String]) -> Result<(u64, Usage), StepError> {
         let (device, target) = (self.device(), self.mountpoint_inside());
         let mount = || {
@@ -272,7 +271,7 @@ impl Site {
         self.sandbox.as_ref().map_or_else(mount, |sandbox| sandbox.within(mount)?)
     }
 
-    /// After a mount: says what is there and makes the folder to work in.
+    /// After a mount: reports it and creates the working folder.
     pub fn settle_in(&mut self, mount: &Mount) -> Result<Mounted, StepError> {
         let program = match mount {
             Mount::Syscall { .. } => None,
@@ -289,7 +288,7 @@ impl Site {
         Ok(seen)
     }
 
-    /// What the folder of a `directory` testbed lies on.
+    /// The mount below the folder of a `directory` testbed.
     pub fn found(&self) -> Result<Mounted, StepError> {
         let mut above =
             fs::canonicalize(&self.mountpoint).map_err(|e| StepError::io("look at", &self.mountpoint, e))?;
@@ -307,12 +306,12 @@ impl Site {
         Ok(())
     }
 
-    /// Forgets what the kernel has cached of the devices, so that every check reads them anew.
+    /// Drops the kernel's cached pages of the devices, so that every check reads them again.
     pub fn forget_cached(&self) -> Result<(), StepError> {
         self.stack.as_ref().map_or(Ok(()), Stack::forget_cached)
     }
 
-    /// Everything below written to the device.
+    /// Syncs everything to the device.
     pub fn sync(&self) -> Result<(), StepError> {
         let fault = |e: io::Error| StepError::io("sync", &self.place, e);
         let place = File::open(&self.place).map_err(fault)?;
@@ -333,7 +332,7 @@ impl Site {
         Ok(Space { at, total, free, usable, inodes: seen.f_files })
     }
 
-    /// Some free what was deleted in the background, and no sync waits for it.
+    /// Some filesystems free deleted space in the background, and no sync waits for it.
     fn wait_until_given_back(&self) -> Result<(), StepError> {
         let mut free = self.free()?;
         for _ in 0..MOST_PAUSES {
@@ -349,7 +348,7 @@ impl Site {
         Ok(())
     }
 
-    /// What nobody has written to, of a filesystem in which everything is written.
+    /// Unallocated space, of a filesystem that has been synced.
     pub fn free(&self) -> Result<Bytes, StepError> {
         Ok(self.statvfs()?.1)
     }
@@ -361,7 +360,7 @@ impl Site {
         Ok((seen, free))
     }
 
-    /// Deletes all that the workload left.
+    /// Deletes all files of the workload.
     pub fn empty(&self) -> Result<(), StepError> {
         let fault = |e: io::Error| StepError::io("empty", &self.place, e);
         fs::remove_dir_all(&self.place).map_err(fault)?;
@@ -373,14 +372,14 @@ impl Drop for Site {
     fn drop(&mut self) {
         self.source = None;
         let is_free = !self.mounted || mounting::unmount(&self.mountpoint).is_ok();
-        // Our own little tree: in a guest another site may follow.
+        // Our base tree: in a guest another site may follow.
         if let (true, Some(base)) = (is_free, &self.base) {
             let _ = mounting::unmount_all(base);
         }
     }
 }
 
-/// A small tree of our own, mounted where it hides nothing that the trial needs.
+/// Our base tree, mounted where it hides nothing that the trial needs.
 fn base(images: &Path, token: &str) -> Result<PathBuf, StepError> {
     let images = fs::canonicalize(images).map_err(|e| StepError::io("look at", images, e))?;
     let free = |base: &&&str| Path::new(base).is_dir() && !images.starts_with(base);

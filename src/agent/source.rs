@@ -1,5 +1,5 @@
-//! A disk beside the one that is measured, which work copies from: the same filesystem for every candidate, filled before anything
-//! is timed, and then mounted again read-only, so that nothing of it is in memory.
+//! The second disk, from which a work copies: the same filesystem for every candidate, filled before timing starts and then
+//! remounted read-only, so that nothing of it is cached.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ use crate::schema::setup::{Argv, DEVICE, Identity, Mount};
 use crate::storage::Device;
 use crate::workloads::SOURCE;
 
-/// In messages: no path of it says anything to anybody.
+/// Used in messages instead of its path, which means nothing to users.
 const WHAT: &str = "the second disk";
 const READ_ONLY: &str = "ro";
 
@@ -31,7 +31,7 @@ pub struct Source {
     filled: bool,
 }
 
-/// What it is filled with, and by whom.
+/// The content and its creator.
 pub struct Filling<'a> {
     pub work: &'a WorkJob,
     pub make: &'a [Argv],
@@ -47,12 +47,12 @@ impl Source {
         Ok(Source { device, mountpoint, mounted: false, filled: false })
     }
 
-    /// Where it can be read, once it is filled.
+    /// Its mount point, once filled.
     pub fn place(&self) -> Option<&Path> {
         self.filled.then_some(&*self.mountpoint)
     }
 
-    /// All of it anew.
+    /// Fills it from scratch.
     pub fn fill(&mut self, filling: &Filling<'_>) -> Result<(), StepError> {
         self.filled = false;
         self.unmount()?;
@@ -95,7 +95,7 @@ impl Source {
         Ok(())
     }
 
-    /// The work's own part does it, by who will read it.
+    /// Runs the work's own part, as the user who will read the files.
     fn work(&self, filling: &Filling<'_>) -> Result<(), StepError> {
         let fault = |e: io::Error| StepError::io("fill", WHAT, e);
         let place = self.open(filling.worker).map_err(fault)?;

@@ -1,4 +1,4 @@
-//! The block devices of a trial: the disks that its storage brought, and the layers that are built on them.
+//! The block devices of a trial: the storage's disks, and the layers on them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,17 +14,17 @@ use crate::schema::units::Bytes;
 use crate::storage::Device;
 use crate::storage::layers::{self, Below, Layer, MAPPER, Place};
 
-/// What the kernel counts a device's size in, whatever the device's own sectors are.
+/// The kernel's unit of device sizes, whatever the device's sectors.
 const SECTOR: u64 = 512;
 
-/// Whether the layers are made on empty disks, or are there and only have to be found.
+/// Whether layers are created on empty disks, or exist and are assembled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Raise {
     Build,
     Assemble,
 }
 
-/// Dropping it takes its layers down, the last first, and detaches the disks.
+/// Dropping it removes its layers, last first, and detaches the disks.
 pub struct Stack {
     standing: Vec<Standing>,
     leaves: Vec<Box<dyn Device>>,
@@ -33,14 +33,14 @@ pub struct Stack {
     limit: Duration,
 }
 
-/// A layer that is built, or half of it.
+/// A built layer, or a partly built one.
 struct Standing {
     name: String,
     take_down: Vec<Argv>,
 }
 
 impl Standing {
-    /// All of it, whatever fails.
+    /// Runs all commands, even if some fail.
     fn take_down(&self, limit: Duration) -> Result<(), StepError> {
         let fault = |text: String| StepError::new("take down", what(&self.name), text);
         let all: Vec<_> = self.take_down.iter().map(|argv| run(argv, limit).map_err(fault)).collect();
@@ -49,7 +49,7 @@ impl Standing {
 }
 
 impl Stack {
-    /// The layers of this job on these disks. What has been built of them is taken down where one fails.
+    /// Builds the layers of this job on these disks. Removes the built ones if one fails.
     pub fn raise(leaves: Vec<Box<dyn Device>>, job: &Job, how: Raise) -> Result<Self, StepError> {
         let fault = |text: String| StepError::new("build", "the layers", text);
         let layers = layers::of(&job.layers).map_err(fault)?;
@@ -74,7 +74,7 @@ impl Stack {
         Ok(stack)
     }
 
-    /// Takes down what was built before this, and says so where that fails too.
+    /// Removes the layers built so far, and reports a failure of that too.
     fn give_up(&mut self, why: StepError) -> StepError {
         match self.take_down_all_but_last() {
             Ok(()) => why,
@@ -82,7 +82,7 @@ impl Stack {
         }
     }
 
-    /// Of the last, which has failed, there may be nothing to take down.
+    /// The last layer has failed, so there may be nothing to remove.
     fn take_down_all_but_last(&mut self) -> Result<(), StepError> {
         if let Some(failed) = self.standing.pop() {
             let _ = failed.take_down(self.limit);
@@ -95,7 +95,7 @@ impl Stack {
             Raise::Build => layer.build(&place),
             Raise::Assemble => layer.assemble(&place),
         };
-        // From here on there may be something of it, also where it fails.
+        // From here on parts of it may exist, even if building fails.
         let standing = Standing { name: layer.written(), take_down: layer.take_down(&place) };
         self.standing.push(standing);
         let name = what(&layer.written());
@@ -111,7 +111,7 @@ impl Stack {
         Ok(above)
     }
 
-    /// What mkfs is given.
+    /// The device for mkfs.
     pub fn top(&self) -> &Path {
         &self.top
     }
@@ -121,12 +121,12 @@ impl Stack {
         self.bytes
     }
 
-    /// Whether reads and writes of all disks go past the host's page cache.
+    /// Whether I/O of all disks bypasses the host's page cache.
     pub fn is_direct(&self) -> bool {
         self.leaves.iter().all(|leaf| leaf.is_direct())
     }
 
-    /// The processes that answer for its disks.
+    /// The processes that serve its disks.
     pub fn servers(&self) -> impl Iterator<Item = i32> {
         self.leaves.iter().flat_map(|leaf| leaf.servers().iter().copied())
     }
@@ -139,12 +139,12 @@ impl Stack {
         self.leaves.iter().map(|leaf| leaf.path())
     }
 
-    /// A folder that must not be hidden by what is mounted.
+    /// A folder that mounts must not hide.
     pub fn lies_in(&self) -> &Path {
         self.leaves.first().map_or(Path::new("/dev"), |leaf| leaf.lies_in())
     }
 
-    /// Has the kernel forget what it has cached of the top and of all disks.
+    /// Drops the kernel's cached pages of the top device and of all disks.
     pub fn forget_cached(&self) -> Result<(), StepError> {
         let fault = |path: &Path, e: std::io::Error| StepError::io("drop the page cache of", path, e);
         if self.has_layers() {
@@ -154,10 +154,10 @@ impl Stack {
         self.leaves.iter().try_for_each(|leaf| leaf.forget_cached().map_err(|e| fault(leaf.path(), e)))
     }
 
-    /// Takes the layers down, the last first, and all of them whatever fails.
+    /// Removes the layers, last first, even if some fail.
     ///
     /// # Errors
-    /// The first.
+    /// The first error.
     pub fn take_down(&mut self) -> Result<(), StepError> {
         let mut all = Ok(());
         while let Some(standing) = self.standing.pop() {
@@ -169,12 +169,12 @@ impl Stack {
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        // Told where it can be: who is done with it has taken it down.
+        // Errors are reported by an explicit take-down before this.
         let _ = self.take_down();
     }
 }
 
-/// In an error: which of the layers.
+/// The layer's name in an error.
 fn what(layer: &str) -> String {
     format!("the layer {layer}")
 }
@@ -187,7 +187,7 @@ fn run(argv: &Argv, limit: Duration) -> Result<(), String> {
     }
 }
 
-/// A layer's device under the kernel's own name for it, which is also what stands in mountinfo and below /sys.
+/// A layer's device under the kernel's name, as in mountinfo and /sys.
 fn found(path: &str) -> Result<Below, String> {
     let missing = || format!("it was created, but {path} does not exist");
     let own = wait_for(|| own_name(Path::new(path))).ok_or_else(missing)?;
@@ -207,8 +207,7 @@ fn own_name(path: &Path) -> Option<PathBuf> {
     node.exists().then_some(node)
 }
 
-/// What the kernel calls a device of the device mapper. Nodes under the names that it was given would be udev's to make, and in
-/// a guest there is none.
+/// The kernel's name of a device-mapper device. The nodes with given names are made by udev, which guests lack.
 fn mapped_as(given: &Path) -> Option<OsString> {
     let mut devices = fs::read_dir("/sys/block").ok()?.flatten();
     let is_it = |device: &fs::DirEntry| {
@@ -218,7 +217,7 @@ fn mapped_as(given: &Path) -> Option<OsString> {
     devices.find(is_it).map(|device| device.file_name())
 }
 
-/// The device behind this node, as [`number`] has it.
+/// The device of this node, formatted like [`number`].
 pub fn number_of(path: &Path) -> Option<String> {
     Some(number(fs::metadata(path).ok()?.rdev()))
 }
@@ -232,7 +231,7 @@ fn bytes_of(path: &Path) -> Option<Bytes> {
     attribute_of(path, "size")?.parse().ok().map(|sectors: u64| Bytes(sectors * SECTOR))
 }
 
-/// What the kernel shows of this block device.
+/// A sysfs attribute of this block device.
 fn attribute_of(path: &Path, attribute: &str) -> Option<String> {
     let file = Path::new("/sys/dev/block").join(number_of(path)?).join(attribute);
     Some(fs::read_to_string(file).ok()?.trim().to_owned())

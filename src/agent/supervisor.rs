@@ -1,4 +1,4 @@
-//! The process between host and agent: it outlives both and removes what has a name.
+//! The process between host and agent: it outlives both and removes named objects.
 
 use std::io::{self, BufRead, Read};
 use std::os::fd::AsFd;
@@ -16,13 +16,13 @@ use crate::schema::event::Event;
 use crate::schema::job::{Job, PROTOCOL};
 use crate::storage;
 
-/// How long an agent may take to end after its lifeline was cut, and again after it was killed.
+/// Time for an agent to end after its lifeline is cut, and again after it is killed.
 const GRACE: Duration = Duration::from_secs(10);
-/// What the supervisor ends with when its agent does not die, as timeout(1) does for what takes too long.
+/// The supervisor's exit code if its agent does not end, as timeout(1) uses.
 pub const STUCK: u8 = 124;
 const WHY_STUCK: &str =
     "it, or a process that it started, is in uninterruptible sleep (D); its mounts and files may remain";
-/// What the agent ends with when its lifeline was cut.
+/// The agent's exit code when its lifeline is cut.
 const CUT: i32 = 130;
 
 /// The hidden role `agent`: reads one job from standard input, carries it out, writes events to standard output.
@@ -37,7 +37,7 @@ pub fn main() -> anyhow::Result<u8> {
         job.protocol
     );
     anyhow::ensure!(!job.guest, "this job is for a guest, not for this machine");
-    // A session of its own: the terminal's Ctrl-C is the host's to answer.
+    // A separate session: the host handles Ctrl-C of the terminal.
     let _ = rustix::process::setsid();
     let root = rustix::process::geteuid().is_root();
     if root {
@@ -49,7 +49,7 @@ pub fn main() -> anyhow::Result<u8> {
     }
 }
 
-/// The agent proper; in namespaces of its own it is their init.
+/// The agent proper; in its namespaces it is init.
 fn agent(job: &Job) -> u8 {
     let spoken = die_with_parent().and_then(|()| {
         std::thread::Builder::new().name("lifeline".into()).spawn(hold_lifeline)?;
@@ -69,27 +69,27 @@ fn agent(job: &Job) -> u8 {
     }
 }
 
-/// Standard input never says anything after the job. Its end means that nobody waits for the result.
+/// Standard input carries nothing after the job. Its end means that nobody waits for the result.
 fn hold_lifeline() {
     let mut rest = [0; 64];
     while matches!(io::stdin().read(&mut rest), Ok(n) if n > 0) {}
     exit_now(CUT);
 }
 
-/// Waits for the agent's end, ends it where it does not, and cleans up.
+/// Waits for the agent, ends it if it does not end, and cleans up.
 fn keep(pid: i32, job: &Job) -> anyhow::Result<u8> {
     if let Some(code) = wait(pid)? {
         clean_up(job);
         return Ok(code);
     }
     eprintln!("the agent does not die: {WHY_STUCK}");
-    // A folder lies on the filesystem that has most likely hung, and who removes it would hang too.
+    // A folder is on the filesystem that has probably hung, so removing it could hang too.
     remove_groups(&job.token);
     Ok(STUCK)
 }
 
-/// Removes what a job's agent made on the host under a name. For whoever outlives it: the supervisor, or the host where the
-/// supervisor was killed.
+/// Removes named objects that a job's agent created on the host. Called by the supervisor, or by the host if the supervisor was
+/// killed.
 pub fn clean_up(job: &Job) {
     remove_groups(&job.token);
     if let Ok(storage) = storage::find(&job.storage) {
@@ -117,7 +117,7 @@ fn wait(pid: i32) -> anyhow::Result<Option<u8>> {
     }
 }
 
-/// Whether the process ends in this time, or in as much again once it is killed.
+/// Whether the process ends within `grace`, or within it again after it is killed.
 fn end(
     process: impl AsFd,
     grace: Duration,
@@ -146,7 +146,7 @@ fn remove_groups(token: &str) {
     device_group::remove(token);
 }
 
-/// Removes control groups of runs whose supervisor was killed too. Groups of living runs are left alone.
+/// Removes cgroups of runs whose supervisor was killed too; keeps those of living runs.
 pub fn remove_what_dead_runs_left() {
     memory_group::remove_orphans();
     device_group::remove_orphans();
@@ -178,7 +178,7 @@ mod tests {
         let (mut child, descriptor) = sleeping("60");
         let agent = Pid::from_child(&child);
         let begin = Instant::now();
-        // Long enough for a busy machine; a process that is killed takes none of it.
+        // Long enough for a busy machine; a killed process needs none of it.
         assert!(end(&descriptor, 40 * SHORT, || kill_process(agent, Signal::KILL)).unwrap());
         assert!(begin.elapsed() >= 40 * SHORT);
         assert!(!child.wait().unwrap().success());
@@ -189,7 +189,7 @@ mod tests {
         let (mut child, descriptor) = sleeping("60");
         let mut kills = 0;
         let kill = || {
-            // As a process in uninterruptible sleep does, it takes no notice.
+            // Ignores the signal, like a process in uninterruptible sleep.
             kills += 1;
             Ok(())
         };

@@ -1,4 +1,4 @@
-//! Runs mkfs, fsck and the like, with what they cost.
+//! Runs mkfs, fsck and other tools, and measures their cost.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -16,7 +16,7 @@ use super::sandbox::Sandbox;
 use super::{StepError, monotonic_ns};
 use crate::host::programs::{FOLDERS, find};
 
-/// How much of a tool's output is kept for a message.
+/// Lines of a tool's output kept for messages.
 const LAST_LINES: usize = 5;
 
 /// A program that has ended.
@@ -28,10 +28,10 @@ pub struct Ran {
     pub last: String,
 }
 
-/// Runs it to its end, but not longer than `limit`.
+/// Runs it to its end, for at most `limit`.
 ///
 /// # Errors
-/// When it is not there, dies of a signal or takes too long. A bad exit code is the caller's to judge.
+/// If it is missing, dies of a signal, or exceeds the limit. The caller judges the exit code.
 pub fn run(
     argv: &[String],
     limit: Duration,
@@ -61,7 +61,7 @@ pub fn run(
     let child = command.spawn().map_err(fault)?;
     let ended = wait(child.id(), begin, limit).map_err(|e| StepError { path: program.clone(), ..e })?;
     let end_ns = monotonic_ns();
-    // What it took to enter the sandbox is no part of the tool's cost.
+    // Entering the sandbox is not part of the tool's cost.
     let (begin_ns, used) = entered
         .map_or((begin_ns, Usage::default()), |entry| (entry.at_ns.load(Ordering::Relaxed), entry.usage()));
     let ns = end_ns - begin_ns;
@@ -74,7 +74,7 @@ pub fn run(
     }
 }
 
-/// Waits for this child; kills it when the time is over.
+/// Waits for this child; kills it at the time limit.
 pub fn wait(pid: u32, begin: Instant, limit: Duration) -> Result<Reaped, StepError> {
     let in_time = ends_in_time(pid, begin, limit)?;
     let reaped = reap_this(pid.cast_signed()).map_err(|e| StepError::io("wait", "", e))?;
@@ -85,7 +85,7 @@ pub fn too_long(limit: Duration) -> StepError {
     StepError::new("run", "", format!("took longer than {} s", limit.as_secs()))
 }
 
-/// Whether this child ends in time; kills it where it does not. It remains to be reaped.
+/// Whether this child ends in time; kills it otherwise. The caller must reap it.
 pub fn ends_in_time(pid: u32, begin: Instant, limit: Duration) -> Result<bool, StepError> {
     let fault = |e: std::io::Error| StepError::io("wait", "", e);
     let raw = pid.cast_signed();
@@ -102,7 +102,7 @@ pub fn ends_in_time(pid: u32, begin: Instant, limit: Duration) -> Result<bool, S
     Ok(in_time)
 }
 
-/// Another child that ends meanwhile, such as the daemon of a filesystem, only has to be reaped.
+/// Also reaps other children that end meanwhile, such as a filesystem's daemon.
 fn reap_this(pid: i32) -> std::io::Result<Reaped> {
     loop {
         match reap(true)? {

@@ -1,4 +1,4 @@
-//! What is really there: paths, sizes and checksums of a live tree, read back.
+//! The actual tree: paths, sizes and checksums, read back.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -17,13 +17,13 @@ use crate::schema::units::MIB;
 use crate::schema::work::{Kind, LiveFile};
 use crate::workloads::kit::zeros;
 
-/// `st_blocks` counts these, whatever the filesystem's own blocks are.
+/// The unit of `st_blocks`, whatever the filesystem's block size.
 const STAT_BLOCK: u64 = 512;
-/// Of a mode what chmod sets.
+/// The bits of a mode that chmod sets.
 const MODE: u32 = 0o7777;
 
-/// Reads all that is below `place`, but for these folders: works that kept nothing for it may have left something there. `expected` is the
-/// engines' own list, where they gave one.
+/// Reads everything below `place`, except these folders, in which works that keep nothing may have left files. `expected` is the
+/// engines' list, if they gave one.
 pub fn read_back(
     place: &Path,
     at: At,
@@ -45,13 +45,12 @@ pub fn read_back(
     })
 }
 
-/// Leaves of what was found what the engines say something about: modes and links where they name them, and folders where an
-/// engine names any, in the place that it works in. Another's beside it, and the places themselves, do not count. Files and symbolic
-/// links always do.
+/// Reduces the found entries to those that the engines describe: modes and links if stated, and folders if an engine names any,
+/// within its place. Other folders, and the places themselves, do not count. Files and symbolic links always count.
 fn as_said(found: &mut Vec<LiveFile>, said: &[LiveFile]) {
     let known: HashMap<&Path, &LiveFile> = said.iter().map(|entry| (entry.path.as_path(), entry)).collect();
     let folders = said.iter().filter(|entry| entry.kind == Kind::Folder);
-    // With a named folder its place is known: the one above it.
+    // With a named folder its place is known: its parent.
     let places: HashSet<&Path> =
         folders.flat_map(|entry| [Some(entry.path.as_path()), entry.path.parent()]).flatten().collect();
     let counts = |folder: &LiveFile| folder.path.parent().is_some_and(|above| places.contains(above));
@@ -61,7 +60,8 @@ fn as_said(found: &mut Vec<LiveFile>, said: &[LiveFile]) {
     }
 }
 
-/// Everything below `place` but these folders, and the bytes of all blocks that its files occupy. A file of several names is stored once.
+/// Everything below `place` except these folders, and the bytes of all blocks of its files. A file with several names is counted
+/// once.
 pub fn read_all(place: &Path, aside: &[PathBuf]) -> Result<(Vec<LiveFile>, u64), StepError> {
     let mut found = Vec::new();
     let mut stored = 0;
@@ -88,7 +88,7 @@ pub fn read_all(place: &Path, aside: &[PathBuf]) -> Result<(Vec<LiveFile>, u64),
     Ok((found, stored))
 }
 
-/// What stands under this path, as it is read back, with its path below `place`.
+/// The entry at this path as read back, with its path below `place`.
 pub fn live_file(place: &Path, path: &Path) -> io::Result<LiveFile> {
     let found = live_file_of(place, path, &fs::symlink_metadata(path)?)?;
     found.ok_or_else(|| io::Error::other("it is neither a file nor a directory nor a link"))
@@ -111,8 +111,8 @@ fn live_file_of(place: &Path, path: &Path, about: &Metadata) -> io::Result<Optio
     Ok(Some(found))
 }
 
-/// How long it is, and the checksum of it; holes are read as what they stand for. A file of which the filesystem says that nothing was
-/// ever written to it is not gone through: there may be hundreds of gibibytes of such, and what is lost of others is seen without.
+/// Its length and checksum; holes read as zeros. A file without any written data according to the filesystem is not read: it may
+/// have hundreds of gibibytes, and losses in other files are found anyway.
 fn content(path: &Path) -> io::Result<(u64, u32)> {
     let mut file = open_regular(path)?;
     let length = file.metadata()?.len();
@@ -134,13 +134,13 @@ fn content(path: &Path) -> io::Result<(u64, u32)> {
     }
 }
 
-/// Opens what was a regular file a moment ago: no link that has taken its place is followed, and no FIFO waited for.
+/// Opens a regular file found a moment ago: does not follow a link that replaced it, nor wait for a FIFO.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
-/// BLAKE3 over the sorted list, a line a file.
+/// BLAKE3 of the sorted list, one line per file.
 fn hash(mut files: Vec<LiveFile>) -> String {
     files.sort();
     let mut hash = blake3::Hasher::new();
@@ -193,7 +193,7 @@ mod tests {
         assert!(!as_said(), "one is missing");
     }
 
-    /// All that an engine may say of a tree, and how it is made.
+    /// Everything that an engine may state of a tree, and its creation.
     fn furnished(place: &Path) -> Vec<LiveFile> {
         fs::create_dir(place.join("d")).unwrap();
         fs::write(place.join("d/a"), b"abc").unwrap();
@@ -243,7 +243,7 @@ mod tests {
             assert!(tree.stored < 1 << 20, "{} bytes of a file with a hole", tree.stored);
             alter(place.path());
             let altered = read_back(place.path(), At::Filled, Some(&said), &[]).unwrap();
-            // Nothing was said of the folder's mode.
+            // The folder's mode was not stated.
             assert_eq!(altered.hash == tree.hash, at == 6, "alteration {at}");
         }
     }

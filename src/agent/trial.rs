@@ -1,4 +1,4 @@
-//! Carries the steps of one job out, in their order, and tells each.
+//! Carries out the steps of a job in order, and reports each.
 
 use std::fs;
 use std::io;
@@ -24,13 +24,13 @@ use crate::schema::work::LiveFile;
 use crate::stages;
 use crate::storage::{self, Storage};
 
-/// How often probes look at their counters while the work goes on: see [`probes::Running::sample`].
+/// Reading interval of probe counters during the work: see [`probes::Running::sample`].
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Carries out one job.
 ///
 /// # Errors
-/// Only when the events cannot be told; what fails in the trial is an event itself.
+/// Only if events cannot be sent; failures within the trial are events.
 pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
     let watchdog = Watchdog::start(tell, job.alive_every_ms.map(Duration::from_millis))?;
     let mut hands = Hands {
@@ -72,14 +72,14 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
     tell.send(&Event::Done { clock_ns: monotonic_ns() })
 }
 
-/// Tells that the power may go, or is gone already, in one event and before anything else, and does nothing any more.
+/// Reports in one event, before anything else, that the power may be cut or is cut, and then does nothing.
 fn go_dark(is_cut: bool, work: Stepped, told: Vec<Event>, tell: &Teller) -> io::Result<()> {
     let phase = |event| if let Event::Phase(phase) = event { Some(phase) } else { None };
     let phases = told.into_iter().filter_map(phase).collect();
     tell.send(&Event::PowerCut { work, phases, clock_ns: monotonic_ns() })?;
     if is_cut {
-        // The kernel must not come to miss its disks, which it would say at a moment that nothing decides. The machine is reset:
-        // no notifier runs, and nothing is written.
+        // The kernel must not notice its missing disks and report it at an undetermined time. This resets the machine: no
+        // notifier runs, and nothing is written.
         fs::write("/proc/sysrq-trigger", "b")?;
     }
     loop {
@@ -87,12 +87,12 @@ fn go_dark(is_cut: bool, work: Stepped, told: Vec<Event>, tell: &Teller) -> io::
     }
 }
 
-/// Takes the power from what this machine serves itself; whether it serves anything.
+/// Cuts the power of storage that this machine serves itself; returns whether it serves any.
 fn cut_power(storage: &dyn Storage) -> Result<bool, StepError> {
     storage.cut_power().map_err(|e| StepError::io("cut the power of", storage.name(), e))
 }
 
-/// What the agent holds while a trial goes on. Dropped in this order.
+/// The agent's resources during a trial. Dropped in this order.
 struct Hands<'a> {
     job: &'a Job,
     probes: Vec<(&'static str, Box<dyn Running>)>,
@@ -100,20 +100,20 @@ struct Hands<'a> {
     /// From the first work to the last.
     group: Option<MemoryGroup>,
     site: Option<Site>,
-    /// What the engines say must be there, where works kept their files.
+    /// The files that must exist according to the engines, if works kept their files.
     live: Option<Vec<LiveFile>>,
-    /// The power goes with the end of this step.
+    /// The power is cut at the end of this step.
     is_last: bool,
-    /// It is gone.
+    /// The power is cut.
     is_cut: bool,
-    /// In a guest, what came free since it began and is more than its limit.
+    /// In a guest: memory above the limit that was freed since the start.
     ballast: Ballast,
 }
 
 type Outcome = Result<Stepped, StepError>;
 
 impl Hands<'_> {
-    /// One step. Events that are not urgent go into `told`, so that writing them is not part of anything timed.
+    /// Carries out one step. Events that are not urgent go into `told`, so that writing them is not timed.
     fn step(&mut self, step: &Step, told: &mut Vec<Event>, tell: &Teller) -> io::Result<Outcome> {
         let limit = self.job.limit(step.name());
         Ok(match step {
@@ -177,7 +177,7 @@ impl Hands<'_> {
             .ok_or_else(|| StepError::new("find", "the workload", "the job has no such stage"))
     }
 
-    /// The folders of works that were not told to keep their files.
+    /// The folders of works that do not keep their files.
     fn kept_nothing(&self, site: &Site) -> Vec<PathBuf> {
         let keeps = |folder: &Option<String>| {
             self.job.works.iter().any(|work| work.folder == *folder && work.portion.keep_files)
@@ -194,12 +194,12 @@ impl Hands<'_> {
         self.site.as_mut().ok_or_else(|| StepError::new("use", "the site", "there is none yet"))
     }
 
-    /// At a good end, when nothing is mounted any more.
+    /// After a successful end, when nothing is mounted.
     fn take_down(&mut self) -> Result<(), StepError> {
         self.site.as_mut().map_or(Ok(()), Site::take_down)
     }
 
-    /// A step that is a system call or two.
+    /// Times a step of a few system calls.
     fn timed(&mut self, does: impl FnOnce(&mut Self) -> Result<(), StepError>) -> Outcome {
         let (begin, before) = (Instant::now(), thread_usage());
         does(self)?;
@@ -275,8 +275,8 @@ impl Hands<'_> {
         Ok(Stepped { ns: elapsed_ns(begin), ..Stepped::default() })
     }
 
-    /// What was done before, mkfs or what filled the disk beside, has the kernel give up memory that it held for itself since it booted:
-    /// without this the work would find up to 30 MiB more than its limit.
+    /// Earlier steps, such as mkfs or filling the second disk, make the kernel free memory that it held since boot. Without this
+    /// the work would have up to 30 MiB more than its limit.
     fn take_surplus(&mut self) -> Result<(), StepError> {
         if let Some(limit) = self.job.memory.filter(|_| self.job.guest) {
             let surplus = ballast(limit);
@@ -287,7 +287,7 @@ impl Hands<'_> {
         Ok(())
     }
 
-    /// What it takes is the check's own time; what stands around it is part of no figure.
+    /// Only the check itself is timed.
     fn forced_check(
         &mut self,
         check: &Check,
@@ -302,7 +302,7 @@ impl Hands<'_> {
         Ok(checked)
     }
 
-    /// The clients are started and prepared here, so that nothing of that falls between the probes.
+    /// Starts and prepares the clients here, so that none of that is between the probes.
     fn probes_on(&mut self, work: usize, told: &mut Vec<Event>) -> Result<(), StepError> {
         let job = self.job;
         let is_guest = job.guest;
@@ -347,7 +347,7 @@ impl Hands<'_> {
         Ok(())
     }
 
-    /// All have stopped before any of them looks at files.
+    /// All probes stop before any of them reads files.
     fn probes_off(&mut self, work: usize, told: &mut Vec<Event>) -> Result<(), StepError> {
         let stopped: Vec<_> =
             self.probes.drain(..).map(|(name, mut probe)| (name, probe.stop(), probe)).collect();
@@ -417,8 +417,8 @@ impl Hands<'_> {
         }))
     }
 
-    /// Unmounts and waits for a FUSE daemon to end, whose CPU time then belongs to this step's record. A daemon that does not
-    /// end may still write, and no check must race it.
+    /// Unmounts and waits for a FUSE daemon to end; its CPU time belongs to this step. A daemon that does not end may still
+    /// write, and a check must not race it.
     fn unmount(&mut self, limit: Duration) -> Outcome {
         let mut unmounted = self.timed(|hands| hands.site_mut()?.unmount())?;
         let begin = Instant::now();
@@ -439,7 +439,7 @@ impl Hands<'_> {
     }
 }
 
-/// Reaps what has ended until nothing is left, and says what all of it used.
+/// Reaps all ended children and returns their total usage.
 fn until_ended(
     mut reap: impl FnMut() -> io::Result<Option<Reaped>>,
     has_children: impl Fn() -> bool,
@@ -462,7 +462,7 @@ fn until_ended(
     }
 }
 
-/// With its disks, where it is not one itself.
+/// The device with its disks, if it is not a disk itself.
 fn device(stack: &Stack) -> Event {
     let shown = |path: &Path| path.display().to_string();
     let leaves = if stack.has_layers() { stack.leaves().map(shown).collect() } else { Vec::new() };

@@ -1,4 +1,4 @@
-//! Starts a worker, hears what it did, and finds out how it died.
+//! Starts a worker, receives its result, and determines how it died.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
@@ -21,7 +21,7 @@ use crate::host::memory_group;
 use crate::schema::job::WorkJob;
 use crate::schema::setup::Identity;
 
-/// How long a worker may take to end when it has nothing more to do.
+/// Time for a worker to end when it has nothing more to do.
 pub const TO_END: Duration = Duration::from_secs(5);
 
 /// A worker that is ready and waits at its gate.
@@ -33,20 +33,20 @@ pub struct Worker {
     memory_group: Option<PathBuf>,
 }
 
-/// How to start one.
+/// The parameters of starting one.
 pub struct Start<'a> {
-    /// Where it works: no path, which another could lead elsewhere.
+    /// Its folder, as a descriptor: a path could be redirected.
     pub place: BorrowedFd<'a>,
     pub work: &'a WorkJob,
-    /// Its own, of all clients'.
+    /// Its seed among all clients.
     pub seed: u64,
     pub gate: &'a SharedGate,
     pub memory_group: Option<PathBuf>,
     pub identity: Option<Identity>,
     pub root: Option<PathBuf>,
-    /// Whether it is to be heard at once when its last operation is done.
+    /// Whether it reports its last operation at once.
     pub says_over: bool,
-    /// The disk that it copies from.
+    /// The disk from which it copies.
     pub source: Option<PathBuf>,
 }
 
@@ -55,13 +55,13 @@ fn fault(e: io::Error) -> StepError {
 }
 
 impl Worker {
-    /// Returns when it has prepared everything that is not to be timed.
+    /// Returns when it has prepared everything that is not timed.
     pub fn start(start: Start<'_>) -> Result<Self, StepError> {
         let progress = Arc::new(SharedProgress::new().map_err(fault)?);
         let errors =
             File::from(memfd_create("fsderby-errors", MemfdFlags::CLOEXEC).map_err(|e| fault(e.into()))?);
         let mut command = tied_command("/proc/self/exe");
-        // Changed to between fork and exec, when the child has this descriptor too.
+        // Changed between fork and exec, when the child has this descriptor too.
         command.arg("worker").current_dir(format!("/proc/self/fd/{}", start.place.as_raw_fd()));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.try_clone().map_err(fault)?);
         let mut inherited = Inherited::default();
@@ -94,17 +94,17 @@ impl Worker {
         if word.trim_end() == READY { Ok(worker) } else { Err(worker.died("prepare")) }
     }
 
-    /// How far it is.
+    /// Its progress.
     pub fn progress(&self) -> &Arc<SharedProgress> {
         &self.progress
     }
 
-    /// Where it can be heard.
+    /// The descriptor of its output.
     pub fn voice(&self) -> BorrowedFd<'_> {
         self.output.get_ref().as_fd()
     }
 
-    /// What it says when its work is done. `over` is called when its last operation is, where the worker says so.
+    /// Its result at the end of its work. Calls `over` after its last operation, if the worker reports it.
     pub fn told(&mut self, over: &mut dyn FnMut()) -> Result<Told, StepError> {
         let fault = |e: io::Error| StepError::io("run", "the workload", e);
         let mut line = self.hear().map_err(fault)?;
@@ -115,17 +115,17 @@ impl Worker {
         serde_json::from_str(&line).map_err(|_| self.died("run"))
     }
 
-    /// Waits until it has ended, and kills it where it has not so long after `begin`.
+    /// Waits for its end; kills it at `limit` after `begin`.
     pub fn ends(&mut self, begin: Instant, limit: Duration) -> Result<ExitStatus, StepError> {
         let fault = |e: io::Error| StepError::io("wait for", "the workload", e);
         if let Some(status) = self.child.try_wait().map_err(fault)? {
             return Ok(status);
         }
-        // Who hangs in a call of the kernel's may never end.
+        // A process stuck in a system call may never end.
         if !tools::ends_in_time(self.child.id(), begin, limit)? {
             return Err(tools::too_long(limit));
         }
-        // By its number: any other child may have ended too.
+        // By its number: another child may have ended too.
         self.child.wait().map_err(fault)
     }
 
@@ -143,7 +143,7 @@ impl Worker {
         self.memory_group.as_deref().and_then(memory_group::killed).is_some_and(|n| n > 0)
     }
 
-    /// Its last words, and how it ended.
+    /// Its last error output, and how it ended.
     fn died(&mut self, operation: &str) -> StepError {
         let ended = self.ends(Instant::now(), TO_END);
         let mut words = String::new();

@@ -1,9 +1,9 @@
-//! A process that does the work, alone or as one of several clients: our own binary in a hidden role, so that running out of
-//! memory or a crash ends the trial and not the agent.
+//! The process that does the work, alone or as one of several clients: our binary in a hidden role, so that a crash or running
+//! out of memory ends the trial and not the agent.
 //!
-//! It reads its orders, prepares, says `ready`, waits at the gate until it opens for all, works, and then says what it did, and
-//! before that `over` where the power goes with its last operation. Between the gate and the end of the work it writes nothing but
-//! the workload's own files; nobody says anything while another still works.
+//! It reads its orders, prepares, reports `ready`, waits for the gate to open for all, works, and reports its result; before that
+//! `over`, if the power is cut after its last operation. Between the gate and the end of the work it writes only the workload's
+//! files; no worker reports while another still works.
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
@@ -25,29 +25,29 @@ use crate::schema::setup::Identity;
 use crate::schema::work::LiveFile;
 use crate::workloads::{self, Clock, Histogram, Log, OpError, Progress};
 
-/// What the worker is told, one line.
+/// A worker's orders, one line.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Orders {
     pub work: WorkJob,
-    /// Who it becomes, without any rights of root's; `None` where it stays who it is.
+    /// The identity that it takes, without root's rights; `None` to keep its own.
     pub identity: Option<Identity>,
-    /// What it is confined to beside its working folder.
+    /// The root to which it is confined, beside its working folder.
     pub root: Option<PathBuf>,
-    /// The counters that agent and worker share.
+    /// The progress counters shared with the agent.
     pub progress: PathBuf,
-    /// Its own, of all clients'.
+    /// Its seed among all clients.
     pub seed: u64,
-    /// Where all clients wait for each other.
+    /// The gate of all clients.
     pub gate: PathBuf,
-    /// Whether it says at once that its last operation is done.
+    /// Whether it reports its last operation at once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub says_over: bool,
-    /// The disk that its work copies from.
+    /// The disk from which its work copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<PathBuf>,
 }
 
-/// What it says after `ready` and the work, one line.
+/// Its report after `ready` and the work, one line.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Told {
     Done {
@@ -66,9 +66,9 @@ pub enum Told {
     },
 }
 
-/// The first word of a worker that can start.
+/// The first output of a worker that can start.
 pub const READY: &str = "ready";
-/// What it says before it reckons.
+/// Its output before the final computations.
 pub const OVER: &str = "over";
 
 /// The hidden role `worker`; standard input and output are the agent's.
@@ -101,7 +101,7 @@ pub fn main() -> anyhow::Result<u8> {
     let waited_ns = schedule.waited_ns();
     let (before, began_ns) = (own_usage(), monotonic_ns());
     let outcome = ready.run(&clock, &mut log);
-    // An engine that has not said so has reckoned nothing yet that would take long.
+    // An engine that has not reported it has not yet begun a long computation.
     log.finished();
     let (ended_ns, used) = (monotonic_ns(), own_usage().since(before));
     let waited_ns = waited_ns.zip(schedule.waited_ns()).map(|(was, is)| is.saturating_sub(was));
@@ -109,7 +109,7 @@ pub fn main() -> anyhow::Result<u8> {
     let told = match outcome {
         Err(e) => failed(&e),
         Ok(()) => {
-            // What a client has to say takes CPU time, which must not be that of one who still works.
+            // A client's report takes CPU time, which must not disturb a client that still works.
             gate.leave_with(orders.work.clients).context("could not wait for the other clients")?;
             Told::Done {
                 began_ns,
@@ -140,13 +140,13 @@ pub fn main() -> anyhow::Result<u8> {
 
 fn give_up_rights(orders: &Orders) -> io::Result<()> {
     if let Some(root) = &orders.root {
-        // The working folder lies in it and stays.
+        // The working folder is within it and stays.
         rustix::process::chroot(root)?;
     }
     orders.identity.map_or(Ok(()), |Identity { uid, gid }| renounce(uid, gid))
 }
 
-/// What the kernel's scheduler says of this process, opened while its /proc is in reach (`Documentation/scheduler/sched-stats.rst`).
+/// The scheduler's statistics of this process, opened while its /proc is accessible (`Documentation/scheduler/sched-stats.rst`).
 struct Schedule(Option<File>);
 
 impl Schedule {
@@ -154,7 +154,7 @@ impl Schedule {
         Schedule(File::open("/proc/self/schedstat").ok())
     }
 
-    /// How long it could have run and waited for a CPU, so far: the second of three numbers.
+    /// Time spent runnable but waiting for a CPU, so far: the second of three numbers.
     fn waited_ns(&self) -> Option<u64> {
         let mut text = [0; 96];
         let n = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
@@ -172,7 +172,7 @@ fn failed(error: &OpError) -> Told {
     }
 }
 
-/// Remembers its last reading, with which a phase ends.
+/// Keeps its last reading, at which a phase ends.
 #[derive(Default)]
 struct Monotonic {
     last_ns: Cell<u64>,
@@ -212,7 +212,7 @@ impl Log for Notes<'_> {
 
     fn finished(&mut self) {
         if std::mem::take(&mut self.says_over) {
-            // Standard output writes whole lines at once. Who does not hear it has ended, and then so do we.
+            // Standard output writes whole lines at once. If the reader has ended, so will we.
             println!("{OVER}");
         }
     }

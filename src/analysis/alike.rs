@@ -1,12 +1,12 @@
-//! Whether two candidates run the same code, as far as both run it: then what they share costs both the same, whatever an instruction
-//! costs.
+//! Whether two candidates run the same code where both run it. Then their shared instructions cost both the same, at any
+//! instruction cost.
 //!
 //! ```text
 //! one kind              the same row of the table of filesystems, in any two versions of it, its kernel or its tools
 //!   the same algorithms no option that puts one in the place of another: compress=lzo beside compress=zstd
 //!   the same layers     or none under one of the two: a layer adds instructions and takes none away
 //! ```
-//! A kind that nobody here knows is one kind with itself only where its options are the same.
+//! A kind that is not in the table is one kind with itself only if its options are the same.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! How much of its volume a filesystem lets be filled.
+//! The share of a volume that a filesystem lets be filled.
 
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::job::At;
@@ -65,7 +65,7 @@ pub fn metrics(record: &Record) -> Vec<Metric> {
     [initial, residual, lost, given(record)].into_iter().flatten().collect()
 }
 
-/// While all files are there and everything is written.
+/// Measured while all files are there and everything is written.
 fn given(record: &Record) -> Option<Metric> {
     let tree = record.trees.iter().find(|tree| tree.at == At::Filled && tree.bytes > 0)?;
     let before = record.space.iter().find(|space| space.at == At::Fresh)?.free;

@@ -1,9 +1,9 @@
-//! A second run beside a first one: what their figures allow to be said. Pure, from the records alone.
+//! Compares two runs: which differences their figures support. Pure, from the records alone.
 //!
-//! Rounds of two runs do not belong together: what the machine did to one run, it did not do to the other. So on testbeds whose
-//! figures scatter the runs are two samples, and what differs from run to run is only taken out where both have a control, a
-//! candidate that nothing was changed in. On modelled disks the same sample gives the same figure, and a pair is judged as one of a
-//! single run is, with the extra trials of both.
+//! The machine affected each run differently, so rounds of two runs are not paired. On testbeds whose figures scatter the runs
+//! are two independent samples. The difference between the runs themselves is removed only if both have a control: a candidate in
+//! which nothing was changed. On modelled disks the same sample gives the same figure; a pair is judged like one of a single run,
+//! with the extra trials of both.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use crate::schema::metric::Better;
 use crate::schema::units::Percent;
 use crate::store::Run;
 
-/// What is compared, and beside what.
+/// The candidates to compare, and their controls.
 pub struct Asked<'a> {
     /// Candidates that both runs have, in the order of the second plan.
     pub candidates: &'a [String],
-    /// Those of them that nothing was changed in.
+    /// The controls: candidates in which nothing was changed.
     pub controls: &'a [String],
     pub differences: Vec<Difference>,
 }
@@ -33,7 +33,7 @@ pub struct Pair<'r> {
     pub after: &'r Run,
 }
 
-/// Those whom no difference between the runs reaches, where it reaches some and not all.
+/// The controls: candidates that no difference reaches. Empty unless differences reach some candidates and not all.
 pub fn untouched(candidates: &[String], differences: &[Difference]) -> Vec<String> {
     let touched = |label: &String| differences.iter().any(|d| d.reach == Reach::Candidate(label.clone()));
     if differences.iter().any(|d| d.reach == Reach::All) || !candidates.iter().any(touched) {
@@ -42,7 +42,7 @@ pub fn untouched(candidates: &[String], differences: &[Difference]) -> Vec<Strin
     candidates.iter().filter(|label| !touched(label)).cloned().collect()
 }
 
-/// Where the runs have no headline metric in common, there are no findings.
+/// There are no findings if the runs share no headline metric.
 pub fn of(pair: &Pair<'_>, asked: Asked<'_>) -> Changes {
     let [before, after] = [Dataset::of(pair.before), Dataset::of(pair.after)];
     let margin = Percent(pair.before.plan.margin.0.max(pair.after.plan.margin.0));
@@ -99,13 +99,13 @@ fn missing(before: &Dataset<'_>, after: &Dataset<'_>, candidates: &[String]) -> 
     both.flat_map(|work| candidates.iter().flat_map(|label| lacks(&work.label, label))).collect()
 }
 
-/// Logarithms by round, turned so that larger is better.
+/// Logarithms by round, oriented so that larger is better.
 fn logs(series: &Series, label: &str) -> BTreeMap<u32, f64> {
     let cell = series.cells.iter().find(|cell| cell.filesystem == label);
     cell.into_iter().flat_map(positive).map(|(round, value)| (round, oriented(series, value))).collect()
 }
 
-/// The same, each less the mean of the controls in that round; rounds that a control lacks are left out.
+/// Like [`logs`], minus the controls' mean in the same round. Omits rounds that a control lacks.
 fn beside(series: &Series, label: &str, controls: &[String]) -> Vec<f64> {
     let controls: Vec<BTreeMap<u32, f64>> = controls.iter().map(|control| logs(series, control)).collect();
     let mean = |round: &u32| {
@@ -115,7 +115,7 @@ fn beside(series: &Series, label: &str, controls: &[String]) -> Vec<f64> {
     logs(series, label).iter().filter_map(|(round, log)| Some(log - mean(round)?)).collect()
 }
 
-/// Basis, findings, and how the controls moved.
+/// Basis, findings, and the controls' own changes.
 type OverRounds = (ChangeBasis, Vec<Change>, Vec<Change>);
 
 fn over_rounds(met: &[Met<'_>], judged: &[&String], controls: &[String], margin: Percent) -> OverRounds {
@@ -147,7 +147,7 @@ impl Met<'_> {
         [self.before.1, self.after.1].map(|series| beside(series, label, controls))
     }
 
-    /// Without a margin nothing is found.
+    /// Without a margin the finding is `CannotTell`.
     fn change(&self, label: &str, values: &[Vec<f64>; 2], two: &TwoRuns, margin: Option<Percent>) -> Change {
         let n = [values[0].len() as u32, values[1].len() as u32];
         let enough = n.iter().all(|n| *n >= FEWEST);
@@ -173,7 +173,7 @@ impl Met<'_> {
     }
 }
 
-/// A difference that lies within the margin, however sure, is none that matters.
+/// A difference within the margin is equivalent, however significant.
 fn found(two: &TwoRuns, margin: Percent) -> Found {
     let (low, high) = (two.interval.low, two.interval.high);
     match log(margin) {
@@ -184,7 +184,7 @@ fn found(two: &TwoRuns, margin: Percent) -> Found {
     }
 }
 
-/// Each sample of the model that both runs had, with the same work on it: judged as two candidates of one run are.
+/// Judges the samples that both runs had with the same work, like two candidates of one run.
 fn over_samples(met: &[Met<'_>], candidates: &[String], margin: Percent) -> Vec<Change> {
     let open = |met: &Met<'_>| {
         let of = |label: &String| ensemble::of_two_runs(met.before, met.after, label, margin);
@@ -193,7 +193,7 @@ fn over_samples(met: &[Met<'_>], candidates: &[String], margin: Percent) -> Vec<
     ensemble::decided(met.iter().flat_map(open).collect()).into_iter().map(change).collect()
 }
 
-/// The candidate after beside itself before.
+/// The candidate after, relative to itself before.
 fn change(finding: Finding) -> Change {
     Change {
         finding: finding.finding,

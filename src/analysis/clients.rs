@@ -1,4 +1,4 @@
-//! Several clients of one work: how equally the filesystem served them.
+//! Fairness among several clients of one work.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,12 @@ pub fn declared() -> Vec<&'static Declared> {
     vec![&FAIRNESS]
 }
 
-/// Only where there are several.
+/// Empty with fewer than two clients.
 pub fn metrics(clients: &[Client]) -> Vec<Metric> {
     fairness(clients).map(|value| FAIRNESS.metric(value)).into_iter().collect()
 }
 
-/// Over all parts of the work together.
+/// Over all parts of the work.
 fn fairness(clients: &[Client]) -> Option<f64> {
     let mut taken_ns: BTreeMap<u32, u64> = BTreeMap::new();
     for client in clients {

@@ -1,4 +1,4 @@
-//! `--fail-if "worse > 5% in transactions.rate for alderfs"`: when a difference between two runs is to end a script.
+//! `--fail-if "worse > 5% in transactions.rate for alderfs"`: the condition under which a comparison of two runs fails a script.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use crate::schema::change::ChangeBasis::{Samples, TwoRuns};
 use crate::schema::change::{Change, Changes};
 use crate::schema::finding::Found;
 
-/// How it is written.
+/// The syntax.
 pub const WRITTEN: &str =
     "\"worse > 5%\", with better, worse or different, and after it: by estimate, in METRIC, for LABEL";
 
@@ -16,7 +16,7 @@ pub struct Condition {
     side: Side,
     /// A ratio, 1.05 for 5 %.
     beyond: f64,
-    /// Whether the ratio itself is compared, and not the end of its interval that is nearest to no difference.
+    /// Whether the ratio is compared instead of the interval end nearest to 1.
     by_estimate: bool,
     metric: Option<String>,
     label: Option<String>,
@@ -35,7 +35,7 @@ impl FromStr for Condition {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("'{text}' is no condition; write {WRITTEN}");
-        // A label may hold any words, so it is the last.
+        // A label may contain any word, so it comes last.
         let (head, label) = cut(text, "for");
         let (head, metric) = cut(&head, "in");
         let (head, estimate) = cut(&head, "by");
@@ -70,7 +70,7 @@ impl FromStr for Condition {
     }
 }
 
-/// What stands before and after this word, where it stands by itself.
+/// Splits the text at this word, if it stands alone.
 fn cut(text: &str, word: &str) -> (String, Option<String>) {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.iter().position(|one| *one == word) {
@@ -79,35 +79,35 @@ fn cut(text: &str, word: &str) -> (String, Option<String>) {
     }
 }
 
-/// What a run can be judged by, known before any of it is done.
+/// The evidence that a run will offer, known before it starts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgeable {
     /// Its candidates.
     pub candidates: Vec<String>,
     /// Its headline metrics, by name.
     pub headlines: Vec<String>,
-    /// Those of them that are times, where no time will count.
+    /// Headline metrics that are times, on a testbed whose times do not count.
     pub timeless: Vec<String>,
     pub evidence: Vec<Evidenced>,
 }
 
-/// How much there will be of a candidate at most.
+/// The most evidence that a candidate can have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidenced {
     pub candidate: String,
-    /// Rounds, or samples of a modelled disk; absent where nobody knows how many fit.
+    /// Rounds, or samples of a modelled disk; `None` if unknown.
     pub most: Option<u32>,
-    /// For an interval.
+    /// Rounds or samples needed for an interval.
     pub needed: u32,
-    /// Whether there would be more in more rounds: not where every one has the same sample.
+    /// Whether more rounds add evidence; false if every round has the same sample.
     pub grows: bool,
 }
 
 impl Condition {
-    /// Whether `fsderby compare` could ever judge it by such a run.
+    /// Whether `fsderby compare` can judge this condition on such a run.
     ///
     /// # Errors
-    /// When it could not, with what to do: a run of hours would end in a refusal.
+    /// If it cannot, with what to try; a run of hours would otherwise end in a refusal.
     pub fn can_be_judged(&self, run: &Judgeable) -> Result<(), String> {
         let known = |what, known: &[String], asked: &Option<String>| match asked {
             Some(asked) if !known.contains(asked) => {
@@ -125,7 +125,7 @@ impl Condition {
         known("candidate", &run.candidates, &self.label)?;
         let is_asked = |one: &&Evidenced| self.label.as_ref().is_none_or(|label| one.candidate == *label);
         let is_short = |one: &&Evidenced| {
-            // An estimate is the difference of two means; of one sample it is the difference itself.
+            // An estimate is the difference of two means; with one sample, the difference itself.
             let needed = match (self.by_estimate, one.grows) {
                 (true, true) => one.needed.min(2),
                 (true, false) => 1,
@@ -159,11 +159,11 @@ impl Condition {
         head.trim().to_owned()
     }
 
-    /// Those findings for which it holds: the difference is found, and its interval lies beyond the threshold. By estimate: the
-    /// ratio lies beyond it, whatever is found.
+    /// The findings that meet the condition: a difference was found, and its interval lies beyond the threshold. By estimate, the
+    /// ratio must lie beyond it, regardless of the finding.
     ///
     /// # Errors
-    /// When it is about nothing that was compared, or there are too few rounds to judge it: silence would pass for a good answer.
+    /// If it names nothing that was compared, or has too few rounds to be judged: silence would pass for success.
     pub fn holds<'c>(&self, changes: &'c Changes) -> Result<Vec<&'c Change>, String> {
         let about = self.about(changes)?;
         if !self.by_estimate
@@ -218,7 +218,7 @@ impl Condition {
         self.is_beyond(change) && (self.by_estimate || change.finding != Found::CannotTell)
     }
 
-    /// Whether the interval alone, or the ratio, meets it.
+    /// Whether the interval (or, by estimate, the ratio) lies beyond the threshold.
     fn is_beyond(&self, change: &Change) -> bool {
         let (low, high) = match (change.low, change.high) {
             (Some(low), Some(high)) if !self.by_estimate => (low, high),
@@ -232,10 +232,10 @@ impl Condition {
         }
     }
 
-    /// Whether it holds, for which findings, and what was compared with the threshold.
+    /// States whether it holds, for which findings, and which quantity was compared with the threshold.
     ///
     /// # Errors
-    /// As of [`holds`](Self::holds).
+    /// As for [`holds`](Self::holds).
     pub fn said(&self, changes: &Changes) -> Result<String, String> {
         let with = if self.by_estimate { "ratio" } else { "end of each interval nearest to 1" };
         let list = |these: Vec<&Change>| {
@@ -271,7 +271,7 @@ fn is_judged(change: &Change, changes: &Changes) -> bool {
     change.low.is_some() && change.n.iter().all(|n| *n >= needed(changes))
 }
 
-/// Rounds or samples, for an interval.
+/// Rounds or samples needed for an interval.
 fn needed(changes: &Changes) -> u32 {
     let (TwoRuns { needed, .. } | Samples { needed, .. }) = &changes.basis;
     *needed
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!([holds("better > 9%"), holds("better > 10.1%"), holds("different > 0%")], [1, 0, 2]);
     }
 
-    /// A modelled disk's error, or the cost of an instruction, can withhold what every sample shows.
+    /// Model error or instruction cost can withhold a result that every sample shows.
     #[test]
     fn what_is_no_finding_does_not_meet_it_and_is_named() {
         let mut changes = changes();
@@ -341,7 +341,7 @@ mod tests {
         );
     }
 
-    /// Whoever asks for less than the margin is answered by the interval.
+    /// A threshold below the margin is compared with the interval.
     #[test]
     fn a_threshold_below_the_margin_is_met_by_what_is_equivalent() {
         let mut changes = changes();

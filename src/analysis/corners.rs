@@ -1,4 +1,4 @@
-//! Which corners of what is not known about a modelled disk a run's findings wait for.
+//! The corners of the disk-model parameters that a run's findings await.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::robust::Corners;
 use crate::schema::setup::Sampled;
 use crate::store::Run;
 
-/// A trial that a verdict needs: a scenario, a candidate, and the corner of what is not known about its disk.
+/// A trial that a verdict needs: a scenario, a candidate, and a corner of the disk-model parameters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cornered {
     pub scenario: String,
@@ -18,8 +18,9 @@ pub struct Cornered {
     pub point: Point,
 }
 
-/// The corners that findings wait for, once the ensemble is full: of each pair that agrees in it, with the disk's server and without, with
-/// all seeds, and at every cost of an instruction. Corners that several pairs share are tried once. Later rounds change none of it.
+/// The corners that findings await once the ensemble is full: one for each pair that agrees in all samples, with and without
+/// disk-model overhead, with all seeds, and at every instruction cost. Pairs may share a corner; it is tried once. Later rounds
+/// change none of them.
 pub fn of(run: &Run) -> BTreeSet<Cornered> {
     let dataset = Dataset::of(run);
     let mut due = BTreeSet::new();

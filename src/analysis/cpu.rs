@@ -1,8 +1,7 @@
-//! Which candidates need more CPU time than others, by the rules that headline metrics are judged by: no other order by CPU time is
-//! stated.
+//! Which candidates need more CPU time than others, by the rules for headline metrics. No other order by CPU time is stated.
 //!
-//! On testbeds whose figures scatter these pairs are a family of their own, at a fifth of the error that the headlines have. On a modelled
-//! disk a pair holds in all samples, with all seeds, at every cost of an instruction, and where the main effects expect it to be worst.
+//! On testbeds whose figures scatter these pairs are a separate family, at a fifth of the headlines' error. On a modelled disk a
+//! pair must hold in all samples, with all seeds, at every instruction cost, and at the expected worst corner.
 
 use super::dataset::{Dataset, Series};
 use super::{ensemble, rounds};
@@ -10,7 +9,8 @@ use crate::schema::finding::{Basis, Finding, Look, Verdict};
 use crate::schema::metric::Better;
 use crate::schema::plan::Plan;
 
-/// Beside the findings of this verdict those on CPU time: *better* is less. `is_cpu` says of a metric's name whether it is what a work takes.
+/// The findings on CPU time beside this verdict: *better* is less. `is_cpu` tells whether a metric of that name is a work's CPU
+/// time.
 pub fn findings(
     plan: &Plan,
     dataset: &Dataset<'_>,
@@ -32,7 +32,7 @@ pub fn findings(
     }
 }
 
-/// The headlines' error ÷ that of this family: 1 % beside 5 %.
+/// The headlines' error ÷ this family's: 5 % ÷ 1 %.
 const SHARE: f64 = 5.0;
 
 #[cfg(test)]

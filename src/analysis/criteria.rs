@@ -1,9 +1,9 @@
-//! The figures that needs are judged by: of each need its metrics, and of each metric one value for each candidate. Pure.
+//! The figures by which needs are judged: each need's metrics, and each metric's value per candidate. Pure.
 //!
-//! The value is the geometric mean over the rounds that all of them have: ratios of such means are the geometric means of the
-//! ratios within rounds, so that what a round has in common (a warm machine, a full disk) falls out of them.
+//! A value is the geometric mean over the rounds that all candidates have. Ratios of these means are the geometric means of the
+//! ratios within rounds, so effects that a round has in common (a warm machine, a full disk) cancel.
 //!
-//! Misleads: a mean of few rounds says nothing about how far the next one would lie from it; the findings do.
+//! Misleads: a mean of few rounds does not show how far the next one would lie from it; the findings do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,14 @@ use crate::schema::metric::Better;
 use crate::schema::needs::{Aspect, Needs, Weighed};
 pub use crate::schema::recommendation::{Missing, Need};
 
-/// A need with all that it is judged by.
+/// A need and its criteria.
 #[derive(Clone, Debug)]
 pub struct Stated {
     pub need: Need,
     pub weight: f64,
-    /// Each counts as much as the others.
+    /// Equally weighted.
     pub criteria: Vec<Criterion>,
-    /// Why there is nothing to judge it by.
+    /// Why there is no criterion.
     pub missing: Option<Missing>,
 }
 
@@ -31,21 +31,21 @@ pub struct Criterion {
     pub dimensions: String,
     pub unit: String,
     pub better: Better,
-    /// How many each mean is over.
+    /// Rounds in each mean.
     pub rounds: usize,
     /// By candidate.
     pub means: Vec<Option<f64>>,
 }
 
 impl Criterion {
-    /// The logarithm of how good it is: more is better.
+    /// The logarithm, oriented so that larger is better.
     pub fn goodness(&self, candidate: usize) -> Option<f64> {
         let ln = self.means.get(candidate).copied().flatten()?.ln();
         Some(if self.better == Better::Lower { -ln } else { ln })
     }
 }
 
-/// Every need that has a weight, and the one that decides a draw, over these candidates.
+/// Every need with a weight, and the one that decides a draw, over these candidates.
 pub fn stated(
     dataset: &Dataset<'_>,
     needs: &Needs,
@@ -54,7 +54,7 @@ pub fn stated(
 ) -> Vec<Stated> {
     let look = Look { dataset, aspect_of, candidates };
     let weighed = weighed(&look, needs);
-    // What every trial measures counts where a weight lies; who cannot do other work is no worse for it.
+    // Aspects are judged only in workloads that carry a weight: a candidate is not worse for lacking other workloads.
     let has_weight = |work: &&Work<'_>| {
         let of_work = |(need, weight): &(Need, f64)| *weight > 0.0 && need.workload() == Some(&work.label);
         look.is_for_an_aspect(work) || weighed.iter().any(of_work)
@@ -89,7 +89,7 @@ struct Look<'d> {
     candidates: &'d [String],
 }
 
-/// The needs with their weights; where nothing is weighed, speed is.
+/// The needs with their weights. Without any, the workloads have all the weight.
 fn weighed(look: &Look<'_>, needs: &Needs) -> Vec<(Need, f64)> {
     let is_own = |label: &str| needs.workload.contains_key(label);
     let shared: Vec<&Work<'_>> =
@@ -114,12 +114,12 @@ fn weighed(look: &Look<'_>, needs: &Needs) -> Vec<(Need, f64)> {
 }
 
 impl Look<'_> {
-    /// What stands for a quality of every trial is no figure of the workload, and what stands in for its times is no speed.
+    /// A metric of an aspect is not one of the workload, and a metric that stands in for times is no speed.
     fn is_headline(&self, series: &Series) -> bool {
         series.headline && !series.stands_in && (self.aspect_of)(&series.name).is_none()
     }
 
-    /// Whether it was done for such a quality alone, as a power cut is for the recovery time.
+    /// Whether the workload only measures aspects, as a power cut measures the recovery time.
     fn is_for_an_aspect(&self, work: &Work<'_>) -> bool {
         let mut headlines =
             work.counted.iter().flat_map(|r| &r.metrics).filter(|metric| metric.headline).peekable();
@@ -182,7 +182,7 @@ fn values(cell: &Cell) -> BTreeMap<u32, f64> {
     cell.values.iter().map(|value| (value.round, value.value)).collect()
 }
 
-/// Whether records have what is asked for, and none of them on a machine whose times count.
+/// Whether records have the requested metrics, but none from a machine whose times count.
 fn has_only_times_that_say_nothing(work: &Work<'_>, is_it: &dyn Fn(&Series) -> bool) -> bool {
     let unsaid = |record: &&&crate::schema::record::Record| {
         record.metrics.iter().any(|metric| !record.says(metric) && is_it(&Series::named_as(metric)))

@@ -1,4 +1,4 @@
-//! A run's figures by workload, metric and filesystem: what findings and reports are made from. Pure.
+//! A run's values by workload, metric and filesystem: the input of findings and reports. Pure.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::schema::record::Record;
 use crate::store::Run;
 
 pub struct Dataset<'r> {
-    /// Every label that was planned, in the order of the plan; a stray one that only records know comes last.
+    /// Every planned label, in plan order; a label that only records have comes last.
     pub planned: Vec<String>,
-    /// Those that were ever begun with: what is skipped everywhere has no place in any table.
+    /// Labels with at least one trial begun. A label that is skipped everywhere is in no table.
     pub filesystems: Vec<String>,
     pub workloads: Vec<Work<'r>>,
 }
@@ -23,11 +23,11 @@ pub struct Dataset<'r> {
 /// One workload.
 pub struct Work<'r> {
     pub label: String,
-    /// Its trials that are counted.
+    /// Its counted trials.
     pub counted: Vec<&'r Record>,
-    /// Those on modelled disks that are of no round: see [`Purpose`].
+    /// Trials on modelled disks outside the rounds: see [`Purpose`].
     pub extras: Vec<&'r Record>,
-    /// Of the rounds first; then what only the integrity check has.
+    /// The metrics of the rounds first, then those of the integrity check alone.
     pub series: Vec<Series>,
 }
 
@@ -35,19 +35,19 @@ pub struct Work<'r> {
 #[derive(Clone, Debug)]
 pub struct Series {
     pub name: String,
-    /// `file_bytes=4096, phase=write`; empty where the name says all.
+    /// `file_bytes=4096, phase=write`; empty if the name suffices.
     pub dimensions: String,
-    /// What these dimensions count: see [`quantities`].
+    /// The numeric dimensions: see [`quantities`].
     pub quantities: Vec<(String, u64)>,
-    /// Which work it is of, where a trial has several.
+    /// The work it belongs to, if a trial has several.
     pub work: String,
     pub unit: String,
     pub of: Of,
     pub better: Better,
     pub headline: bool,
-    /// It is one only because no time says anything here: see [`super::standing_in`].
+    /// A headline only because times do not count here: see [`super::standing_in`].
     pub stands_in: bool,
-    /// Measured once, in the integrity check, and not in the rounds.
+    /// Measured once, in the integrity check, not in the rounds.
     pub once: bool,
     pub cells: Vec<Cell>,
 }
@@ -60,7 +60,7 @@ pub struct Cell {
     pub median: Option<f64>,
     pub min: Option<f64>,
     pub max: Option<f64>,
-    /// In the order of the rounds.
+    /// In round order.
     pub values: Vec<Value>,
 }
 
@@ -74,7 +74,7 @@ impl Cell {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Value {
-    /// All figures of a trial share its name: a run may have a million of them.
+    /// Shared by all values of a trial: a run may have a million of them.
     #[serde(serialize_with = "as_text")]
     pub trial: Arc<str>,
     pub round: u32,
@@ -116,19 +116,19 @@ impl<'r> Work<'r> {
         Work { label, counted, extras, series }
     }
 
-    /// The trial of this candidate with this purpose, which none of a round has.
+    /// This candidate's extra trial with this purpose.
     pub fn extra(&self, label: &str, purpose: Purpose) -> Option<&'r Record> {
         self.extras.iter().find(|r| r.filesystem == label && r.purpose == purpose).copied()
     }
 
-    /// What this candidate did in this round.
+    /// This candidate's trial in this round.
     pub fn of_round(&self, label: &str, round: u32) -> Option<&'r Record> {
         self.counted.iter().find(|r| r.filesystem == label && r.round == round).copied()
     }
 
-    /// Rounds in which every filesystem that ever did this work has a trial that is counted.
+    /// Rounds in which every filesystem that ever did this work has a counted trial.
     ///
-    /// A filesystem that is skipped or fails each time is out of the run and does not make a round incomplete.
+    /// A filesystem that is skipped or fails each time does not make a round incomplete.
     pub fn complete_rounds(&self) -> usize {
         let contenders: BTreeSet<&str> = self.counted.iter().map(|r| r.filesystem.as_str()).collect();
         let rounds: BTreeSet<u32> = self.counted.iter().map(|r| r.round).collect();
@@ -139,14 +139,14 @@ impl<'r> Work<'r> {
 }
 
 impl Series {
-    /// Its figure in this trial, where that has a logarithm.
+    /// Its value in this trial, if that has a logarithm.
     pub fn value_in(&self, record: &Record) -> Option<f64> {
         let mut metrics = record.metrics.iter().filter(|metric| metric.name == self.name);
         let metric = metrics.find(|metric| dimensions(metric) == self.dimensions)?;
         Some(metric.value).filter(|value| *value > 0.0 && value.is_finite())
     }
 
-    /// Of that metric, without a value.
+    /// A series for that metric, without values.
     pub fn named_as(metric: &Metric) -> Self {
         Series {
             name: metric.name.clone(),
@@ -164,13 +164,13 @@ impl Series {
     }
 }
 
-/// The logarithm of how many times better `a` is than `b`.
+/// The log ratio of `a` to `b`, positive if `a` is better.
 pub fn log_ratio(better: Better, a: f64, b: f64) -> f64 {
     let sign = if better == Better::Lower { -1.0 } else { 1.0 };
     sign * (a / b).ln()
 }
 
-/// Makes headlines of what stands in for times, where the workload has no other headline.
+/// Makes stand-ins for times headlines, if the workload has no other headline.
 fn stand_in(series: &mut [Series], counted: &[&Record]) {
     let Some(standing_in) = StandingIn::of(counted).filter(|_| series.iter().all(|one| !one.headline)) else {
         return;
@@ -199,7 +199,7 @@ pub fn dimensions(metric: &Metric) -> String {
     pairs.join(", ")
 }
 
-/// Its dimensions but the work, where all of them are whole numbers: what it was measured over, such as sizes.
+/// Its dimensions except the work, such as sizes; empty unless all are whole numbers.
 pub fn quantities(metric: &Metric) -> Vec<(String, u64)> {
     let own = metric.dimensions.iter().filter(|(name, _)| *name != WORK);
     let numbers: Option<Vec<(String, u64)>> =
@@ -217,7 +217,7 @@ fn each_once<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
     once
 }
 
-/// One for each name and set of dimensions, in the order in which they first appear.
+/// One for each name and set of dimensions, in order of first appearance.
 fn series(records: &[&Record], filesystems: &[String], once: bool) -> Vec<Series> {
     let mut all = Collected::default();
     let at: HashMap<&str, usize> =
@@ -234,10 +234,10 @@ fn series(records: &[&Record], filesystems: &[String], once: bool) -> Vec<Series
         .collect()
 }
 
-/// What tells one metric from another.
+/// Identifies a metric.
 type Key<'r> = (&'r str, &'r BTreeMap<String, String>);
 
-/// The metrics of all records, each record looked at once.
+/// The metrics of all records, collected in one pass.
 #[derive(Default)]
 struct Collected<'r> {
     found: Vec<Found<'r>>,
@@ -248,9 +248,9 @@ struct Found<'r> {
     /// The first of them.
     like: &'r Metric,
     is_said: bool,
-    /// The last record that has it, counted from 1: of two in one record the first counts.
+    /// The last record that has it, counted from 1: if one record has it twice, the first counts.
     last: usize,
-    /// By the place of the filesystem.
+    /// By index of the filesystem.
     values: BTreeMap<usize, Vec<Value>>,
 }
 
@@ -276,7 +276,7 @@ impl<'r> Collected<'r> {
         }
     }
 
-    /// Most records have their metrics in the order of the one before, so that the next is mostly known without a search.
+    /// Most records list their metrics in the same order, so the next one is mostly known without a search.
     fn at(&mut self, metric: &'r Metric, next: usize) -> usize {
         let is_it = |found: &Found<'_>| {
             (&found.like.name, &found.like.dimensions) == (&metric.name, &metric.dimensions)
@@ -297,7 +297,7 @@ fn cells(filesystems: &[String], mut values: BTreeMap<usize, Vec<Value>>) -> Vec
     filesystems.iter().enumerate().map(of).collect()
 }
 
-/// In the order of the rounds, with what is said of all of them.
+/// In round order, with median and range.
 pub fn cell(filesystem: &str, mut values: Vec<Value>) -> Cell {
     values.sort_by_key(|v| v.round);
     let plain: Vec<f64> = values.iter().map(|v| v.value).collect();

@@ -1,10 +1,10 @@
-//! How long launches took.
+//! Elapsed host time of launches.
 
 use std::time::Duration;
 
 use crate::schema::record::Record;
 
-/// The host's time in which any of these went on: in virtual time several do at the same moment.
+/// Host time in which at least one of these launches ran: in virtual time several run at once.
 pub fn elapsed<'r>(records: impl Iterator<Item = &'r Record>) -> Duration {
     let launch = |r: &Record| {
         let started: jiff::Timestamp = r.circumstances.started.parse().ok()?;

@@ -1,14 +1,14 @@
-//! The verdict of a run on a modelled disk: what holds whatever the disk is like.
+//! The verdict of a run on a modelled disk: findings that hold for every sampled disk.
 //!
 //! ```text
-//! round 1         the disk as its file says
-//! rounds 2 to 13  a screening design: every factor at one of its extremes, in each row others
+//! round 1         the nominal disk, as its file states it
+//! rounds 2 to 13  a screening design: every factor at one of its extremes, differently in each row
 //! further rounds  the same rows folded, then all again with other seeds
-//! extra trials    what the disk's server adds; other seeds of the work; other costs of an instruction; the corner where a pair is
+//! extra trials    disk-model overhead; other workload seeds; other instruction costs; the corner where a pair is
 //!                 expected to be worst
 //! ```
-//! Trials in virtual time have no noise, so repeating them proves nothing. What is uncertain is the model, and how much hangs on details. A
-//! finding is what holds in all of these: `robust.rs` has what is beyond the samples.
+//! Virtual time has no noise, so repetition proves nothing. The uncertainty lies in the model and in details of the work. A
+//! finding holds in all of these trials; `robust.rs` judges those beyond the samples.
 
 use std::array;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,20 +29,19 @@ use fsderby_stats::discovery::{Discovered, Estimated, discover};
 use fsderby_stats::ensemble::{Division, divide, divide_intervals, mean_ratio};
 use fsderby_stats::screening::RUNS;
 
-/// Fewer samples give a preliminary result: the nominal disk, and each row of the design.
+/// Samples needed for a finding: the nominal disk and each row of the design. Fewer give a preliminary result.
 pub const SAMPLES_NEEDED: usize = 1 + RUNS;
 
-/// Of the factors that are named as ones a ratio depends on, at most this share is expected to be none. Pairs share candidates, so at
-/// 5 % a report without any effect would name one in 5.4 % (10,000 simulated).
+/// False discovery rate of the factors named as deciding a ratio. Pairs share candidates: at 5 %, 5.4 % of reports without any
+/// effect would name a factor (10,000 simulations).
 pub const FALSE_NAMES: f64 = 0.045;
 
-/// What a record's disk was sampled as; `None` where no disk was modelled.
+/// The record's sampled disk; `None` if no disk was modelled.
 pub fn sampled(record: &Record) -> Option<Sampled> {
     record.sampled()
 }
 
-/// How many different disks, places and CPUs these records were made on. With the samples off it is one, however many rounds
-/// there are.
+/// Number of distinct samples (disk, placement and CPU) among these records. With samples off it is 1, however many rounds.
 pub fn samples(records: &[&Record]) -> usize {
     let mut seen = Vec::new();
     for own in records.iter().filter_map(|r| sampled(r)).map(|sampled| varied(&sampled)) {
@@ -53,8 +52,8 @@ pub fn samples(records: &[&Record]) -> usize {
     seen.len()
 }
 
-/// How many samples the testbed that has the fewest was sampled in; `None` where no disk was modelled. Candidates may differ in
-/// disk, place or CPU: each round brings each of them one sample.
+/// Samples of the testbed that has the fewest; `None` if no disk was modelled. Candidates may differ in disk, placement or CPU:
+/// each round gives each of them one sample.
 pub fn fewest_samples(run: &Run) -> Option<usize> {
     run.records.iter().find_map(sampled)?;
     let counted = counted(run);
@@ -64,18 +63,18 @@ pub fn fewest_samples(run: &Run) -> Option<usize> {
     Some(testbeds.into_iter().map(|testbed| samples(&of(testbed))).min().unwrap_or(0))
 }
 
-/// What makes a sample another one.
+/// The fields that distinguish samples.
 fn varied(modelled: &Sampled) -> (Sample, Bytes, u32) {
     (modelled.sample, modelled.offset, modelled.mips)
 }
 
-/// All findings on the headline metrics of these scenarios; none where no disk was modelled.
+/// All findings on the headline metrics of these scenarios; empty if no disk was modelled.
 pub fn findings(works: &[Work<'_>], margin: Percent) -> Vec<Finding> {
     let asked = Asked { margin, is_asked: &is_judged, corners: Corners::Tried, of_disk: true };
     all(works, &asked)
 }
 
-/// The same on other metrics, for which no corner is tried, and which hold no time that a disk takes.
+/// Findings on other metrics, which contain no disk time. No corner is tried for them.
 pub fn findings_on(works: &[Work<'_>], margin: Percent, is_asked: &dyn Fn(&Series) -> bool) -> Vec<Finding> {
     all(works, &Asked { margin, is_asked, corners: Corners::Expected, of_disk: false })
 }
@@ -88,12 +87,12 @@ fn all(works: &[Work<'_>], asked: &Asked<'_>) -> Vec<Finding> {
     decided(all)
 }
 
-/// Which metrics are judged, and how.
+/// The metrics to judge, and how.
 pub struct Asked<'a> {
     pub margin: Percent,
     pub is_asked: &'a dyn Fn(&Series) -> bool,
     pub corners: Corners,
-    /// Whether the time that a disk takes is part of them.
+    /// Whether the metrics include disk time.
     pub of_disk: bool,
 }
 
@@ -102,14 +101,14 @@ pub fn is_judged(series: &Series) -> bool {
     series.headline && series.better != Better::Neither
 }
 
-/// What a pair's records say, before it is known which factors all pairs together name.
+/// A pair's result, before the deciding factors are named over all pairs.
 pub struct Open {
     finding: Finding,
     factors: [Vec<Factor>; COLUMNS],
     effects: Option<([Estimated; COLUMNS], f64)>,
 }
 
-/// What is found of a pair, whether both are of one run or of two; `None` without a sample that both have.
+/// The finding of a pair, from one run or two; `None` without a common sample.
 pub fn open(pair: &Pair<'_>, samples: &[(Sampled, f64)], margin: Percent) -> Option<Open> {
     let mut judged = judge(samples, margin, &pair.excess)?;
     let Tried { chaos: seeds, costs: paid, corner: worst, refuted: why } =
@@ -138,7 +137,7 @@ pub fn open(pair: &Pair<'_>, samples: &[(Sampled, f64)], margin: Percent) -> Opt
     Some(Open { finding, factors: pair.factors.clone(), effects })
 }
 
-/// Names the factors that ratios depend on, over all pairs and metrics together.
+/// Names the deciding factors, over all pairs and metrics together.
 pub fn decided(all: Vec<Open>) -> Vec<Finding> {
     let columns = |open: &Open| (0..COLUMNS).filter(|at| !open.factors[*at].is_empty()).collect::<Vec<_>>();
     let estimated = all.iter().flat_map(|open| {
@@ -165,7 +164,7 @@ pub fn decided(all: Vec<Open>) -> Vec<Finding> {
     findings
 }
 
-/// From half of the effect to all of it: from the low level to the high one.
+/// An estimate is half of an effect. The effect goes from the low level to the high one.
 fn decider(factors: &[Factor], mean: f64, own: &Estimated, found: Discovered) -> Decider {
     Decider {
         factors: factors.to_vec(),
@@ -178,7 +177,7 @@ fn decider(factors: &[Factor], mean: f64, own: &Estimated, found: Discovered) ->
     }
 }
 
-/// All pairs of filesystems, in their order, for each metric that is asked for, with their samples.
+/// Calls `tell` with each pair of filesystems and their common samples, for each requested metric.
 pub fn each_pair(work: &Work<'_>, asked: &Asked<'_>, mut tell: impl FnMut(&Pair<'_>, &[(Sampled, f64)])) {
     for series in work.series.iter().filter(|series| (asked.is_asked)(series)) {
         let all: Vec<_> = series.cells.iter().map(|cell| by_round(work, cell)).collect();
@@ -206,14 +205,14 @@ fn pair<'w, 's>(
     Pair { a, b, factors, excess, model_error, means, margin: log_margin(margin), corners }
 }
 
-/// What was varied, by the columns of the design.
+/// The varied factors, by column of the design.
 pub fn factors<'s>(samples: impl Iterator<Item = &'s Sampled>) -> [Vec<Factor>; COLUMNS] {
     let varied: BTreeSet<Factor> =
         samples.flat_map(|sampled| sampled.sample.levels.all()).map(|(factor, _)| factor).collect();
     array::from_fn(|column| varied.iter().filter(|factor| factor.column() == column).copied().collect())
 }
 
-/// One filesystem's values with the disks that they were measured on.
+/// One filesystem's values and sampled disks, by round.
 fn by_round(work: &Work<'_>, cell: &Cell) -> BTreeMap<u32, (Sampled, f64)> {
     let disk = |round: u32| {
         let mut mine = work.counted.iter().filter(|r| r.filesystem == cell.filesystem && r.round == round);
@@ -223,20 +222,20 @@ fn by_round(work: &Work<'_>, cell: &Cell) -> BTreeMap<u32, (Sampled, f64)> {
     positive.filter_map(|v| Some((v.round, (disk(v.round)?, v.value)))).collect()
 }
 
-/// Where both met the same sample in the same round: the first's disk, and the logarithm of how many times better it is. Candidates
-/// may be on another disk, at another place or on another CPU; what varies over the rounds varies for both alike.
+/// The samples that both had in the same round: the first one's disk, and the log ratio (positive if the first is better).
+/// Candidates may differ in disk, placement or CPU; the variation over rounds is the same for both.
 fn common(
     a: &BTreeMap<u32, (Sampled, f64)>,
     b: &BTreeMap<u32, (Sampled, f64)>,
     better: Better,
 ) -> Vec<(Sampled, f64)> {
     let both = a.iter().filter_map(|(round, ours)| Some((ours, b.get(round)?)));
-    // Disks of two classes have other factors at the same point.
+    // Disks of two classes have different factors at the same point.
     let at = |sampled: &Sampled| (sampled.sample.point, sampled.sample.seed);
     let same = both.filter(|((a, _), (b, _))| at(a) == at(b));
     let mut samples: Vec<(Sampled, f64)> =
         same.map(|((modelled, a), (_, b))| (modelled.clone(), log_ratio(better, *a, *b))).collect();
-    // Rounds without a sample of their own are one.
+    // Rounds with the same sample count once.
     let mut seen = Vec::new();
     samples.retain(|(m, _)| {
         let new = !seen.contains(&varied(m));
@@ -246,8 +245,8 @@ fn common(
     samples
 }
 
-/// One candidate in two runs, the second beside the first, judged as two candidates of one run are: in rounds that had the same sample
-/// and the same work in both, so that nothing but what was changed can differ. A disk, a place and a CPU that came twice count once.
+/// Judges one candidate in two runs, the second relative to the first, like two candidates of one run. Uses rounds that had the
+/// same sample and the same work in both, so that only the change can differ. A repeated disk, placement and CPU counts once.
 pub fn of_two_runs(before: Ran<'_>, after: Ran<'_>, label: &str, margin: Percent) -> Option<Open> {
     let rounds = |(work, series): Ran<'_>| {
         let cell = series.cells.iter().find(|cell| cell.filesystem == label);
@@ -270,7 +269,7 @@ pub fn of_two_runs(before: Ran<'_>, after: Ran<'_>, label: &str, margin: Percent
 /// A scenario, and one of its metrics.
 pub type Ran<'d> = (&'d Work<'d>, &'d Series);
 
-/// What the samples of one pair say.
+/// The result from one pair's samples.
 pub struct Judged {
     pub found: Found,
     pub ratio: f64,
@@ -279,7 +278,7 @@ pub struct Judged {
     pub evidence: Evidence,
 }
 
-/// `None` without samples. What holds with the program that plays the disk and might not hold without it is withheld.
+/// `None` without samples. Withholds a finding that might not hold without the disk-model overhead.
 pub fn judge(samples: &[(Sampled, f64)], margin: Percent, excess: &Excess) -> Option<Judged> {
     let logs: Vec<f64> = samples.iter().map(|(_, log)| *log).collect();
     let (least, most) = fsderby_stats::range(&logs)?;
@@ -313,7 +312,7 @@ pub fn judge(samples: &[(Sampled, f64)], margin: Percent, excess: &Excess) -> Op
     Some(Judged { found, ratio: mean_ratio(&logs)?, least: least.exp(), most: most.exp(), evidence })
 }
 
-/// What all of so many samples agree on.
+/// The finding on which all samples agree.
 fn found(division: Division, samples: usize) -> Found {
     match division {
         _ if samples < SAMPLES_NEEDED => Found::CannotTell,
@@ -411,7 +410,7 @@ mod tests {
         let excess = |logs| Excess::Measured { floor: floor::floor(logs), mips: 500 };
         assert_eq!(judged(&Excess::None), (Found::Better, None));
         assert_eq!(judged(&excess([0.06, 0.07, 0.08])), (Found::Better, None));
-        // On the CPU of half the speed twice as much: 0.06 − 0.04 is within the margin.
+        // On a CPU of half the speed the overhead doubles: 0.06 − 0.04 is within the margin.
         assert_eq!(judged(&excess([0.06, 0.08, 0.10])), (Found::CannotTell, Some(Found::Better)));
         assert_eq!(judged(&excess([0.06, 0.04, 0.02])), (Found::Better, None), "it is better still without");
         assert_eq!(judged(&Excess::NotMeasured), (Found::CannotTell, Some(Found::Better)));
@@ -464,10 +463,10 @@ mod tests {
         let mut theirs: BTreeMap<_, _> = (0..3).map(|n| (n + 1, (on("fast", 250, n), 2.0))).collect();
         let met = common(&ours, &theirs, Better::Higher);
         assert!(met.len() == 3 && met.iter().all(|(m, log)| m.disk == "slow" && *log == -2.0_f64.ln()));
-        // A disk of another class has other factors at the same point.
+        // A disk of another class has different factors at the same point.
         theirs.values_mut().for_each(|(m, _)| m.sample.levels = Levels::NOMINAL);
         assert_eq!(common(&ours, &theirs, Better::Higher).len(), 3);
-        // Without samples of its own every round of theirs is the first one.
+        // Without samples every round of theirs equals the first.
         let fixed: BTreeMap<_, _> = (0..3).map(|n| (n + 1, (on("fast", 250, 0), 2.0))).collect();
         assert_eq!(common(&ours, &fixed, Better::Higher).len(), 1);
     }

@@ -1,5 +1,5 @@
-//! One candidate in one metric of one scenario, with its trials of no round: its seeds, and what of its time moves with the cost of an
-//! instruction.
+//! One candidate in one metric of one scenario, with its extra trials: its seeds, and the part of its time that scales with
+//! instruction cost.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::schema::job::{Purpose, RESEEDED, StepName};
 use crate::schema::record::Record;
 use crate::schema::units::sum;
 
-/// Its scenario and metric are those of the run that it is of.
+/// Scenario and metric are those of the candidate's run.
 #[derive(Clone, Copy)]
 pub struct Entrant<'w> {
     pub work: &'w Work<'w>,
@@ -28,12 +28,12 @@ impl<'w> Entrant<'w> {
         self.work.of_round(self.label, 1)
     }
 
-    /// Turned so that larger is better.
+    /// The logarithm, oriented so that larger is better.
     pub fn log(&self, record: &Record) -> Option<f64> {
         Some(log_ratio(self.series.better, self.series.value_in(record)?, 1.0))
     }
 
-    /// With each of the six seeds of the work, on the first round's disk.
+    /// With each of the six workload seeds, on the first round's disk.
     pub fn seeds(&self) -> Option<Vec<&'w Record>> {
         let record = |seed: u8| match seed {
             0 => self.first(),
@@ -42,13 +42,13 @@ impl<'w> Entrant<'w> {
         (0..=RESEEDED).map(record).collect()
     }
 
-    /// Of its figure with each of them.
+    /// The logarithms with each seed.
     pub fn seeded(&self) -> Option<Vec<f64>> {
         self.seeds()?.into_iter().map(|record| self.log(record)).collect()
     }
 
-    /// Its time on the assumed machine, the mean over the seeds, in a unit that both of a pair have; and what of it moves with the cost of
-    /// an instruction.
+    /// Its time on the assumed machine (the mean over the seeds, in a unit common to a pair), and the part that scales with
+    /// instruction cost.
     pub fn timed(&self) -> Option<Timed> {
         let logs = self.seeded()?;
         let time = (-logs.iter().sum::<f64>() / logs.len() as f64).exp();
@@ -59,8 +59,8 @@ impl<'w> Entrant<'w> {
         Some(Timed { time, moving: moving(time, dear, cheap, apart.ln()), shared: 0.0 })
     }
 
-    /// The part of the work's time in which the workload's own process computed in user mode, the mean over the seeds; 0 where that was not
-    /// counted. It is counted over the whole work, and taken to be the same in each of its phases.
+    /// The share of the work's time that the workload's process spent in user mode, the mean over the seeds; 0 if not counted.
+    /// Counted over the whole work and assumed equal in each phase.
     pub fn own_share(&self) -> f64 {
         let records = self.seeds().unwrap_or_default();
         let shares: f64 = records.iter().map(|record| self.own_share_in(record)).sum();
@@ -78,8 +78,8 @@ impl<'w> Entrant<'w> {
     }
 }
 
-/// Of all these candidates that were tried with all seeds, the mean of the logarithms with each: another seed is other work, which moves
-/// all of them alike.
+/// For each seed, the mean logarithm over all candidates tried with all seeds. Another seed is other work, which shifts all of
+/// them alike.
 pub fn means<'w>(all: impl Iterator<Item = Entrant<'w>>) -> Vec<f64> {
     let all: Vec<Vec<f64>> = all.filter_map(|entrant| entrant.seeded()).collect();
     let mean = |seed: usize| all.iter().map(|logs| logs[seed]).sum::<f64>() / all.len() as f64;

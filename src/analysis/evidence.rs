@@ -1,18 +1,18 @@
-//! How much is known of how far a class of modelled disks is from real ones, and by how much a ratio may be off because of it.
+//! How far a class of modelled disks is known to be from real ones, and how far a ratio may be off because of it.
 //!
-//! With σ the share of a candidate's elapsed time in which it waits for one kind of access and nothing else goes on, and q the worst miss
-//! of the class in that access, a ratio of two candidates' times may be off by
+//! Let σ be the share of a candidate's elapsed time in which it waits for one kind of access and nothing else runs, and q the
+//! class's worst miss in that access. Then a ratio of two candidates' times may be off by
 //!
 //! ```text
 //! β = Σ |σ_a − σ_b| · ln q        over the kinds of access, of one class of disks
 //! β = Σ  σ_a · ln q_a + σ_b · ln q_b        where the candidates stand on disks of two classes, which may be off either way
 //! ```
-//! What both spend alike moves both alike. To first order: it misleads where a miss changes what a filesystem does, and not only when.
+//! Equal waits cancel. This is first order: it misleads if a miss changes a filesystem's decisions and not only their time.
 //!
-//! q was measured of the disk as its file says, so σ and the ratio that β is held against are those of the first round. The disk counts the
-//! time in which it holds a request (`crates/diskmodel/src/waits.rs`). It does not know whether the CPU works meanwhile, so all of it
-//! together is held to what the CPU was idle, each kind by as much. Both are counted over all measured work and its sync, and taken
-//! to be the same in each phase. A disk that did not count it leaves β unknown, and then nothing is held against the ratio.
+//! q was measured on the nominal disk, so σ and the ratio are those of the first round. The disk counts the time in which it
+//! holds a request (`crates/diskmodel/src/waits.rs`). It does not know whether the CPU works meanwhile, so the total is capped at
+//! the CPU's idle time and each kind scaled alike. Both are counted over all measured work and its sync, and assumed equal in
+//! each phase. If a disk did not count it, β is unknown and refutes nothing.
 
 use std::sync::LazyLock;
 
@@ -26,18 +26,18 @@ use crate::schema::finding::{ErrorPart, ModelError};
 use crate::schema::record::Record;
 use crate::schema::units::sum;
 
-/// What the drives of a class that were measured say of its models.
+/// The evidence from measured drives for the models of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
-    /// None was measured.
+    /// No drive was measured.
     ModelOnly,
     /// Fewer than [`fsderby_diskmodel::DRIVES_NEEDED`].
     Untested { drives: u32 },
-    /// So many of the published figures lie within the samples of a run whose ranges were fitted without the drive that is judged.
+    /// `held` of the published `figures` lie within a run's samples, with ranges fitted without the judged drive.
     Tested { drives: u32, held: u32, figures: u32 },
 }
 
-/// Of a class of disks.
+/// The coverage of a class of disks.
 pub fn coverage(class: Class) -> Coverage {
     match class.evidence() {
         None => Coverage::ModelOnly,
@@ -46,19 +46,19 @@ pub fn coverage(class: Class) -> Coverage {
     }
 }
 
-/// The class of a shipped disk, by its name; `None` of a file of the user's own.
+/// The class of a shipped disk, by its name; `None` for a user's file.
 pub fn class_of(disk: &str) -> Option<Class> {
     let (_, text) = SHIPPED.iter().find(|(name, _)| *name == disk)?;
     Spec::parse(text).ok().map(|spec| spec.class())
 }
 
 impl Coverage {
-    /// Of the disk of that name: a file of the user's own was never measured.
+    /// For the disk of that name. A user's file was never measured.
     pub fn of_disk(disk: &str) -> Coverage {
         class_of(disk).map_or(Coverage::ModelOnly, coverage)
     }
 
-    /// What stands over findings that no measured drive supports, or too few to test that.
+    /// The heading of findings that no measured drive supports, or too few to test that.
     pub fn heading(self) -> Option<&'static str> {
         match self {
             Coverage::ModelOnly => Some("on the model only"),
@@ -83,13 +83,13 @@ impl Coverage {
     }
 }
 
-/// Which shares of its elapsed time a candidate waits for each kind of access, while nothing else goes on.
+/// The shares of elapsed time in which a candidate waits for each kind of access while nothing else runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shares([f64; Access::ALL.len()]);
 
 impl Shares {
-    /// By the nanoseconds that elapsed, those of them in which the CPU was idle, and those in which the disks held each kind of request: of
-    /// several disks, or beside a CPU that works, these may be more, and are then made smaller by as much each. `None` where nothing
+    /// From the elapsed nanoseconds, those with an idle CPU, and those in which the disks held each kind of request. Several
+    /// disks, or a busy CPU, can make the last exceed the idle time; all kinds are then scaled down alike. `None` if no time
     /// elapsed.
     pub fn of(elapsed_ns: u64, idle_ns: Option<u64>, held_ns: impl Fn(Access) -> u64) -> Option<Shares> {
         let held = Access::ALL.map(|access| held_ns(access) as f64);
@@ -99,7 +99,7 @@ impl Shares {
         (elapsed_ns > 0).then(|| Shares(held.map(|ns| ns * scale / elapsed)))
     }
 
-    /// Of all measured work of this trial and its sync; `None` where its disk did not count it.
+    /// For all measured work of this trial and its sync; `None` if its disk did not count it.
     pub fn of_record(record: &Record) -> Option<Shares> {
         let windows: Option<Vec<u64>> = record
             .measured()
@@ -124,7 +124,7 @@ impl Shares {
 pub struct Waiting {
     /// By its name.
     pub disk: String,
-    /// `None` of a file of the user's own, which may be of any.
+    /// `None` for a user's file, which may be of any class.
     pub class: Option<Class>,
     pub shares: Shares,
 }
@@ -135,20 +135,20 @@ impl Waiting {
         Some(Waiting { class: class_of(&disk), disk, shares: Shares::of_record(record)? })
     }
 
-    /// By how many times a model of such a disk may be off: 1 or more.
+    /// The worst miss of the model in this access, a factor of 1 or more.
     fn worst(&self, access: Access) -> f64 {
         let of = |class: Class| class.worst_permille(access);
         let permille = self.class.map_or_else(|| Class::ALL.map(of).into_iter().max().unwrap_or(1000), of);
         f64::from(permille) / 1000.0
     }
 
-    /// Whether both are off by the same: one class of disks, or one file.
+    /// Whether both have the same error: one class of disks, or one file.
     fn is_off_as(&self, other: &Waiting) -> bool {
         self.class == other.class && (self.class.is_some() || self.disk == other.disk)
     }
 }
 
-/// By how much the logarithm of the ratio of two candidates' times may be off, at most, and what makes it so: each part 0 or more.
+/// The largest error of the log ratio of two candidates' times, and its parts: each 0 or more.
 pub fn largest_error(a: &Waiting, b: &Waiting) -> (f64, Vec<ErrorPart>) {
     let together = a.is_off_as(b);
     let mut parts: Vec<(f64, ErrorPart)> = Access::ALL
@@ -168,8 +168,8 @@ pub fn largest_error(a: &Waiting, b: &Waiting) -> (f64, Vec<ErrorPart>) {
     (parts.iter().map(|(error, _)| error).sum(), parts.into_iter().map(|(_, part)| part).collect())
 }
 
-/// How far the ratio of these two on the disk as its file says may be off. `None` where the metric is no time of the work, and where a disk
-/// did not count what was waited for.
+/// The model error of the ratio on the nominal disk. `None` if the metric is no time of the work, or if a disk did not count its
+/// waits.
 pub fn model_error(a: &Entrant<'_>, b: &Entrant<'_>) -> Option<Box<ModelError>> {
     if !a.series.of.is_time() || !is_of_the_work(&a.series.name) {
         return None;
@@ -180,7 +180,7 @@ pub fn model_error(a: &Entrant<'_>, b: &Entrant<'_>) -> Option<Box<ModelError>> 
     Some(Box::new(ModelError { ratio: log.exp(), times: error.exp(), parts }))
 }
 
-/// Whether a metric is of the work or a part of it. Before and after it nothing is counted.
+/// Whether a metric covers the work or a part of it. Nothing is counted before and after the work.
 fn is_of_the_work(metric: &str) -> bool {
     static ALL: LazyLock<Vec<&'static Declared>> =
         LazyLock::new(|| metrics::declared().into_iter().flat_map(|(_, all)| all).collect());
@@ -237,7 +237,7 @@ mod tests {
         assert!((error(&hard, &flash) - expected).abs() < 1e-12);
     }
 
-    /// Of which class it is, only the file says.
+    /// Only the file states its class.
     #[test]
     fn a_file_of_the_users_own_may_be_as_far_off_as_any() {
         let own = |disk, ns| waiting(disk, &[(Access::Streams, ns)]);
@@ -267,10 +267,10 @@ mod tests {
         assert_eq!(Shares::of(0, None, |_| 0), None);
         assert_eq!(of(None, 100), Some([0.1; 5]));
         assert_eq!(of(Some(800), 100), Some([0.1; 5]), "nothing went on meanwhile");
-        // Half of it is beside a CPU that works.
+        // Half of it overlaps with CPU work.
         assert_eq!(of(Some(250), 100), Some([0.05; 5]));
         assert_eq!(of(Some(0), 100), Some([0.0; 5]));
-        // Five disks at once, with an idle time that is rounded up to more than elapsed.
+        // Five disks at once, with an idle time rounded up above the elapsed time.
         assert_eq!(of(Some(1020), 400), Some([0.2; 5]));
     }
 

@@ -1,4 +1,4 @@
-//! What the program that plays a modelled disk adds to a ratio of two candidates: measured, and taken into account.
+//! Disk-model overhead in a ratio of two candidates: measured and accounted for.
 //!
 //! ```text
 //! log ratio   ·  1×: every round     ·  2×, 3×: one trial each, on the first round's disk
@@ -12,27 +12,27 @@ use super::entrant::Entrant;
 use crate::schema::finding::Floor;
 use crate::schema::job::Purpose;
 
-/// What is known of a pair's floor.
+/// The overhead of a pair.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Excess {
-    /// It concerns no time, or both figures hold the same.
+    /// The metric is no time, or both figures contain the same overhead.
     None,
     NotMeasured,
     Measured {
         floor: Floor,
-        /// Of the CPU on which it was measured.
+        /// Speed of the CPU on which it was measured.
         mips: u32,
     },
 }
 
-/// By how much a ratio may be another than it was measured, as logarithms.
+/// How far a ratio may differ from its measured value, as logarithms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slack {
     pub least: f64,
     pub most: f64,
 }
 
-/// Of two candidates in one metric of one scenario.
+/// The overhead for two candidates in one metric of one scenario.
 pub fn of(a: &Entrant<'_>, b: &Entrant<'_>) -> Excess {
     if !a.series.of.is_time() {
         return Excess::None;
@@ -46,7 +46,7 @@ pub fn of(a: &Entrant<'_>, b: &Entrant<'_>) -> Excess {
     measured().unwrap_or(Excess::NotMeasured)
 }
 
-/// From the logarithms of the ratio with the server's work done once, twice and three times.
+/// From the log ratios with the server's work done once, twice and three times.
 pub fn floor(logs: [f64; 3]) -> Floor {
     let found = to_zero(logs);
     let moved = found.at_zero - logs[0];
@@ -59,9 +59,9 @@ pub fn floor(logs: [f64; 3]) -> Floor {
 }
 
 impl Excess {
-    /// What of it there is on a CPU of that speed. As the server's work has so many instructions, it takes the longer the slower the CPU
-    /// is; how much of the ratio that is depends on what else the CPU does. So all between the two is reckoned with, and the ratio as
-    /// it was measured too: a finding holds with the server and without.
+    /// How far the overhead may shift a ratio on a CPU of this speed. The server's instruction count is fixed, so its time grows
+    /// on a slower CPU; its effect on the ratio depends on the CPU's other work. The slack spans the overhead at both speeds, and
+    /// the measured ratio: a finding must hold with and without the server.
     pub fn slack(&self, mips: u32) -> Slack {
         let Excess::Measured { floor, mips: measured } = self else { return Slack::default() };
         let moved = (floor.without / floor.ratios[0]).ln();
@@ -79,7 +79,7 @@ impl Excess {
     }
 }
 
-/// A candidate's figure with the server's work done once, twice and three times.
+/// A candidate's value with the server's work done once, twice and three times.
 struct Points {
     values: [f64; 3],
     mips: u32,

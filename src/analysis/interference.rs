@@ -1,10 +1,10 @@
-//! Whether the machine was there for the trial, judged by what the work lost. Pure.
+//! Whether other load disturbed a trial, judged by the time that the work lost. Pure.
 //!
-//! A loaded machine slows whatever runs on it, and by another amount in each trial. Random order within rounds keeps that from favouring
-//! anybody, and the intervals grow with it; so an ordinary load is said and voids nothing. What no interval repairs is a trial whose figures are
-//! those of the scheduler.
+//! A loaded machine slows every program, by a different amount in each trial. Random order within rounds keeps this fair, and the
+//! intervals grow with it, so ordinary load is reported and voids nothing. No interval repairs a trial that measures the
+//! scheduler.
 //!
-//! The effect is counted, not the load: for how much of the time in which the work could have gone on somebody else had its CPU.
+//! The effect is measured, not the load: the share of the work's runnable time in which another process had its CPU.
 
 use super::steps;
 use crate::probes::{self, cpu::machine_ns};
@@ -14,16 +14,17 @@ use crate::schema::record::{Interference, Record};
 use crate::schema::setup::ClockKind;
 use crate::schema::units::sum;
 
-/// Above this share the trial is void. A fair scheduler leaves work that never sleeps a half of its CPU beside one busy process for each CPU, a
-/// quarter beside three, a sixth beside five. So a build on all CPUs, or a test suite, may go on beside a run and is said; beyond five the figures are
-/// the scheduler's, and no number of rounds repairs them.
+/// Above this share the trial is void. A fair scheduler leaves work that never sleeps 1/2 of its CPU beside one busy process for
+/// each CPU, 1/4 beside three, 1/6 beside five. So a build on all CPUs, or a test suite, may run beside and is reported. Beyond
+/// five the trial measures the scheduler, and no number of rounds repairs it.
 const TOO_MUCH: f64 = 0.85;
-/// Above this share it is said. A run that is alone loses less than a hundredth.
+/// Above this share the loss is reported. An undisturbed run loses less than 1 %.
 const NOTABLE: f64 = 0.10;
-/// Less than this is no interference, whatever its share: it is one period of a quota, or ten ticks of the clock that CPU time is counted by.
+/// A smaller loss is no interference, whatever its share: it is one period of a quota, or ten ticks of the clock that counts CPU
+/// time.
 const TRIFLE_NS: u64 = 100_000_000;
 
-/// `None` in virtual time, where no host matters, on an emulated CPU, whose times do not count, and for what was not measured to its end.
+/// `None` in virtual time (the host has no influence), on an emulated CPU (times do not count), and for incomplete measurements.
 pub fn check(record: &Record) -> Option<ValidityCheck> {
     let has_times = record.clock != ClockKind::Virtual && record.fidelity.times_count();
     let is_whole = record.measured().all(|stage| stage.window_ns.is_some());
@@ -55,7 +56,7 @@ pub fn check(record: &Record) -> Option<ValidityCheck> {
     })
 }
 
-/// Time that was lost, of which time.
+/// Lost time, and the time of which it is a share.
 struct Loss {
     to: &'static str,
     ns: u64,
@@ -72,8 +73,8 @@ impl Loss {
     }
 }
 
-/// The work waited for a CPU, for others at most as long as they had one: what it waits for beyond that, it waits for itself, its other clients
-/// and the filesystem's own threads. In a guest nobody else is.
+/// The work's waits for a CPU, at most the time that other processes had one. Beyond that it waits for itself, its other clients
+/// and the filesystem's threads. A guest runs no other processes.
 fn others(record: &Record, seen: &Interference) -> Option<Loss> {
     if record.clock != ClockKind::Host {
         return None;
@@ -96,7 +97,7 @@ fn steal(record: &Record) -> Option<Loss> {
     Some(Loss { to: "the hypervisor", ns, of_ns: machine_ns(cpu)? })
 }
 
-/// Over the whole launch.
+/// Of the whole launch.
 fn quota(record: &Record, seen: &Interference) -> Option<Loss> {
     Some(Loss { to: "a quota", ns: seen.quota_ns?, of_ns: record.circumstances.host_ns })
 }
@@ -105,7 +106,7 @@ fn heat(seen: &Interference) -> Option<String> {
     seen.heat.filter(|times| *times > 0).map(|times| format!("slowed by heat {times} times"))
 }
 
-/// What is told and not judged: the trial's own waits are in it.
+/// Reported, not judged: it includes the trial's own waits.
 fn machine(record: &Record, seen: &Interference) -> String {
     let share = |ns: u64, of: u64| format!("{:.0}%", 100.0 * ns as f64 / of.max(1) as f64);
     let host_ns = record.circumstances.host_ns;
@@ -141,7 +142,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A work of ten seconds that waited so long, beside others that had a CPU so long.
+    /// Ten seconds of work that waited this long, beside others that had a CPU this long.
     fn record(waited_ns: Option<u64>, others_ns: u64) -> Record {
         let mut record = example::record();
         record.stages = vec![StageRecord { window_ns: Some([0, 10 * SECOND]), ..StageRecord::default() }];

@@ -1,5 +1,5 @@
-//! The latencies of a run's counted trials, merged: of each operation of each scenario, how many of each value each candidate has.
-//! Only reads the files beside the records, which are most of a run's bytes; so each is read once.
+//! Merged latencies of a run's counted trials: counts per value, by candidate, for each operation of each scenario. Reads each
+//! histogram file beside the records once; these are most of a run's bytes.
 
 use std::collections::HashSet;
 
@@ -10,11 +10,11 @@ use crate::schema::event::Buckets;
 use crate::schema::record::Record;
 use crate::store::Run;
 
-/// Collects histograms, candidate by candidate.
+/// Collects histograms by candidate.
 #[derive(Debug, Default)]
 pub struct Latencies {
     pub merged: Vec<Merged>,
-    /// Which could not be read, one sentence each.
+    /// One sentence for each histogram that could not be read.
     pub missing: Vec<String>,
 }
 
@@ -28,15 +28,15 @@ pub struct Merged {
     pub by_candidate: Vec<(String, Done)>,
 }
 
-/// How often one candidate did it, and how long it took.
+/// One candidate's number of operations and their latencies.
 #[derive(Debug, Default)]
 pub struct Done {
     pub counts: Counts,
-    /// The same by rounds; nothing in virtual time.
+    /// The same by span of rounds; empty in virtual time.
     pub spans: Spans,
 }
 
-/// Those whose latencies count.
+/// The trials whose latencies count.
 pub struct Counted<'r> {
     trials: HashSet<(&'r str, u32)>,
     joined: Joined,
@@ -55,7 +55,7 @@ impl<'r> Counted<'r> {
 }
 
 impl Latencies {
-    /// A histogram that cannot be read is told, and the rest stands.
+    /// Reports an unreadable histogram in `missing` and keeps the rest.
     pub fn of(run: &Run) -> Self {
         let timed = Counted::of(run);
         let records: Vec<&Record> = run.records.iter().filter(|record| timed.has(record)).collect();
@@ -75,7 +75,7 @@ impl Latencies {
         Latencies::together(parallel(&records, of_part))
     }
 
-    /// What parts of the records have, in their order.
+    /// Merges the parts, in their order.
     pub fn together(parts: Vec<Latencies>) -> Self {
         let mut parts = parts.into_iter();
         let mut all = parts.next().unwrap_or_default();
@@ -83,7 +83,7 @@ impl Latencies {
         all
     }
 
-    /// Those of the record's measured works, where it counts.
+    /// Adds the histograms of the record's measured works, if the record counts.
     pub fn add(&mut self, counted: &Counted<'_>, record: &Record, histograms: &[Buckets]) {
         if !counted.has(record) {
             return;
@@ -92,7 +92,7 @@ impl Latencies {
         let several = record.works.iter().filter(|work| work.measured).count() > 1;
         for Buckets { of, phase, operation, unit, buckets } in histograms {
             let work = of.map(|of| record.works.get(of).filter(|work| work.measured));
-            // With its work before its phase, where several were measured.
+            // With several measured works, the work's name precedes the phase.
             let phase = match work {
                 Some(None) => continue,
                 Some(Some(work)) if several => &format!("{}, {phase}", work.name),
@@ -131,14 +131,14 @@ impl Latencies {
     }
 }
 
-/// How many of each value.
+/// Counts by value.
 ///
-/// Nearly all values are the highest of a bucket of 2,048 to a doubling and below, as `workloads::kit` records them: three digits.
-/// Those have a place each, in a block for each doubling. What has none is kept as it is.
+/// Nearly all values are the upper bound of a bucket of three digits (2,048 per doubling and below), as `workloads::kit` records
+/// them. These values have fixed slots, in one block per doubling. All other values are stored individually.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     blocks: Vec<Option<Box<[u32; BLOCK]>>>,
-    /// Values of other buckets, and what is too much for a place.
+    /// Values of other buckets, and counts that overflow a slot.
     others: Vec<(u64, u64)>,
 }
 
@@ -170,7 +170,7 @@ impl Counts {
         });
     }
 
-    /// Each value once, rising; what was counted 0 times has no place.
+    /// Each value once, ascending; omits counts of 0.
     pub fn done(&self) -> Vec<(u64, u64)> {
         let blocks =
             self.blocks.iter().enumerate().filter_map(|(block, counts)| Some((block, counts.as_ref()?)));
@@ -185,7 +185,7 @@ impl Counts {
     }
 }
 
-/// So many may wait to be summed.
+/// Entries of `others` above which they are summed.
 const OTHERS: usize = 1 << 14;
 
 fn summed(mut counts: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
@@ -198,15 +198,14 @@ fn summed(mut counts: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     counts
 }
 
-/// The block of a value and the place in it: the first block has a place for each value, each further one for the upper half of
-/// a doubling.
+/// The block and slot of a value. The first block has a slot per value; each further block covers the upper half of a doubling.
 fn place(value: u64) -> (usize, usize) {
     let block = (u64::BITS - value.leading_zeros()).saturating_sub(BITS);
     let at = (value >> block.saturating_sub(1)) as usize & (BLOCK - 1);
     (block as usize, at)
 }
 
-/// The highest value that has this place.
+/// The highest value of this slot.
 fn value_at(block: usize, at: usize) -> u64 {
     let step = block.saturating_sub(1) as u32;
     let first = if block == 0 { 0 } else { BLOCK as u64 };
@@ -249,7 +248,7 @@ mod tests {
     #[test]
     fn what_has_no_place_is_counted_all_the_same() {
         let mut counts = Counts::default();
-        // Not rising, not the highest of a bucket, and more than a place holds.
+        // Not ascending, not the upper bound of a bucket, and more than a slot holds.
         (0..20_000).for_each(|_| counts.add(&[(3000, 1), (10, 2), (20, 0), (10, u64::from(u32::MAX))]));
         assert!(counts.others.len() <= OTHERS + 3);
         assert_eq!(counts.done(), [(10, 20_000 * (2 + u64::from(u32::MAX))), (3000, 20_000)]);

@@ -1,7 +1,7 @@
-//! Trials that went to their end, and lost synced files to the power cut. Pure.
+//! Trials that completed but lost synced files in the power cut. Pure.
 //!
-//! Such a trial has failed, and takes part in no comparison. But its recovery was timed as every other one: reports show it with what was
-//! lost, because who recovers soon and who keeps what was synced are one question.
+//! Such a trial has failed and is not compared. Its recovery was timed like any other, so reports show it beside the losses:
+//! recovery time and durability belong together.
 
 use super::dataset::{Series, Value, Work, cell};
 use super::steps;
@@ -11,7 +11,7 @@ use crate::schema::reason::{Condition, Outcome, Reason};
 use crate::schema::record::Record;
 use crate::store::Run;
 
-/// The trials of this scenario of which nothing but synced files was lost, the last attempt of each.
+/// The trials of this scenario that lost nothing but synced files; the last attempt of each.
 pub fn of<'r>(run: &'r Run, scenario: &str) -> Vec<&'r Record> {
     let mine = |r: &&Record| r.purpose == Purpose::Measure && r.scenario == scenario && lost_files(r);
     run.current().into_iter().filter(mine).collect()
@@ -23,7 +23,7 @@ fn lost_files(record: &Record) -> bool {
     record.outcome == Outcome::Failed && record.reason.as_ref().is_some_and(by_the_cut)
 }
 
-/// The figures of a workload as they are shown: those that are counted, and the forced checks and recoveries of these trials.
+/// The series of a workload to show: the counted ones, plus the forced checks and recoveries of these trials.
 pub fn shown(work: &Work<'_>, losses: &[&Record], filesystems: &[String]) -> Vec<Series> {
     let mut all = work.series.clone();
     for record in losses {
@@ -49,7 +49,7 @@ fn add(all: &mut Vec<Series>, metric: &Metric, record: &Record, filesystems: &[S
     *its = cell(&its.filesystem, [std::mem::take(&mut its.values), vec![value]].concat());
 }
 
-/// What must be said beside the figures of a filesystem that lost some.
+/// The note beside the figures of a filesystem that lost files.
 pub fn said(work: &Work<'_>, losses: &[&Record], filesystem: &str) -> Option<String> {
     let mine: Vec<&Record> = losses.iter().filter(|r| r.filesystem == filesystem).copied().collect();
     let first = mine.first()?.survivors.as_ref()?;

@@ -1,5 +1,5 @@
-//! From a record's raw values to its metrics: the workload's, those of the steps, of the probes and of the space, put together.
-//! Pure and versioned: `fsderby verify` calls it again.
+//! Computes a record's metrics from its raw values: those of the workload, the steps, the probes and the space. Pure and
+//! versioned: `fsderby verify` recomputes them.
 
 use super::{capacity, clients, steps};
 use crate::probes::{self, Probe, Raw};
@@ -13,24 +13,24 @@ use crate::schema::units::sum;
 use crate::workloads::clients::phases_apart;
 use crate::workloads::{self, Work};
 
-/// Counted up whenever a metric of steps, probes or space gets another value from the same raw values.
+/// Incremented when a metric of steps, probes or space changes for the same raw values.
 pub const VERSION: u32 = 3;
 
-/// The works of a record, understood.
+/// The parsed works of a record.
 pub type Works = Vec<Box<dyn Work>>;
 
 /// # Errors
-/// Says of which work there is no engine here, or what of its parameters is not understood.
+/// If there is no engine for a work, or its parameters are not understood.
 pub fn parsed(record: &Record) -> Result<Works, String> {
     record.works.iter().map(|work| workloads::parsed(&work.work)).collect()
 }
 
-/// The version of all metrics of such a record: ours in the thousands, the workloads' below.
+/// The version of all of a record's metrics: ours × 1000 + the workloads'.
 pub fn version(works: &[Box<dyn Work>]) -> u32 {
     VERSION * 1000 + works.iter().map(|work| work.metrics_version()).sum::<u32>()
 }
 
-/// The metrics of each measured work, then those that every trial has. None for a trial that is not done.
+/// The metrics of each measured work, then those of every trial. Empty unless the trial is done.
 pub fn all(record: &Record, works: &[Box<dyn Work>]) -> Vec<Metric> {
     if record.outcome != Outcome::Done {
         return Vec::new();
@@ -49,7 +49,7 @@ pub fn all(record: &Record, works: &[Box<dyn Work>]) -> Vec<Metric> {
         .collect()
 }
 
-/// What the work itself measures, then the probes. Work that was cut short has rates of no other run, so it has none.
+/// The metrics of the work, then of the probes. Empty if the work was cut short: its rates compare with no other run.
 fn of_work(record: &Record, of: usize, work: &dyn Work) -> Vec<Metric> {
     let stages: Vec<&StageRecord> = record.stages.iter().filter(|stage| stage.of == of).collect();
     if stages.is_empty() || stages.iter().any(|stage| stage.window_ns.is_none()) {
@@ -67,13 +67,13 @@ fn of_work(record: &Record, of: usize, work: &dyn Work) -> Vec<Metric> {
     [own, steps::sync(record, of), probed(record, of, &stages, &phases)].concat()
 }
 
-/// Which work a metric is of, where a trial has several.
+/// Adds the work as a dimension, if a trial has several.
 fn within(mut metric: Metric, work: Option<&str>) -> Metric {
     metric.dimensions.extend(work.map(|work| (WORK.to_owned(), work.to_owned())));
     metric
 }
 
-/// Phases of several clients overlap: what is over all phases is over the time in which any client was in one.
+/// Phases of several clients overlap: metrics over all phases use the union of the clients' phase intervals.
 fn workloads_own(work: &dyn Work, engine: &str, phases: &[Phase], by_client: &[Client]) -> Vec<Metric> {
     let own = work.metrics(phases);
     if by_client.is_empty() {
@@ -88,19 +88,19 @@ fn workloads_own(work: &dyn Work, engine: &str, phases: &[Phase], by_client: &[C
     own.into_iter().map(|metric| of_all(&metric).unwrap_or(metric)).collect()
 }
 
-/// Every metric that there is, by the one that measures it.
+/// All metrics, by the part that measures them.
 pub fn declared() -> Vec<(String, Vec<&'static Declared>)> {
     let engines = workloads::TABLE.iter().map(|w| (format!("the workload {}", w.name()), w.declared()));
     engines.chain(declared_by_all()).collect()
 }
 
-/// Those that records of this workload may have, the workload's first.
+/// The metrics that records of this workload may have, the workload's first.
 pub fn declared_of(engine: &str) -> Vec<&'static Declared> {
     let own = workloads::engine(engine).map(|w| w.declared()).unwrap_or_default();
     own.into_iter().chain(declared_by_all().into_iter().flat_map(|(_, all)| all)).collect()
 }
 
-/// Those that a trial of any workload may have.
+/// The metrics that a trial of any workload may have.
 fn declared_by_all() -> Vec<(String, Vec<&'static Declared>)> {
     let probes = probes::TABLE.iter().map(|p| (format!("the probe {}", p.name()), p.declared()));
     let own = [
@@ -111,7 +111,7 @@ fn declared_by_all() -> Vec<(String, Vec<&'static Declared>)> {
     own.into_iter().chain(probes).collect()
 }
 
-/// Those that a verdict is about where no time says anything.
+/// The metrics that a verdict uses where times do not count.
 pub fn standing_in() -> Vec<&'static Declared> {
     declared_by_all().into_iter().flat_map(|(_, all)| all).filter(|declared| declared.stands_in).collect()
 }
@@ -124,7 +124,7 @@ fn probed(record: &Record, of: usize, stages: &[&StageRecord], phases: &[Phase])
     let none = Raw::new();
     let all = probes::sum(stages.iter().copied());
     let whole = probes::TABLE.iter().flat_map(|p| p.metrics(counted(&all, *p, &none), &work));
-    // The first part makes what the others find.
+    // The first part creates the files that the others read.
     let parts = stages.iter().skip(1).flat_map(|stage| {
         let phases: Vec<&Phase> = stage.phases.iter().collect();
         let of = |p: &&dyn Probe| p.metrics_of_part(counted(&stage.probes, *p, &none), &phases);
@@ -137,7 +137,7 @@ fn counted<'r>(all: &'r Counters, probe: &dyn Probe, none: &'r Raw) -> &'r Raw {
     all.get(probe.name()).unwrap_or(none)
 }
 
-/// The work with all its parts.
+/// The work step, summed over its parts.
 fn work(record: &Record, of: usize) -> Option<Stepped> {
     steps::of_work(record, of, StepName::Work).cloned().reduce(|sum, part| Stepped {
         ns: sum.ns.saturating_add(part.ns),

@@ -1,5 +1,4 @@
-//! From records to what can be said of them: metrics, validity, comparisons, findings. Pure: nothing is measured, nothing is
-//! written for people.
+//! From records to conclusions: metrics, validity, comparisons, findings. Pure: measures nothing and writes nothing for people.
 
 pub mod alike;
 pub mod capacity;

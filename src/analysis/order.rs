@@ -1,9 +1,8 @@
-//! In which order candidates stand, from the findings alone: what is not found is no order, and nobody stands before one that was found
-//! better.
+//! Ranks candidates from the findings alone. A candidate never precedes one that was found better.
 //!
 //! ```text
 //! best rank    1 + how many were found better           worst rank    all − how many it was found better than
-//! place        the best estimate among those that none of the remaining was found better than
+//! place        the best estimate among candidates to which no remaining one was found better
 //! ```
 
 use crate::schema::finding::{Finding, Found, Place, Ranks};
@@ -28,7 +27,7 @@ pub fn of(findings: &[Finding]) -> Vec<Ranks> {
     all
 }
 
-/// Of one metric of one scenario.
+/// For one metric of one scenario.
 fn places(findings: &[&Finding]) -> Vec<Place> {
     let mut remaining: Vec<&str> = Vec::new();
     for label in findings.iter().flat_map(|finding| [&finding.a, &finding.b]) {
@@ -57,7 +56,7 @@ fn places(findings: &[&Finding]) -> Vec<Place> {
     order.iter().map(|label| place(label)).collect()
 }
 
-/// Who is next: in a circle of findings the best estimate.
+/// Index of the next candidate. If findings form a cycle, the best estimate comes next.
 fn next(findings: &[&Finding], remaining: &[&str]) -> usize {
     let is_behind = |label: &str| {
         let found = |other: &&str| from(findings, label, other).is_some_and(|f| f.finding == Found::Worse);
@@ -66,7 +65,7 @@ fn next(findings: &[&Finding], remaining: &[&str]) -> usize {
     let free: Vec<usize> = (0..remaining.len()).filter(|at| !is_behind(remaining[*at])).collect();
     let among = if free.is_empty() { (0..remaining.len()).collect() } else { free };
     let of = |at: &usize| estimate(findings, remaining[*at], remaining);
-    // Of equals the first of the plan.
+    // Of equal estimates the first in the plan.
     among.into_iter().rev().max_by(|a, b| of(a).total_cmp(&of(b))).unwrap_or(0)
 }
 
@@ -74,12 +73,12 @@ fn from(findings: &[&Finding], label: &str, other: &str) -> Option<Finding> {
     findings.iter().filter_map(|finding| finding.from_the_side_of(label)).find(|finding| finding.b == other)
 }
 
-/// How many times as good as another one; 1 beside itself.
+/// The ratio of one candidate to another; 1 to itself.
 fn beside(findings: &[&Finding], label: &str, other: &str) -> Option<f64> {
     if label == other { Some(1.0) } else { from(findings, label, other).map(|finding| finding.ratio) }
 }
 
-/// The mean logarithm of how many times as good it is as each of these.
+/// The mean log ratio to these candidates.
 fn estimate(findings: &[&Finding], label: &str, others: &[&str]) -> f64 {
     let logs: Vec<f64> =
         others.iter().filter_map(|other| Some(beside(findings, label, other)?.ln())).collect();
@@ -118,7 +117,7 @@ mod tests {
 
     #[test]
     fn ranks_are_what_the_findings_leave_and_places_contradict_none() {
-        // The estimate of c lies above that of a, which was found better: on fewer samples, say.
+        // c has the better estimate although a was found better, for example on fewer samples.
         let findings = [
             finding("a", "b", Found::CannotTell, 1.2),
             finding("a", "c", Found::Better, 1.01),

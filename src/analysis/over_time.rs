@@ -1,4 +1,4 @@
-//! How fast a work went from its beginning to its end: the operations that were seen done while it went on, over all rounds.
+//! The rate of a work over its duration: operations completed, read while it ran, over all rounds.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use super::dataset::Work;
 use crate::schema::event::Series;
 use crate::schema::record::Record;
 
-/// Into so many parts the time of each trial is divided.
+/// Each trial's time is divided into this many parts.
 const PARTS: usize = 60;
-/// Of work that was looked at less often no picture is drawn.
+/// Work with fewer readings gets no chart.
 const LOOKS: usize = 10;
-/// Two looks: below it nobody knows whether anything stood still.
+/// Two readings: a shorter stall cannot be told from none.
 const STALL_LEAST_MS: u64 = 200;
 
 /// One measured work of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverTime {
-    /// Which work, and which part of it; empty where the scenario has but one.
+    /// The work and its part; empty if the scenario has only one.
     pub work: String,
-    /// In the order of the plan; who was not looked at has none.
+    /// In plan order; omits candidates without readings.
     pub rows: Vec<Course>,
 }
 
@@ -33,7 +33,7 @@ pub struct Course {
     pub rates: Vec<f64>,
     /// The median time of the work.
     pub seconds: f64,
-    /// The longest of any round in which no operation was seen done.
+    /// The longest one of any round without a completed operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stall: Option<Stall>,
 }
@@ -41,25 +41,25 @@ pub struct Course {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Stall {
     pub round: u32,
-    /// Since the beginning of that round's work.
+    /// Since the start of that round's work.
     pub from_s: f64,
     pub seconds: f64,
-    /// From where to where, as shares of that round's time.
+    /// Start and end, as shares of that round's time.
     pub from: f64,
     pub to: f64,
 }
 
-/// What was seen of a stage, by round.
+/// A stage's readings, by round.
 type Rounds<'r> = Vec<(u32, &'r Series)>;
 /// By filesystem.
 type Stage<'r> = BTreeMap<&'r str, Rounds<'r>>;
 
-/// One for each stage that was looked at while it went on; none in virtual time.
+/// One for each stage with readings; none in virtual time.
 pub fn of(work: &Work<'_>, filesystems: &[String]) -> Vec<OverTime> {
     let mut by_stage: BTreeMap<(usize, String), Stage<'_>> = BTreeMap::new();
     for record in &work.counted {
         for (at, stage) in record.measured().enumerate() {
-            // Whoever saw it, saw the same operations: the first tells.
+            // All series have the same operations, so the first suffices.
             let Some(series) = stage.series.values().next().filter(|series| series.len() >= LOOKS) else {
                 continue;
             };
@@ -105,7 +105,7 @@ fn total_ms(series: &Series) -> u64 {
     series.iter().fold(0, |all, [ms, _]| all.saturating_add(*ms))
 }
 
-/// Operations per second in each part: within a point they are spread evenly. `None` where no time went by.
+/// Operations per second in each part; a reading's operations are spread evenly over its time. `None` if no time elapsed.
 fn rates(series: &Series) -> Option<Vec<f64>> {
     let part_ms = total_ms(series) as f64 / PARTS as f64;
     let mut parts = vec![0.0; PARTS];
@@ -125,7 +125,7 @@ fn rates(series: &Series) -> Option<Vec<f64>> {
     (part_ms > 0.0).then(|| parts.into_iter().map(|done| done / part_ms * 1000.0).collect())
 }
 
-/// The longest row of points without any operation.
+/// The longest run of readings without any operation.
 fn stall(round: u32, series: &Series) -> Option<Stall> {
     let total = total_ms(series) as f64;
     let (mut at, mut since, mut longest) = (0_u64, None, (0, 0));

@@ -1,5 +1,5 @@
-//! What to choose by stated needs: who can do what is required, who is behind another in every need, who is best by the weights,
-//! and how much these must change before another is. Pure; what kinds can do is handed in.
+//! Recommends by stated needs: which candidates meet the requirements, which are dominated, which is best by the weights, and how
+//! far these must change to change the choice. Pure; the kinds' abilities are passed in.
 
 use super::criteria::{self, Criterion, Need, Stated};
 use super::dataset::Dataset;
@@ -11,10 +11,10 @@ pub use crate::schema::recommendation::{
 };
 use crate::schema::units::Percent;
 
-/// With more candidates there is none: pairs would be too many, and so would be the lines of its table.
+/// More candidates get no recommendation: it would have too many pairs and table lines.
 const MOST: usize = 256;
 
-/// How one candidate stands to another at one criterion.
+/// One candidate relative to another, by one criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     Better,
@@ -23,18 +23,18 @@ pub enum Comparison {
     Unknown,
 }
 
-/// Two candidates at one criterion.
+/// Two candidates, by one criterion.
 pub struct Pair<'p> {
     pub criterion: &'p Criterion,
     pub a: &'p str,
     pub b: &'p str,
-    /// The logarithm of how many times better `a` is; `None` where one has no figure.
+    /// The log ratio, positive if `a` is better; `None` if one has no figure.
     pub by: Option<f64>,
 }
 
 pub type Compare<'c> = &'c dyn Fn(&Pair<'_>) -> Comparison;
 
-/// By the means alone: what differs by less than the margin is equal.
+/// By the means alone: a difference within the margin is equal.
 pub fn by_margin(margin: Percent) -> impl Fn(&Pair<'_>) -> Comparison {
     let margin = ln(margin);
     move |pair| match pair.by {
@@ -45,7 +45,7 @@ pub fn by_margin(margin: Percent) -> impl Fn(&Pair<'_>) -> Comparison {
     }
 }
 
-/// By the findings where there are some, which is for headline metrics and CPU time, and else by the margin.
+/// By the findings if there are any (headline metrics and CPU time), otherwise by the margin.
 pub fn by_findings<'v>(verdict: &'v Verdict) -> impl Fn(&Pair<'_>) -> Comparison + 'v {
     let else_by = by_margin(verdict.margin);
     move |pair| {
@@ -68,16 +68,16 @@ fn ln(margin: Percent) -> f64 {
     (margin.0 / 100.0).ln_1p()
 }
 
-/// What of a run is looked at, and what is known of its candidates.
+/// The run's data, the needs, and the candidates' properties.
 pub struct Asked<'a> {
     pub dataset: &'a Dataset<'a>,
-    /// Who may be chosen.
+    /// Candidates that may be chosen.
     pub candidates: &'a [String],
     pub needs: &'a Needs,
     pub margin: Percent,
-    /// What of that which is required this candidate cannot do.
+    /// The requirements that this candidate does not meet.
     pub lacks: &'a dyn Fn(&str) -> Vec<Lack>,
-    /// Which quality a metric of that name is the measure of.
+    /// The aspect that a metric of that name measures.
     pub aspect_of: &'a dyn Fn(&str) -> Option<Aspect>,
 }
 
@@ -124,7 +124,7 @@ pub fn recommend(asked: &Asked<'_>, compare: Compare<'_>) -> Recommendation {
         let need = &mut recommendation.needs[*at];
         (need.share, need.less, need.more) = (need.weight / all, less.map(change), more.map(change));
     }
-    // That of what decides a draw too, which may have no weight.
+    // Includes the need that decides a draw, which may have no weight.
     let figures = |stated: &Stated| stated.missing.is_none().then(|| stated.goodness(judged.len()));
     let figures: Vec<Option<Vec<f64>>> = stated.iter().map(figures).collect();
     let ratio = |candidate: usize, need: usize| {
@@ -143,7 +143,7 @@ pub fn recommend(asked: &Asked<'_>, compare: Compare<'_>) -> Recommendation {
     recommendation
 }
 
-/// Those that have figures wherever any has, and those that do not.
+/// Splits candidates into those with figures for every weighed need, and those without.
 fn with_figures(stated: &[Stated], able: Vec<String>) -> (Vec<String>, Vec<Unjudged>) {
     let lacking = |candidate: usize| -> Vec<Need> {
         let has_all = |stated: &&Stated| stated.criteria.iter().all(|c| c.means[candidate].is_some());
@@ -161,12 +161,12 @@ fn with_figures(stated: &[Stated], able: Vec<String>) -> (Vec<String>, Vec<Unjud
 }
 
 impl Stated {
-    /// Whether it has a weight, and something to judge it by.
+    /// Whether it has a weight and a criterion.
     fn is_weighed(&self) -> bool {
         self.weight > 0.0 && self.missing.is_none()
     }
 
-    /// By candidate, the logarithm of the ratio to the best one: over its criteria the mean.
+    /// By candidate, the log ratio to the best one: the mean over its criteria.
     fn goodness(&self, candidates: usize) -> Vec<f64> {
         let mean = |candidate: usize| {
             let sum: Option<f64> = self.criteria.iter().map(|c| c.goodness(candidate)).sum();
@@ -213,14 +213,14 @@ fn weighed(stated: &Stated, candidates: &[String]) -> Weighed {
     }
 }
 
-/// Of the need that decides a draw, by candidate, how good it is.
+/// By candidate, the goodness at the need that decides a draw.
 fn draw(needs: &Needs, stated: &[Stated], candidates: usize) -> Option<Vec<f64>> {
     let need = Need::Aspect(needs.draw?);
     stated.iter().find(|s| s.need == need && s.missing.is_none()).map(|s| s.goodness(candidates))
 }
 
-/// Those that dominate it: nowhere worse, somewhere better. Where differences within the margin are equal, three can be ahead of one
-/// another in a circle, so the one that is ahead must have the larger score as well.
+/// The candidates that dominate this one: nowhere worse, somewhere better. Differences within the margin are equal, so three can
+/// be ahead of one another in a cycle; the one ahead must therefore have the larger score too.
 fn behind<'a>(
     stated: &'a [Stated],
     weighing: &'a Weighing<'a>,
@@ -229,7 +229,7 @@ fn behind<'a>(
     candidate: usize,
 ) -> impl Iterator<Item = usize> + 'a {
     let dominates = move |other: usize| {
-        // What decides a draw counts too, without a weight of its own.
+        // The need that decides a draw counts too, without a weight.
         let criteria = stated.iter().flat_map(|stated| &stated.criteria);
         let mut is_better = false;
         for criterion in criteria {

@@ -1,4 +1,4 @@
-//! What a run recommends by the needs of its plan: its figures, with what kinds state of themselves and metrics declare.
+//! A run's recommendation by the needs of its plan, from its figures, the kinds' properties and the metrics' declarations.
 
 use super::dataset::Dataset;
 use super::recommendation::{Asked, Lack, Recommendation, by_findings, recommend};
@@ -9,20 +9,20 @@ use crate::schema::needs::{Aspect, Needs};
 use crate::schema::plan::Plan;
 use crate::store::Run;
 
-/// Where kinds and metrics are looked up by their names.
+/// Lookup of kinds and metrics by name.
 #[derive(Clone, Copy)]
 pub struct Known {
     pub kind: fn(&str) -> Option<&'static dyn Filesystem>,
-    /// Of an engine, all that its records may have.
+    /// All metrics that records of an engine may have.
     pub metrics: fn(&str) -> Vec<&'static Declared>,
 }
 
-/// Where the plan states needs.
+/// `None` unless the plan states needs.
 pub fn of(run: &Run, dataset: &Dataset<'_>, verdict: &Verdict, known: Known) -> Option<Recommendation> {
     let needs = run.plan.needs.as_ref()?;
     let lacks = |label: &str| lacks(&run.plan, needs, known, label);
     let aspect_of = aspects(run, known);
-    // One that took part twice is one choice.
+    // A candidate that took part twice is one choice.
     let is_copy = |label: &str| run.plan.guard.as_ref().is_some_and(|twice| twice.copy == label);
     let candidates: Vec<String> =
         dataset.filesystems.iter().filter(|label| !is_copy(label)).cloned().collect();
@@ -31,7 +31,7 @@ pub fn of(run: &Run, dataset: &Dataset<'_>, verdict: &Verdict, known: Known) -> 
     Some(recommend(&asked, &by_findings(verdict)))
 }
 
-/// By what each declares of the metrics that records of this run may have.
+/// Maps metric names to aspects, by the declarations of the run's engines.
 pub fn aspects(run: &Run, known: Known) -> impl Fn(&str) -> Option<Aspect> {
     let engines = run.plan.workloads.iter().map(|work| &work.work.engine);
     let engines = engines.chain(run.records.iter().flat_map(|r| &r.works).map(|work| &work.work.engine));
@@ -49,7 +49,7 @@ pub fn aspects(run: &Run, known: Known) -> impl Fn(&str) -> Option<Aspect> {
     move |metric| declared.iter().find(|(name, _)| *name == metric).map(|(_, aspect)| *aspect)
 }
 
-/// A kind that nobody knows, as on a directory, answers for nothing.
+/// An unknown kind, as on a directory, meets no requirement.
 fn lacks(plan: &Plan, needs: &Needs, known: Known, label: &str) -> Vec<Lack> {
     let candidate = plan.candidates.iter().find(|candidate| candidate.label == label);
     let kind = candidate.and_then(|candidate| (known.kind)(&candidate.kind));

@@ -1,9 +1,9 @@
-//! Whether what holds in all samples of a modelled disk holds where it is likeliest not to: with other seeds of the work, where an
-//! instruction costs more or less than was assumed, and in the corner of what is not known about the disk at which the ratio
-//! is expected to be worst.
+//! Checks whether a result that holds in all samples of a modelled disk also holds where it is likeliest to fail: with other
+//! workload seeds, at other instruction costs, and at the corner of the disk-model parameters where the ratio is expected to be
+//! worst.
 //!
-//! Twelve corners are no sample of 2048. Where they agree, another corner may say otherwise, so the main effects foretell which, and
-//! that one is tried as well.
+//! Twelve corners do not represent all 2048: even if they agree, another may differ. The main effects predict which one, and it
+//! is tried too.
 
 use std::array;
 
@@ -22,36 +22,36 @@ use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
 use crate::schema::units::Percent;
 
-/// By how many times an instruction may cost more, or less, than the machine's file says: our estimate of how far kinds differ in cycles
-/// per instruction.
+/// Factor by which an instruction may cost more or less than the machine's file states: our estimate of how far kinds differ in
+/// cycles per instruction.
 pub const COST: f64 = 1.3;
 
-/// Two of them, of one run or of two.
+/// Two candidates, of one run or of two.
 pub struct Pair<'w> {
     pub a: Entrant<'w>,
     pub b: Entrant<'w>,
-    /// By the columns of the design, what was varied for either.
+    /// The factors varied for either, by column of the design.
     pub factors: [Vec<Factor>; COLUMNS],
     pub excess: Excess,
     pub model_error: Option<Box<ModelError>>,
-    /// Of all candidates that these two stand among, the mean of the logarithms with each seed of the work.
+    /// For each workload seed, the mean logarithm over all candidates compared with these two.
     pub means: &'w [f64],
-    /// A logarithm.
+    /// As a logarithm.
     pub margin: f64,
     pub corners: Corners,
 }
 
-/// What the worst corner is judged by.
+/// How the worst corner is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Corners {
-    /// A trial of both there, which the run has.
+    /// By a trial of both there, which the run has.
     Tried,
-    /// That, or where there is none what the main effects expect: of two runs, of which none knows the other's corners, and of
-    /// metrics that no run tries corners for.
+    /// By a trial if there is one, otherwise by the main effects. For two runs, which do not know each other's corners, and for
+    /// metrics without corner trials.
     Expected,
 }
 
-/// What was tried beyond the samples, and what of it stands against them.
+/// The results beyond the samples, and which of them refutes the finding.
 #[derive(Default)]
 pub struct Tried {
     pub chaos: Option<Chaos>,
@@ -60,7 +60,7 @@ pub struct Tried {
     pub refuted: Option<Refuted>,
 }
 
-/// Of what holds in all samples; nothing where they disagree.
+/// If the samples disagree, tries no corner and refutes nothing.
 pub fn tried(pair: &Pair<'_>, samples: &[(Sampled, f64)], holds: Found) -> Tried {
     let (chaos, costs) = (pair.chaos(), pair.costs());
     let Some(side) = side(holds) else { return Tried { chaos, costs, ..Tried::default() } };
@@ -74,7 +74,7 @@ pub fn tried(pair: &Pair<'_>, samples: &[(Sampled, f64)], holds: Found) -> Tried
         ([Held::Yes, Held::Yes, Held::Yes], Held::Yes) => None,
         _ => Some(Refuted::Untried),
     };
-    // Where the others refute it the corner is not asked for.
+    // If another check refutes the finding, the corner is not needed.
     let is_asked = !matches!(refuted, Some(Refuted::Chaos | Refuted::Cost | Refuted::ModelError));
     let corner = corner.filter(|corner| corner.ratio.is_some() || is_asked);
     Tried { chaos, costs, corner, refuted }
@@ -89,14 +89,14 @@ fn side(holds: Found) -> Option<Side> {
     }
 }
 
-/// What each factor does to the logarithm of a ratio: half of its high level less its low one. `None` before the design and its fold are
-/// there: in twelve rows there is no error to hold an effect against.
+/// Each factor's effect on the log ratio, (high − low) ÷ 2, with its error; and the mean. `None` before the design and its fold
+/// are complete: twelve rows give no error estimate.
 pub fn effects_with_error(samples: &[(Sampled, f64)]) -> Option<([Estimated; COLUMNS], f64)> {
     let (first, second) = (effects(samples, 0)?, effects(samples, 1)?);
     Some((folded(&first, &second), (first.mean + second.mean) / 2.0))
 }
 
-/// By one half of the design: that of rounds 2 to 13, or its fold.
+/// From one half of the design: rounds 2 to 13 (0), or their fold (1).
 fn effects(samples: &[(Sampled, f64)], half: usize) -> Option<Effects> {
     let row = |point: Point| -> Option<Row> {
         (!point.is_nominal()).then(|| array::from_fn(|column| point.level(column) == Some(Level::High)))
@@ -106,8 +106,8 @@ fn effects(samples: &[(Sampled, f64)], half: usize) -> Option<Effects> {
 }
 
 impl Pair<'_> {
-    /// The logarithm of how many times better `a` was than `b` in these two trials, of which both must have had the same work on the same
-    /// sample; and how far the disk's server may have moved it.
+    /// The log ratio of two trials (positive if `a` is better), and how far disk-model overhead may shift it. `None` unless both
+    /// had the same work on the same sample.
     fn beside(&self, a: Option<&Record>, b: Option<&Record>) -> Option<Within> {
         let (a, b) = (a?, b?);
         let (ours, theirs) = (a.sampled()?, b.sampled()?);
@@ -122,7 +122,7 @@ impl Pair<'_> {
         Within { log, least: log + slack.least, most: log + slack.most }
     }
 
-    /// With the first round's seed and with each further one; `None` where one has not been tried.
+    /// With the first round's seed and each further one; `None` if one is untried.
     fn seeds(&self) -> Option<Vec<Within>> {
         let both = self.a.seeds()?.into_iter().zip(self.b.seeds()?);
         both.map(|(a, b)| self.beside(Some(a), Some(b))).collect()
@@ -138,7 +138,7 @@ impl Pair<'_> {
         Some(Chaos { ratios, spreads: [spread(&self.a)?, spread(&self.b)?] })
     }
 
-    /// What becomes of the ratio at other costs of an instruction; `None` where that has not been tried, or the metric is no time.
+    /// The ratio at other instruction costs; `None` if untried, or if the metric is no time.
     pub fn costs(&self) -> Option<Costs> {
         let (a, b, one_kind) = self.timed()?;
         let logs: Vec<f64> = priced(a, b, COST).iter().map(|log| -log).collect();
@@ -153,12 +153,13 @@ impl Pair<'_> {
         })
     }
 
-    /// Both with what they share: of one kind all that the lesser of the two computes, else no more than the workload itself does.
+    /// Both times with their shared part. Candidates of one kind share all instructions of the lesser one, others at most those
+    /// of the workload itself.
     fn timed(&self) -> Option<(Timed, Timed, bool)> {
         let (first, other) = (self.a.first()?, self.b.first()?);
         self.seeds()?;
         let timed = [self.a.timed()?, self.b.timed()?];
-        // What is shared is instructions: on CPUs of two speeds it takes each another time.
+        // The shared part is instructions, whose time depends on the speed of the CPU.
         let speeds = [first, other].map(|record| record.sampled().map(|sampled| f64::from(sampled.mips)));
         let speeds = [speeds[0]?, speeds[1]?];
         let least = |[a, b]: [f64; 2]| (a * speeds[0]).min(b * speeds[1]);
@@ -176,17 +177,17 @@ impl Pair<'_> {
         Some((with(a, speeds[0]), with(b, speeds[1]), one_kind))
     }
 
-    /// Whether it holds with all seeds, at every cost of an instruction, and however far the disk's model may be off.
+    /// Whether it holds with all seeds, at every instruction cost, and within the disk's model error.
     fn withstands(&self, side: Side) -> [Held; 3] {
         [robust::survives(self.seeds().as_deref(), side, self.margin), self.bears(side), self.outdoes(side)]
     }
 
-    /// Whether a corner is to be tried: nothing else stands against what holds in all samples.
+    /// Whether its corner must be tried: no other check refutes the finding.
     pub fn awaits_its_corner(&self, holds: Found) -> bool {
         side(holds).is_some_and(|side| self.withstands(side) == [Held::Yes; 3])
     }
 
-    /// A count of requests or bytes costs no instructions.
+    /// Whether it holds at every instruction cost. A count of requests or bytes has no such cost.
     fn bears(&self, side: Side) -> Held {
         if !self.a.series.of.is_time() {
             return Held::Yes;
@@ -194,8 +195,8 @@ impl Pair<'_> {
         robust::all_lie(self.at_costs().as_deref(), side, self.margin)
     }
 
-    /// The ratio on the disk as its file says, widened by the error of its model, with the disk's server and without. Where that error is
-    /// not known nothing is held against it.
+    /// Whether the ratio on the nominal disk holds when widened by the model error, with and without disk-model overhead. An
+    /// unknown model error refutes nothing.
     fn outdoes(&self, side: Side) -> Held {
         let widened = || {
             let ModelError { ratio, times, .. } = self.model_error.as_deref()?;
@@ -206,7 +207,7 @@ impl Pair<'_> {
         widened().map_or(Held::Yes, |widened| robust::all_lie(Some(&widened), side, self.margin))
     }
 
-    /// On the slower CPU the disk's server takes longer too.
+    /// Disk-model overhead also takes longer on the slower CPU.
     fn at_costs(&self) -> Option<Vec<Within>> {
         let (a, b, _) = self.timed()?;
         let usual = self.a.first()?.sampled()?.mips;
@@ -214,7 +215,8 @@ impl Pair<'_> {
         Some(priced(a, b, COST).iter().map(|log| self.within(-log, dear)).collect())
     }
 
-    /// Where the main effects of the first dozen rows expect the ratio nearest to the other side, or farthest from equality.
+    /// The corner at which the main effects of rounds 2 to 13 predict the ratio nearest to the opposite finding (or farthest from
+    /// equality), and that ratio's logarithm.
     pub fn worst(&self, samples: &[(Sampled, f64)], holds: Found) -> Option<(Point, f64)> {
         let effects = effects(samples, 0)?;
         let varied = array::from_fn(|column| !self.factors[column].is_empty());
@@ -234,7 +236,7 @@ impl Pair<'_> {
         Some((Point::corner(row), expected))
     }
 
-    /// What those columns that a factor stands in do to a ratio there.
+    /// The summed effects of the varied columns at this corner.
     fn moved(&self, effects: &Effects, row: &Row) -> f64 {
         let columns = (0..COLUMNS).filter(|column| !self.factors[*column].is_empty());
         columns
@@ -253,7 +255,7 @@ impl Pair<'_> {
         self.beside(a, b)
     }
 
-    /// As it was tried there, or as the main effects expect it.
+    /// As tried there, or as the main effects predict it.
     fn holds_in(&self, corner: &Corner, side: Side) -> Held {
         let expected = || Some(self.within(corner.expected.ln(), self.a.first()?.sampled()?.mips));
         let there =

@@ -1,7 +1,7 @@
-//! The verdict of a run on testbeds whose figures scatter: what rounds in random order allow to be said.
+//! The verdict of a run on testbeds whose figures scatter: findings that randomised rounds support.
 //!
-//! All pairs of all headline metrics of all scenarios are one family, judged together at an error fixed before the first round.
-//! See [`fsderby_stats::family`] for the test and docs/method/statistics.md for what is concluded from it.
+//! All pairs of all headline metrics of all scenarios form one family, tested together at an error fixed before the first round.
+//! See [`fsderby_stats::family`] for the test and docs/method/statistics.md for the conclusions.
 
 use std::collections::BTreeSet;
 
@@ -20,18 +20,18 @@ use crate::schema::metric::Better;
 use crate::schema::plan::{Plan, Rounds, Twice};
 use crate::schema::units::Percent;
 
-/// The error of a family that is looked at once, and of all looks together.
+/// Family-wise error of a single analysis, and of all interim analyses together.
 pub const ALPHA: f64 = 0.05;
-/// Below it a candidate that differs from its own copy voids the run.
+/// The run is void if a candidate differs from its own copy with a p below this.
 pub const VOID_BELOW: f64 = 0.001;
-/// With fewer, no pattern of signs is rarer than [`ALPHA`]: 2 ÷ 2⁵ = 0.06.
+/// With fewer rounds the rarest pattern of signs has p = 2 ÷ 2⁵ = 0.06, above [`ALPHA`].
 pub const FEWEST: u32 = 6;
-/// Of three rounds a deviation is known to within half or twice itself.
+/// Three rounds give a standard deviation to within a factor of two.
 pub const FEWEST_FOR_SCATTER: u32 = 3;
-/// The probability with which what is called detectable is found.
+/// The probability with which a detectable difference is found.
 pub const POWER: f64 = 0.8;
 
-/// When a run of this plan is judged, and at which error.
+/// The interim analyses of this plan, with the error of each.
 pub fn looks(plan: &Plan) -> Looks {
     match plan.rounds {
         Rounds::Auto => Looks::auto(),
@@ -39,7 +39,7 @@ pub fn looks(plan: &Plan) -> Looks {
     }
 }
 
-/// The look that has come since those that were given: rounds are complete for it, and something is left that it may spend.
+/// The next interim analysis, if its rounds are complete and some error is left to spend.
 pub fn next(plan: &Plan, dataset: &Dataset<'_>, shown: &[Look]) -> Option<Look> {
     let looks = looks(plan);
     let complete = judged_rounds(plan, dataset, &measured(plan, dataset));
@@ -53,7 +53,7 @@ pub fn next(plan: &Plan, dataset: &Dataset<'_>, shown: &[Look]) -> Option<Look> 
     (alpha > 0.0).then_some(Look { rounds: complete, alpha })
 }
 
-/// The verdict of the last of these looks, on the rounds that it had; without any, the figures so far and no finding.
+/// The verdict of the last of these analyses, on its rounds. Without any, the figures so far and no finding.
 pub fn verdict(plan: &Plan, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
     let measured = measured(plan, dataset);
     let (look, earlier) = match looks.split_last() {
@@ -87,7 +87,7 @@ pub fn verdict(plan: &Plan, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
     }
 }
 
-/// On other metrics than headlines, which are a family of their own: at the error of this look, on the rounds that it had.
+/// Findings on metrics other than headlines: a separate family, at this analysis' error and on its rounds.
 pub fn findings_on(
     plan: &Plan,
     dataset: &Dataset<'_>,
@@ -105,20 +105,20 @@ pub fn findings_on(
     judged.flat_map(|(at, (measured, judged))| measured.findings(at, judged, judging)).collect()
 }
 
-/// How far single values scatter within rounds, as it was seen.
+/// The observed scatter of single values within rounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scatter {
-    /// Complete ones.
+    /// Complete rounds.
     pub rounds: u32,
-    /// Of each candidate in each table of the family that a verdict judges.
+    /// For each candidate in each table of the verdict's family.
     pub seen: Expected,
-    /// The noise itself, where there are rounds enough to draw from.
+    /// The noise itself, if there are enough rounds to resample.
     pub noise: Option<Noise>,
 }
 
 impl Scatter {
-    /// For each of these pairs what is found with these looks: the difference that is found with 80 %, and the probability that this
-    /// one (both logarithms) is.
+    /// For each of these pairs and these analyses: the difference found with 80 % power, and the power to find `difference`. Both
+    /// differences are logarithms.
     pub fn finds(&self, looks: &Looks, pairs: &[Which], difference: f64) -> Vec<(Option<f64>, f64)> {
         if let Some(drawn) = self.noise.as_ref().and_then(|noise| noise.under(looks, pairs)) {
             let of = |pair| (drawn.detectable(pair, POWER), drawn.power(pair, difference));
@@ -129,16 +129,16 @@ impl Scatter {
     }
 }
 
-/// It shows no difference, so to see it is no look. `None` where there are too few rounds, or nothing is compared.
+/// Shows no difference, so it spends no error. `None` with too few rounds, or with nothing to compare.
 pub fn scatter(plan: &Plan, dataset: &Dataset<'_>) -> Option<Scatter> {
     let measured = match measured(plan, dataset) {
-        // A copy beside the only candidate scatters like that one.
+        // The copy of a single candidate scatters like the candidate.
         none if none.is_empty() => measured_by(plan, dataset, None),
         some => some,
     };
     let rounds = complete(&measured);
     let tables: Vec<Table> = measured.iter().map(|m| m.table(rounds as usize)).collect();
-    // The variances hang on no pattern of signs.
+    // The variances do not depend on the sign patterns.
     let seen = Expected::seen(&family::judge_by(&tables, ALPHA, 1, plan.plan_seed))?;
     (rounds >= FEWEST_FOR_SCATTER).then(|| Scatter { rounds, seen, noise: Noise::of(&tables) })
 }
@@ -147,39 +147,39 @@ fn needed(looks: &Looks) -> u32 {
     looks.planned().first().map_or(FEWEST, |look| look.rounds as u32)
 }
 
-/// Where nobody but a copy is beside a candidate, those of the two are judged: what a look can find is whether the machine tells the
-/// same filesystem from itself.
+/// If a candidate has only its copy beside it, counts the rounds of these two: the analysis shows whether the machine tells a
+/// filesystem from itself.
 fn judged_rounds(plan: &Plan, dataset: &Dataset<'_>, measured: &[Measured<'_>]) -> u32 {
     let of_copy = || plan.guard.as_ref().map_or(0, |twice| guard(dataset, twice, usize::MAX).rounds);
     if measured.is_empty() { of_copy() } else { complete(measured) }
 }
 
-/// Of the headline metric that has the fewest.
+/// Complete rounds of the headline metric that has the fewest.
 fn complete(measured: &[Measured<'_>]) -> u32 {
     measured.iter().map(|m| m.rounds.len() as u32).min().unwrap_or(0)
 }
 
-/// What all findings of a verdict have in common.
+/// Shared by all findings of a verdict.
 #[derive(Clone, Copy)]
 struct Judging<'a> {
     margin: Percent,
-    /// Whether a look was given; else nothing may be found.
+    /// Whether an analysis was made; otherwise nothing may be found.
     is_final: bool,
-    /// Absent below two rounds.
+    /// `None` below two rounds.
     expected: Option<&'a Expected>,
 }
 
-/// One headline metric of one scenario, over those candidates that a verdict may be about.
+/// One headline metric of one scenario, over the candidates to judge.
 struct Measured<'d> {
     scenario: &'d str,
     series: &'d Series,
     cells: Vec<&'d Cell>,
-    /// Rounds in which all of them have a value, rising.
+    /// Rounds in which all of them have a value, ascending.
     rounds: Vec<u32>,
 }
 
-/// Those headline metrics that at least two candidates have. Who has fewer rounds than a verdict needs takes no part in one where
-/// others have as many: it failed too often.
+/// Headline metrics that at least two candidates have. Omits a candidate with fewer rounds than a verdict needs if others have
+/// enough: it failed too often.
 fn measured<'d>(plan: &Plan, dataset: &'d Dataset<'_>) -> Vec<Measured<'d>> {
     measured_by(plan, dataset, plan.guard.as_ref())
 }
@@ -199,7 +199,7 @@ fn measured_of<'d>(
     let asked = work.series.iter().filter(|series| is_asked(series));
     let of = |series: &'d Series| {
         let is_copy = |cell: &&Cell| guard.is_some_and(|twice| twice.copy == cell.filesystem);
-        // A count that is sometimes none has no ratio to another.
+        // A count that is sometimes zero has no ratio.
         let has_ratios = |cell: &&Cell| match (positive(cell).count(), series.stands_in) {
             (0, _) => false,
             (n, true) => n == cell.values.len(),
@@ -216,13 +216,13 @@ fn measured_of<'d>(
     asked.filter_map(of).collect()
 }
 
-/// Rounds and values that have a logarithm.
+/// Rounds and values, if the value has a logarithm.
 pub fn positive(cell: &Cell) -> impl Iterator<Item = (u32, f64)> + '_ {
     cell.values.iter().filter(|v| v.value > 0.0 && v.value.is_finite()).map(|v| (v.round, v.value))
 }
 
 impl Measured<'_> {
-    /// Its first rows.
+    /// The first `rows` rounds.
     fn table(&self, rows: usize) -> Table {
         let mut table = Table::new(self.cells.len());
         for round in self.rounds.iter().take(rows) {
@@ -266,7 +266,7 @@ impl Measured<'_> {
         })
     }
 
-    /// The best first; those that no finding tells apart have ranks in common.
+    /// Best first. Candidates that no finding separates share ranks.
     fn ranks(&self, table: &Table, judged: &Judged, judging: Judging<'_>) -> Ranks {
         let is_apart = |pair: &Pair| matches!(found(pair, judging.margin), Found::Better | Found::Worse);
         let apart = |pair: &&Pair| judging.is_final && is_apart(pair);
@@ -293,12 +293,12 @@ impl Measured<'_> {
     }
 }
 
-/// Turned so that larger is better.
+/// The logarithm, oriented so that larger is better.
 pub fn oriented(series: &Series, value: f64) -> f64 {
     if series.better == Better::Lower { -value.ln() } else { value.ln() }
 }
 
-/// A difference that lies within the margin, however sure, is none that matters.
+/// A difference within the margin is equivalent, however significant.
 fn found(pair: &Pair, margin: Percent) -> Found {
     match pair.direction() {
         _ if pair.equivalent(log(margin)) => Found::Equivalent,
@@ -312,11 +312,11 @@ pub fn log(margin: Percent) -> f64 {
     (margin.0 / 100.0).ln_1p()
 }
 
-/// Geometric means over several headline metrics of those candidates that have them all.
+/// Geometric means over several headline metrics. Empty unless all metrics have the same candidates.
 fn overall(measured: &[Measured<'_>], tables: &[Table], seed: u64, judging: Judging<'_>) -> Vec<Overall> {
     let labels = |m: &Measured<'_>| m.cells.iter().map(|cell| cell.filesystem.clone()).collect::<Vec<_>>();
     let Some(names) = measured.first().map(labels) else { return Vec::new() };
-    // Bytes and flushes have no mean that says anything.
+    // A mean over bytes and flushes says nothing.
     if measured.len() < 2
         || measured.iter().any(|m| m.series.stands_in)
         || measured.iter().any(|m| labels(m) != names)
@@ -339,7 +339,7 @@ fn overall(measured: &[Measured<'_>], tables: &[Table], seed: u64, judging: Judg
     pairs.filter_map(mean).collect()
 }
 
-/// Over all headline metrics that both have.
+/// Compares a candidate with its copy, over all headline metrics of both.
 fn guard(dataset: &Dataset<'_>, twice: &Twice, rows: usize) -> Guard {
     let mut rounds = BTreeSet::new();
     let mut differences = Vec::new();
@@ -427,7 +427,7 @@ mod tests {
 
     const FOUR: [(&str, f64); 4] = [("quick", 1.0), ("alike", 1.0), ("slow", 1.3), ("slower", 2.0)];
 
-    /// The verdict that a run is given at its end.
+    /// The verdict at the end of a run.
     fn given(plan: &Plan, dataset: &Dataset<'_>) -> Verdict {
         let looks: Vec<Look> = next(plan, dataset, &[]).into_iter().collect();
         verdict(plan, dataset, &looks)

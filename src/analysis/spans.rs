@@ -1,35 +1,35 @@
-//! The latencies of one operation by spans of rounds: what an interval is drawn from. A long run's rounds are joined to spans, and
-//! values to buckets of up to 3 %, so that ten thousand trials need no more than some.
+//! Latencies of one operation by span of rounds: the data behind an interval. Rounds are joined into at most [`MOST`] spans and
+//! values into buckets of up to 3 %, which bounds memory in long runs.
 
 use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
 
-/// More would not make an interval better.
+/// More spans would not improve an interval.
 const MOST: u32 = 32;
 
-/// Which rounds belong together: neighbours, as what drifts is alike in them.
+/// Maps rounds to spans. Neighbours share a span, because drift affects them alike.
 #[derive(Clone, Copy)]
 pub struct Joined {
     rounds: u32,
 }
 
 impl Joined {
-    /// So that the rounds of these records are at most [`MOST`] spans.
+    /// Joins the rounds of these records into at most [`MOST`] spans.
     pub fn of(records: &[Record]) -> Joined {
         let last = records.iter().map(|record| record.round).max().unwrap_or(0);
         Joined { rounds: last.div_ceil(MOST).max(1) }
     }
 
-    /// None in virtual time: samples differ by design and are not drawn.
+    /// `None` in virtual time: samples differ by design and are not resampled.
     pub fn span(self, record: &Record) -> Option<u32> {
         (record.clock != ClockKind::Virtual).then(|| record.round.saturating_sub(1) / self.rounds)
     }
 }
 
-/// How many of each value, span by span.
+/// Counts of each value, by span.
 #[derive(Debug, Default)]
 pub struct Spans {
-    /// Records come round after round, so mostly it is the same span.
+    /// The span being filled: records mostly arrive in round order.
     open: Option<(u32, Box<[u32; BUCKETS]>)>,
     closed: Vec<(u32, Vec<Packed>)>,
 }
@@ -56,12 +56,12 @@ impl Spans {
         self.closed.extend(self.open.take().map(|(span, counts)| (span, packed(&counts))));
     }
 
-    /// Of each span the highest value of each bucket and how many, rising.
+    /// For each span, (highest value of the bucket, count), ascending.
     pub fn done(&self) -> Vec<Vec<(u64, u64)>> {
         let open = self.open.iter().map(|(span, counts)| (*span, packed(counts)));
         let mut all: Vec<(u32, Vec<Packed>)> = self.closed.iter().cloned().chain(open).collect();
         all.sort_by_key(|(span, _)| *span);
-        // A round that was repeated comes after others.
+        // A repeated round arrives after later rounds.
         all.dedup_by(|next, kept| {
             let is_same = next.0 == kept.0;
             if is_same {
@@ -86,7 +86,7 @@ fn in_values(mut counts: Vec<Packed>) -> Vec<(u64, u64)> {
     all
 }
 
-/// A bucket and how many, in four bytes: there are a million of them. What is more than fits stands several times.
+/// A bucket number and a count in four bytes: a run has a million of them. A larger count takes several entries.
 #[derive(Clone, Copy, Debug)]
 struct Packed(u32);
 
@@ -116,7 +116,7 @@ fn packed(counts: &[u32; BUCKETS]) -> Vec<Packed> {
     all
 }
 
-/// A bucket for each value below 64, and 32 for each doubling from there.
+/// One bucket per value below 64, then 32 per doubling.
 const BUCKETS: usize = EXACT + (u64::BITS as usize - EXACT_BITS as usize) * STEPS;
 const EXACT: usize = 1 << EXACT_BITS;
 const EXACT_BITS: u32 = 6;

@@ -1,5 +1,4 @@
-//! What a verdict is about where no time says anything, as on an emulated CPU: counts that are declared to stand in for the
-//! workload's own headline metrics.
+//! Counts that stand in for the workload's headline metrics where times do not count, as on an emulated CPU.
 
 use super::metrics;
 use crate::schema::declared::{self, Declared};
@@ -8,18 +7,18 @@ use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
 use crate::schema::units::MIB;
 
-/// Of fewer nobody chooses: two flushes beside three are no finding worth its place in the family.
+/// Smaller counts do not matter: two flushes against three are not worth a place in the family.
 const FEWEST_COUNTED: f64 = 100.0;
 const FEWEST_BYTES: f64 = MIB as f64;
 
-/// Which metrics stand in.
+/// The metrics that stand in.
 pub struct StandingIn {
     declared: Vec<&'static Declared>,
     is_modelled: bool,
 }
 
 impl StandingIn {
-    /// Where no trial's times say anything.
+    /// `None` if any trial's times count.
     pub fn of(counted: &[&Record]) -> Option<Self> {
         let is_timeless = !counted.is_empty() && counted.iter().all(|record| !record.fidelity.times_count());
         is_timeless.then(|| StandingIn {
@@ -28,7 +27,7 @@ impl StandingIn {
         })
     }
 
-    /// Whether this one does, with each candidate's median and the values of all.
+    /// Whether this metric stands in, given each candidate's median and all values.
     pub fn takes(
         &self,
         (metric, of): (&str, Of),
@@ -37,7 +36,7 @@ impl StandingIn {
     ) -> bool {
         let fewest = if of == Of::Bytes { FEWEST_BYTES } else { FEWEST_COUNTED };
         let is_declared = declared::find(&self.declared, metric).is_some();
-        // On a modelled disk each sample must have a ratio for each pair.
+        // On a modelled disk each pair needs a ratio in each sample.
         is_declared
             && medians.any(|median| median >= fewest)
             && (!self.is_modelled || values.all(|v| v > 0.0))

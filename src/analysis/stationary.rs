@@ -1,7 +1,7 @@
-//! Whether a work went on for so long that its figures are those of a longer one. Pure.
+//! Whether a work ran so long that its figures are those of a longer one. Pure.
 //!
-//! What fits into memory twice over is written to it and not to the device; and before its third commit a journal has not yet had to make
-//! room. Figures of such work are those of its beginning. That voids nothing: reports head them *short*.
+//! Writes below twice the memory may stay in it and not reach the device, and a journal need not make room before its third
+//! commit. Such figures describe the beginning of the work. They void nothing: reports head them *short*.
 
 use super::steps;
 use crate::filesystems;
@@ -10,15 +10,15 @@ use crate::schema::reason::{Condition, Held, ValidityCheck};
 use crate::schema::record::Record;
 use crate::schema::units::{Bytes, sum};
 
-/// The work writes the memory that it has so many times at least.
+/// The work must write its memory at least this many times.
 const MEMORIES: u64 = 2;
-/// It lasts so many commit intervals of its filesystem.
+/// The work must last this many commit intervals of its filesystem.
 const COMMITS: u64 = 3;
-/// Where nothing is known of the filesystem: the kernel writes out what has been dirty for so long
+/// For an unknown filesystem: the kernel writes out data that has been dirty for this long
 /// (`Documentation/admin-guide/sysctl/vm.rst`, dirty_expire_centisecs).
 const COMMIT_SECONDS: u64 = 30;
 
-/// `None` for what writes nothing, and for work that was cut short.
+/// `None` for work that writes nothing or was cut short.
 pub fn check(record: &Record) -> Option<ValidityCheck> {
     let is_whole = record.measured().all(|stage| stage.window_ns.is_some());
     if record.purpose != Purpose::Measure || !is_whole {
@@ -51,7 +51,7 @@ fn work_ns(record: &Record) -> u64 {
     sum(measured.flat_map(|(of, _)| steps::of_work(record, of, StepName::Work)).map(|step| step.ns))
 }
 
-/// All that there was.
+/// All memory of the machine.
 fn machines(record: &Record) -> Option<Bytes> {
     record.measured().find_map(|stage| stage.probe("pages", "total_bytes")).map(Bytes)
 }

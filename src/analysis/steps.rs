@@ -1,4 +1,4 @@
-//! The steps of a trial around its work, and what an administrator does after a power cut: how long each took.
+//! Durations of a trial's steps around its work, and of the recovery after a power cut.
 
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::{Stepped, Survivors};
@@ -12,7 +12,7 @@ const fn step(name: &'static str, over: &'static [StepName]) -> Declared {
     Declared { name, over: Over::Steps(over), section: Section::Steps, ..Declared::SECONDS }
 }
 
-/// Of each work, and no step of the trial as a whole.
+/// For each work, not for the trial as a whole.
 static SYNC: Declared = Declared {
     title: "sync after the work",
     short: "sync",
@@ -72,12 +72,13 @@ static STEPS: [Declared; 8] = [
     },
 ];
 
-/// User and system time of what did the step: the commands, or the thread that called the kernel, and with the unmount the daemon that ended.
+/// User and system time of the step: of its commands, or of the thread that made the system call; for the unmount also of the
+/// daemon that ended.
 const fn cpu(name: &'static str, over: &'static [StepName]) -> Declared {
     Declared { drawn: false, ..step(name, over) }
 }
 
-/// Of each work, as its time is.
+/// For each work, like its time.
 static SYNC_CPU: Declared = Declared {
     title: "CPU time of the sync after the work",
     explained: "CPU time that the sync took in its caller. What the kernel's threads write meanwhile is in cpu.rest.",
@@ -107,7 +108,7 @@ static CPU: [Declared; 4] = [
     },
 ];
 
-/// The same as a share of the time that the step took.
+/// CPU time as a share of the step's elapsed time.
 const fn share(name: &'static str, over: &'static [StepName]) -> Declared {
     Declared { name, over: Over::Steps(over), section: Section::Steps, drawn: false, ..Declared::PERCENT }
 }
@@ -140,7 +141,7 @@ static RECOVERY: Declared = Declared {
     ..step("recovery.time", &[StepName::Repair, StepName::MountAgain, StepName::FirstFile])
 };
 
-/// Only where the scenario has the stage.
+/// Only if the scenario has the stage.
 static FORCED: [Declared; 2] = [
     Declared {
         title: "forced check",
@@ -222,14 +223,14 @@ pub fn declared() -> Vec<&'static Declared> {
         .collect()
 }
 
-/// Of the steps that this trial had.
+/// For the steps that this trial had.
 pub fn metrics(record: &Record) -> Vec<Metric> {
     let times = STEPS.iter().filter_map(|declared| time(record, declared));
     let taken = CPU.iter().filter_map(|declared| taken(record, declared));
     times.chain(taken).chain(SHARES.iter().filter_map(|declared| of_time(record, declared))).collect()
 }
 
-/// After all parts of a work, together.
+/// Summed over all parts of a work.
 pub fn sync(record: &Record, of: usize) -> Vec<Metric> {
     let steps = || of_work(record, of, StepName::Sync);
     let ns = steps().map(|step| step.ns).reduce(u64::saturating_add);
@@ -237,7 +238,7 @@ pub fn sync(record: &Record, of: usize) -> Vec<Metric> {
     time.into_iter().chain(cpu_time(&SYNC_CPU, steps())).collect()
 }
 
-/// The steps of that name that belong to this work.
+/// This work's steps of that name.
 pub fn of_work(record: &Record, of: usize, name: StepName) -> impl Iterator<Item = &Stepped> {
     let belongs = move |step: &&Stepped| {
         step.step == name
@@ -263,24 +264,24 @@ pub fn recovery(record: &Record) -> Vec<Metric> {
     metrics
 }
 
-/// Of the synced files those that are not there as they were written.
+/// Synced files that are missing, altered or without their name.
 pub fn lost(seen: &Survivors) -> u64 {
     sum([seen.missing, seen.altered, seen.nameless])
 }
 
-/// The CPU time of all the declared steps together.
+/// The CPU time of all declared steps together.
 fn taken(record: &Record, declared: &Declared) -> Option<Metric> {
     let Over::Steps(steps) = declared.over else { return None };
     cpu_time(declared, record.steps.iter().filter(|step| steps.contains(&step.step)))
 }
 
-/// Nothing takes no time at all: older agents did not count that of their own calls.
+/// `None` for 0: older agents did not count the CPU time of their own calls.
 fn cpu_time<'r>(declared: &Declared, steps: impl Iterator<Item = &'r Stepped>) -> Option<Metric> {
     let ns = sum(steps.flat_map(|step| [step.user_ns, step.sys_ns]));
     (ns > 0).then(|| declared.metric(ns as f64 / 1e9))
 }
 
-/// Nothing where nothing was counted, as above.
+/// `None` if no CPU time was counted, as above.
 fn of_time(record: &Record, declared: &Declared) -> Option<Metric> {
     let Over::Steps(steps) = declared.over else { return None };
     let of =
@@ -289,7 +290,7 @@ fn of_time(record: &Record, declared: &Declared) -> Option<Metric> {
     (user.saturating_add(sys) > 0).then(|| declared.metric(cpu_percent(user, sys, ns) as f64))
 }
 
-/// Of all the declared steps together; `None` where the trial had none of them.
+/// The total of the declared steps; `None` if the trial had none of them.
 fn time(record: &Record, declared: &Declared) -> Option<Metric> {
     let Over::Steps(steps) = declared.over else { return None };
     let ns = steps.iter().filter_map(|step| record.step_ns(*step)).reduce(u64::saturating_add)?;

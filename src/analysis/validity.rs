@@ -1,4 +1,4 @@
-//! Whether the conditions of a trial held, judged by what was seen of them. Pure.
+//! Whether the conditions of a trial held, judged by their observed effects. Pure.
 
 use super::{interference, stationary};
 use crate::filesystems;
@@ -10,26 +10,27 @@ use crate::schema::record::{Counters, Record, StageRecord};
 use crate::schema::setup::{ClockKind, Mount};
 use crate::schema::units::{Bytes, sum};
 
-/// A guest's clock may differ from the host's by both of these before its trial is void.
+/// A trial is void if its guest's clock differs from the host's by more than both of these.
 const DRIFT_SHARE: f64 = 0.001;
 const DRIFT_NS: u64 = 20_000_000;
-/// The same where both have one clock.
+/// The limit if both have one clock.
 const HEARD_NS: u64 = 60_000_000;
-/// After a cold start the device reads at least this share of what the work reads: a file may lie in what the mount reads.
+/// After a cold start the device reads at least this share of the bytes that the work reads: the mount may have read a file
+/// already.
 const COLD_SHARE: f64 = 0.99;
 /// Below this share of its bytes on the device, data was packed or compressed.
 const STORED_SHARE: f64 = 0.95;
 
-/// What the host saw that stands in no event of the record.
+/// Host observations that are in no event of the record.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Witness<'a> {
-    /// The mount that was asked for.
+    /// The requested mount.
     pub asked: Option<&'a Mount>,
-    /// Whether the testbed's device goes past the host's page cache; `None` where there is no such device.
+    /// Whether the testbed's device bypasses the host's page cache; `None` without such a device.
     pub direct: Option<bool>,
 }
 
-/// All validity checks that the events of a trial with these steps allow to be judged.
+/// All validity checks that the events of a trial with these steps allow.
 pub fn judge(record: &Record, steps: &[Step], witness: Witness<'_>) -> Vec<ValidityCheck> {
     let counted = probes::sum(record.measured());
     let counted = Counted { counters: &counted, record };
@@ -52,7 +53,7 @@ pub fn judge(record: &Record, steps: &[Step], witness: Witness<'_>) -> Vec<Valid
     all.into_iter().flatten().collect()
 }
 
-/// A trial, with what was counted in its measured stages together.
+/// A trial, with the summed counters of its measured stages.
 struct Counted<'a> {
     counters: &'a Counters,
     record: &'a Record,
@@ -124,7 +125,7 @@ fn cold(record: &Record) -> Option<ValidityCheck> {
         Seen::Cold { asked_bytes, device_bytes_read } => Some((asked_bytes, device_bytes_read)),
         _ => None,
     };
-    // The one that was the least cold stands for all.
+    // The least cold one counts.
     let missing = |(asked, read): &(u64, Option<u64>)| read.map_or(0, |read| asked.saturating_sub(read));
     let (asked, read) = record.seen.iter().filter_map(witness).max_by_key(missing)?;
     match read {
@@ -138,9 +139,9 @@ fn cold(record: &Record) -> Option<ValidityCheck> {
     }
 }
 
-/// After a cold start the device must read what the work reads, once at least. A part that reads no content (names alone)
-/// must have it read something. Where nothing was mounted again, what is short is said and voids nothing: names and inodes
-/// may have stayed, and the device's counters are everybody's.
+/// After a cold start the device must read at least the bytes that the work reads. A stage that reads only names must make it
+/// read something. Without a remount a shortfall is reported and voids nothing: names and inodes may have stayed, and the
+/// device's counters include other processes.
 fn cold_start(record: &Record, steps: &[Step]) -> Option<ValidityCheck> {
     let mounted = steps.iter().any(|step| matches!(step, Step::Cool { mount: Some(_) }));
     let cold: Vec<&StageRecord> = after_a_remount(record, steps).collect();
@@ -172,7 +173,7 @@ fn cold_start(record: &Record, steps: &[Step]) -> Option<ValidityCheck> {
     check(Condition::ColdStart, asked, seen, yes_or(no, held && all_caches))
 }
 
-/// The measured stages before which everything left memory, since the stage before.
+/// The measured stages before which the caches were dropped, since the stage before.
 fn after_a_remount<'r>(record: &'r Record, steps: &[Step]) -> impl Iterator<Item = &'r StageRecord> {
     let mut cooled = false;
     let mut cold = Vec::new();
@@ -184,7 +185,7 @@ fn after_a_remount<'r>(record: &'r Record, steps: &[Step]) -> impl Iterator<Item
             _ => {}
         }
     }
-    // What writes finds in memory what it has written itself.
+    // A stage that writes finds its own data in memory.
     let writes = |stage: &StageRecord| stage.count("bytes_written") > 0;
     let is_judged = move |stage: &&StageRecord| is_measured(record, stage) && !writes(stage);
     let stage = move |at: usize| record.stages.get(at).filter(is_judged);
@@ -222,7 +223,7 @@ fn flush(counted: &Counted<'_>, mount: Option<&Mount>) -> Option<ValidityCheck> 
 }
 
 fn clock(record: &Record) -> Option<ValidityCheck> {
-    // On this machine's own kernel there is one clock, and what is apart is mostly how late the host heard of it.
+    // On the host's own kernel there is one clock; a difference is mostly the delay until the host got the message.
     let most_ns = match record.clock {
         ClockKind::Virtual => return None,
         ClockKind::Guest => DRIFT_NS,
@@ -239,7 +240,7 @@ fn clock(record: &Record) -> Option<ValidityCheck> {
     )
 }
 
-/// A trial that claims cold caches must find the host's cold too.
+/// A trial that claims cold caches needs a cold host cache too.
 fn host_cache(record: &Record, steps: &[Step], direct: Option<bool>) -> Option<ValidityCheck> {
     let direct = direct?;
     let way = if direct { "direct I/O on the image" } else { "I/O through the host's page cache" };
@@ -261,9 +262,9 @@ fn host_cache(record: &Record, steps: &[Step], direct: Option<bool>) -> Option<V
     )
 }
 
-/// What a guest counts of its disk must have arrived at the machine that plays the disk.
+/// The guest's counts of its disk must have reached the host's device.
 fn host_counters(record: &Record, counters: &Counters) -> Option<ValidityCheck> {
-    // Requests are not compared: QEMU joins what follows one another.
+    // Requests are not compared: QEMU merges adjacent ones.
     const COUNTERS: [&str; 3] = ["bytes_written", "bytes_read", "flushes"];
     let pair = |name: &&str| {
         counter(counters, "block_io", name).zip(counter(&record.host_probes, "host_block_io", name))
@@ -280,7 +281,7 @@ fn host_counters(record: &Record, counters: &Counters) -> Option<ValidityCheck> 
     check(Condition::HostCounters, "what the guest counts reaches its disk", seen, yes_or(Held::No, arrived))
 }
 
-/// Of files with holes only what was written.
+/// For sparse files, only the written bytes count.
 fn stored(record: &Record) -> Option<ValidityCheck> {
     let trees = &record.trees;
     let tree = trees.iter().find(|t| t.at == At::Remounted).or(trees.first())?;
@@ -300,7 +301,8 @@ fn stored(record: &Record) -> Option<ValidityCheck> {
     check(Condition::Stored, "every byte stored in full", seen, yes_or(Held::Label, share >= STORED_SHARE))
 }
 
-/// Each tree as the engines said then: what one work kept is there when another has kept more. Where they said nothing, all are the same.
+/// Compares each tree with the hash that the engines stated then, as a later work may have kept more. Without a stated hash all
+/// trees must equal the first.
 fn read_back(trees: &[Tree]) -> Option<ValidityCheck> {
     let first = trees.first()?;
     let expected = |tree: &Tree| tree.expected.clone().unwrap_or_else(|| first.hash.clone());
@@ -322,7 +324,7 @@ fn read_back(trees: &[Tree]) -> Option<ValidityCheck> {
     }
 }
 
-/// After a power cut. Of a file that was synced, content may never be lost; its name only where its folder was not synced.
+/// After a power cut. A synced file must keep its content; it may lose its name only if its directory was not synced.
 fn survivors(record: &Record) -> Option<ValidityCheck> {
     let seen = record.survivors.as_ref()?;
     let (files, bytes) = (seen.files, Bytes(seen.bytes));
@@ -349,7 +351,7 @@ fn survivors(record: &Record) -> Option<ValidityCheck> {
     }
 }
 
-/// Says, without voiding anything, that a row is about page cache and CPU.
+/// Reports, without voiding, that a row measures page cache and CPU.
 fn reached_device(counted: &Counted<'_>) -> Option<ValidityCheck> {
     let written = counted.count("bytes_written");
     let reached = counter(counted.counters, "block_io", "bytes_written")?;

@@ -1,5 +1,5 @@
-//! The verdict of a run: all its findings, and what they make together, with CPU time, up to what is recommended by the plan's needs. Pure, from
-//! the records, and for needs from what kinds state of themselves.
+//! The verdict of a run: all findings, ranks, CPU time, and the recommendation by the plan's needs. Pure, from the records and,
+//! for needs, from the properties that kinds declare.
 
 use super::dataset::{Dataset, Work};
 use super::ensemble::{self, SAMPLES_NEEDED};
@@ -10,17 +10,17 @@ use crate::schema::finding::{self, Basis, Look, Verdict};
 use crate::schema::needs::Aspect;
 use crate::store::Run;
 
-/// The verdict that the run was given last, or the figures so far where none was given.
+/// The verdict of the run's last analysis; without any, the figures so far.
 ///
-/// On testbeds whose figures scatter each look at a run spends some of the error that all looks have together. So reading a run
-/// is none: the runner looks, when the run's end or a look that was planned has come, and the seal says so.
+/// On testbeds whose figures scatter each interim analysis spends some of the error. Reading a run is no analysis. The runner
+/// makes one at the run's end or at a planned point, and the seal records it.
 pub fn of(run: &Run, dataset: &Dataset<'_>) -> Verdict {
     let looks = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
     let verdict = over_samples(run, dataset).unwrap_or_else(|| over_rounds(run, dataset, looks));
     whole(run, dataset, verdict)
 }
 
-/// What a run that has come so far is given: the same, or where enough complete rounds have come since the last look, a new one.
+/// The verdict of a run so far, with a new analysis if enough complete rounds have come since the last one.
 pub fn given(run: &Run, dataset: &Dataset<'_>) -> Verdict {
     let shown = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
     let verdict = over_samples(run, dataset).unwrap_or_else(|| {
@@ -43,7 +43,7 @@ fn over_rounds(run: &Run, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
     Verdict { records: run.records.len(), ..rounds::verdict(&run.plan, dataset, looks) }
 }
 
-/// On modelled disks. They have no chance to spend.
+/// On modelled disks, which have no error to spend.
 fn over_samples(run: &Run, dataset: &Dataset<'_>) -> Option<Verdict> {
     let fewest = dataset.workloads.iter().map(Work::complete_rounds).min().unwrap_or(0);
     let complete = ensemble::fewest_samples(run)?.min(fewest) as u32;

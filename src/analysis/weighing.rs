@@ -1,28 +1,28 @@
-//! Who is chosen by weights, and how much a weight must change before another is. Pure mathematics on logarithms.
+//! Chooses by weights, and computes how far a weight must change to change the choice. Pure mathematics on logarithms.
 //!
-//! With v(c, i) the logarithm of how good candidate i is at need c beside the best at it (0 is the best, less is worse) and
-//! weights w(c), the score is s(i) = Σ w(c)·v(c, i) / Σ w(c): the logarithm of the weighted geometric mean of ratios. The geometric
-//! mean is the one whose ranking does not depend on what the ratios are taken to (P. J. Fleming and J. J. Wallace, "How Not to Lie
-//! with Statistics", Communications of the ACM 29 (1986), 218–221).
+//! Let v(c, i) be the logarithm of candidate i's ratio to the best one at need c (0 is the best, less is worse) and w(c) the
+//! weights. The score is s(i) = Σ w(c)·v(c, i) / Σ w(c): the logarithm of the weighted geometric mean of ratios. The ranking by
+//! this mean does not depend on the reference of the ratios (P. J. Fleming and J. J. Wallace, "How Not to Lie with Statistics",
+//! Communications of the ACM 29 (1986), 218–221).
 //!
-//! Where one weight is multiplied by m, Σ w·v of each candidate is a straight line in m, and so is Σ w. So the choice changes only
-//! where two lines cross, or where their distance is the margin: these are few, they are computed, and the choice is looked at in
-//! each interval between two of them. The answer is exact and no search.
+//! If one weight is multiplied by m, Σ w·v of each candidate is linear in m, and so is Σ w. So the choice changes only where two
+//! lines cross or are the margin apart. These few points are computed, and the choice is evaluated between them: the answer is
+//! exact, without a search.
 //!
-//! Misleads: weights are opinions, and a score of many needs hides one in which the choice is bad; those must stand beside it.
+//! Misleads: weights are opinions, and a score over many needs can hide one in which the choice is bad. Show the needs beside it.
 
-/// Candidates by need, with the weights that hold.
+/// Candidates by need, with the weights.
 pub struct Weighing<'v> {
     /// By need, then by candidate: logarithms of ratios to the best.
     pub goodness: &'v [Vec<f64>],
     pub weights: &'v [f64],
-    /// Within it (a logarithm) two scores are a draw.
+    /// Two scores within this distance (a logarithm) are a draw.
     pub margin: f64,
-    /// By candidate, what decides a draw; more is better, and what has none comes last.
+    /// By candidate, the figure that decides a draw: more is better; a candidate without one comes last.
     pub draw: Option<&'v [f64]>,
 }
 
-/// A factor of a weight from which on another is chosen.
+/// The factor of a weight from which on another candidate is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tipping {
     pub factor: f64,
@@ -44,7 +44,7 @@ impl Weighing<'_> {
         sum / weights.iter().sum::<f64>()
     }
 
-    /// All of them, each the choice among those that are left.
+    /// All candidates; each is the choice among those left.
     pub fn ranking(&self) -> Vec<usize> {
         let mut left: Vec<usize> = (0..self.candidates()).collect();
         let mut ranking = Vec::new();
@@ -55,7 +55,7 @@ impl Weighing<'_> {
         ranking
     }
 
-    /// The largest score; of those within the margin of it the best at what decides a draw.
+    /// The largest score; among scores within the margin of it, the best at the figure that decides a draw.
     fn choose(&self, weights: &[f64], among: &[usize]) -> Option<usize> {
         let scores: Vec<(usize, f64)> = among.iter().map(|c| (*c, self.score_by(weights, *c))).collect();
         let leader = first_largest(&scores)?;
@@ -63,13 +63,13 @@ impl Weighing<'_> {
         let drawn: Vec<(usize, f64)> =
             scores.into_iter().filter(|(_, score)| leader.1 - score <= self.margin).collect();
         let most = drawn.iter().map(|(c, _)| draw[*c]).fold(f64::NEG_INFINITY, f64::max);
-        // What has no figure is minus infinity, and equal to itself.
+        // A missing figure is minus infinity, and equal to itself.
         let is_best = |c: usize| draw[c] == most || most - draw[c] <= self.margin;
         let best: Vec<(usize, f64)> = drawn.into_iter().filter(|(c, _)| is_best(*c)).collect();
         first_largest(&best).map(|(candidate, _)| candidate)
     }
 
-    /// The nearest factors below and above 1 of this need's weight at which another than `chosen` is the choice.
+    /// The nearest factors of this need's weight, below and above 1, at which the choice is not `chosen`.
     pub fn tipping(&self, need: usize, chosen: usize) -> (Option<Tipping>, Option<Tipping>) {
         let mut points = self.turns(need);
         points.sort_by(f64::total_cmp);
@@ -86,7 +86,7 @@ impl Weighing<'_> {
         let down = std::iter::once(1.0).chain(below.iter().rev().copied()).zip(down);
         let up = above.iter().copied().chain([f64::INFINITY]);
         let up = std::iter::once(1.0).chain(above.iter().copied()).zip(up);
-        // The weight alone cannot do without itself.
+        // A single weight cannot change the choice.
         let is_alone = self.weights.iter().enumerate().all(|(at, weight)| at == need || *weight == 0.0);
         if is_alone {
             return (None, None);
@@ -123,7 +123,7 @@ impl Weighing<'_> {
     }
 }
 
-/// Of equal ones the first.
+/// The first of equal ones.
 fn first_largest(scores: &[(usize, f64)]) -> Option<(usize, f64)> {
     scores.iter().copied().reduce(|most, next| if next.1 > most.1 { next } else { most })
 }

@@ -1,4 +1,4 @@
-//! Brings packages by the distribution's own apt: downloaded, not installed, and without root.
+//! Downloads packages by the distribution's apt, without installing them and without root.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,11 +11,11 @@ use super::bundle::Package;
 use super::{kernel, package};
 use crate::host::programs;
 
-/// The package that always depends on the newest kernel of the last long-term series that still has every filesystem here.
+/// The package that depends on the newest kernel of the last long-term series with every filesystem here.
 const NEWEST: &str = "linux-image-6.12-amd64";
 
-/// Downloads the package of this kernel release, of the newest of this series (`6.1`), or of the newest, into `folder`. Its checksum is the one that apt's signed
-/// lists state, or it is refused.
+/// Downloads the package of this kernel release, of the newest in this series (`6.1`), or of the newest, into `folder`. Refuses
+/// it unless its checksum is in apt's signed lists.
 pub fn download(release: Option<&str>, folder: &Path) -> anyhow::Result<PathBuf> {
     let apt = Apt::new(folder)?;
     let package = match release {
@@ -36,19 +36,18 @@ pub fn download(release: Option<&str>, folder: &Path) -> anyhow::Result<PathBuf>
     Ok(file)
 }
 
-/// A package that apt's signed lists state, and what it depends on.
+/// A package as stated by apt's signed lists, and its dependencies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stated {
     pub package: Package,
-    /// Names; of alternatives the first.
+    /// Names; the first one of alternatives.
     pub depends: Vec<String>,
 }
 
-/// What apt states of these packages, each a name, or a name and a version as in `e2fsprogs=1.47.0-2+b2`. What it does not know is
-/// left out.
+/// Apt's statements on these packages, each a name, optionally with a version as in `e2fsprogs=1.47.0-2+b2`. Omits unknown ones.
 ///
 /// # Errors
-/// When a name is none, or there is no apt.
+/// If a name is invalid, or there is no apt.
 pub fn stated(wanted: &[String], folder: &Path) -> anyhow::Result<Vec<Stated>> {
     let strange = wanted.iter().find(|name| !is_package(name));
     ensure!(strange.is_none(), "{:?} is not a package name", strange.map_or("", |name| name));
@@ -58,7 +57,7 @@ pub fn stated(wanted: &[String], folder: &Path) -> anyhow::Result<Vec<Stated>> {
         let arguments: Vec<&str> = ["show", "--no-all-versions"].into_iter().chain(names).collect();
         apt.run("apt-cache", &arguments)
     };
-    // One that it does not know may keep it from telling of the others.
+    // An unknown package may hide the others.
     let said = show(wanted).unwrap_or_else(|_| {
         let each = wanted.iter().filter_map(|name| show(std::slice::from_ref(name)).ok());
         each.collect::<Vec<_>>().join("\n")
@@ -66,10 +65,10 @@ pub fn stated(wanted: &[String], folder: &Path) -> anyhow::Result<Vec<Stated>> {
     Ok(said.split("\n\n").filter_map(stanza).collect())
 }
 
-/// Downloads these packages into `folder`, and says where each lies.
+/// Downloads these packages into `folder`, and returns their paths.
 ///
 /// # Errors
-/// When one cannot be had, or is not the one that is stated.
+/// If one is not available, or differs from its stated checksum.
 pub fn bring(packages: &[Package], folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if packages.is_empty() {
         return Ok(Vec::new());
@@ -95,7 +94,7 @@ pub fn bring(packages: &[Package], folder: &Path) -> anyhow::Result<Vec<PathBuf>
     packages.iter().map(file).collect()
 }
 
-/// A name, and a version where one follows; nothing that apt could take for an option.
+/// A name, optionally with a version; nothing that apt could take for an option.
 fn is_package(text: &str) -> bool {
     let is_plain = |part: &str, more: &[u8]| {
         part.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -107,7 +106,7 @@ fn is_package(text: &str) -> bool {
     }
 }
 
-/// One package of what apt-cache shows.
+/// One package of apt-cache's output.
 fn stanza(text: &str) -> Option<Stated> {
     let field = |name: &str| {
         let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
@@ -125,12 +124,12 @@ fn stanza(text: &str) -> Option<Stated> {
     })
 }
 
-/// `6.1`, where a release has more: `6.1.0-56-amd64`.
+/// `6.1`; a release has more: `6.1.0-56-amd64`.
 fn is_series(text: &str) -> bool {
     text.contains('.') && text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
 }
 
-/// `6.12.117+deb12` of `linux-image-6.12.117+deb12-amd64`; `None` of what is no plain image.
+/// `6.12.117+deb12` of `linux-image-6.12.117+deb12-amd64`; `None` for other images.
 fn release_of(package: &str) -> Option<&str> {
     let release = package.strip_prefix("linux-image-")?.strip_suffix("-amd64")?;
     let (numbers, distribution) = release.split_once('+').unwrap_or((release, ""));
@@ -139,7 +138,7 @@ fn release_of(package: &str) -> Option<&str> {
     is_plain.then_some(release)
 }
 
-/// apt with the machine's sources, and where its lists are not there or not readable, with lists of our own.
+/// apt with the machine's sources; with our own lists if the machine's are missing or unreadable.
 struct Apt<'a> {
     folder: &'a Path,
     configuration: Option<PathBuf>,
@@ -167,7 +166,7 @@ impl<'a> Apt<'a> {
         Ok(image.with_context(|| format!("apt does not know the dependencies of {NEWEST}"))?.to_owned())
     }
 
-    /// The newest image of a series, of the plain kind: neither for real time nor for clouds.
+    /// The newest plain image of a series, neither real-time nor cloud.
     fn newest_of(&self, series: &str) -> anyhow::Result<String> {
         let said = self.run("apt-cache", &["pkgnames", &format!("linux-image-{series}.")]);
         let said = said.unwrap_or_default();

@@ -1,29 +1,29 @@
-//! Reads an ar archive, the shell of a Debian package: members one after the other, each behind a header of text.
+//! Reads an ar archive, the container of a Debian package: a sequence of members, each after a text header.
 //!
 //! ```text
 //! !<arch>\n
 //! NAME/16 MTIME/12 UID/6 GID/6 MODE/8 SIZE/10 `\n      sizes of the fields in bytes, padded with blanks
 //! SIZE bytes, and a line feed where that is odd
 //! ```
-//! ar(5) of FreeBSD. An archive comes from outside: nothing is reserved for a size that it claims.
+//! See ar(5) of FreeBSD. Archives are untrusted: a claimed size reserves no memory.
 
 use std::io::{self, Read};
 
 const MAGIC: &[u8; 8] = b"!<arch>\n";
 const HEADER: usize = 60;
 
-/// An archive, which reads as its current member.
+/// An archive; reads as its current member.
 pub struct Archive<R> {
     source: R,
-    /// Of the current member, what is not read yet.
+    /// Unread bytes of the current member.
     left: u64,
-    /// What stands between its end and the next header.
+    /// Bytes between its end and the next header.
     padding: u64,
 }
 
 impl<R: Read> Archive<R> {
     /// # Errors
-    /// When this is no ar archive.
+    /// If this is no ar archive.
     pub fn new(mut source: R) -> io::Result<Self> {
         let mut magic = [0; MAGIC.len()];
         source.read_exact(&mut magic)?;
@@ -33,10 +33,10 @@ impl<R: Read> Archive<R> {
         }
     }
 
-    /// The name of the next member, which then is the current one; `None` at the archive's end.
+    /// Advances to the next member and returns its name; `None` at the archive's end.
     ///
     /// # Errors
-    /// When the archive is cut short, or its header is none.
+    /// If the archive is truncated, or its header is invalid.
     pub fn next_member(&mut self) -> io::Result<Option<String>> {
         let rest = self.left + self.padding;
         if io::copy(&mut self.source.by_ref().take(rest), &mut io::sink())? < rest {
@@ -52,7 +52,7 @@ impl<R: Read> Archive<R> {
         if !header.ends_with(b"`\n") {
             return Err(damaged("a member's header is not terminated"));
         }
-        // Ten digits at most, which no u64 is too small for.
+        // At most ten digits, which fit into u64.
         self.left = number(&header[48..58]).ok_or_else(|| damaged("a member's size is not a number"))?;
         self.padding = self.left % 2;
         // Some programs end a name with a slash.
@@ -62,7 +62,7 @@ impl<R: Read> Archive<R> {
 
 impl<R: Read> Read for Archive<R> {
     /// # Errors
-    /// When the archive ends before its member does: what was read so far must not pass for all of it.
+    /// If the archive ends before its member: a part must not pass for the whole.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let wanted = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
         let length = self.source.read(&mut buffer[..wanted])?;
@@ -74,7 +74,7 @@ impl<R: Read> Read for Archive<R> {
     }
 }
 
-/// Decimal digits and nothing else, but for blanks behind them.
+/// Decimal digits only, except for trailing blanks.
 fn number(field: &[u8]) -> Option<u64> {
     let text = str::from_utf8(field).ok()?.trim_end_matches(' ');
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
@@ -104,7 +104,7 @@ pub mod tests {
     }
 
     fn header(name: &str, size: &str) -> Vec<u8> {
-        // Of time, owner, group and mode it says nothing.
+        // Without time, owner, group and mode.
         format!("{name:<16}{:<32}{size:<10}`\n", "").into_bytes()
     }
 

@@ -1,4 +1,4 @@
-//! The kernel inside a bzImage: an ELF file that QEMU enters directly, which saves the guest the unpacking.
+//! The kernel inside a bzImage: an ELF file that QEMU boots directly, which saves the guest the unpacking.
 //!
 //! ```text
 //! 0x1f1 u8   sectors of the setup code, without the first
@@ -17,7 +17,7 @@ const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 const ELF: [u8; 4] = [0x7f, b'E', b'L', b'F'];
 
-/// What QEMU is to boot: the ELF file inside where it is packed in a way that is known here, else the image as it is.
+/// The file for QEMU to boot: the ELF file inside if its compression is known, otherwise the image.
 pub fn bootable(image: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     if image.starts_with(&ELF) {
         return Ok(image);

@@ -1,4 +1,4 @@
-//! What comes from outside is unpacked within bounds: a few kilobytes can claim to be a terabyte.
+//! Unpacks untrusted data within bounds: a few kilobytes can claim to be a terabyte.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,18 +10,18 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::schema::units::{Bytes, GIB, MIB};
 
-/// A package of a kernel has 30 to 200 MiB.
+/// Kernel packages have 30 to 200 MiB.
 pub const PACKAGE: Bytes = Bytes(GIB);
-/// All files of a package: those of large kernels have 600 MiB, their modules unpacked.
+/// All files of a package: large kernels have 600 MiB, with unpacked modules.
 pub const ALL: Bytes = Bytes(GIB);
 /// An image; a kernel's own ELF file has 60 MiB.
 pub const IMAGE: Bytes = Bytes(256 * MIB);
 /// One module; the largest that a filesystem needs has 5 MiB.
 pub const MODULE: Bytes = Bytes(64 * MIB);
-/// What unpacking one stream may take in memory; kernels are packed with a dictionary of 128 MiB at most.
+/// Memory for unpacking one stream; kernels are packed with a dictionary of at most 128 MiB.
 const MEMORY: Bytes = Bytes(160 * MIB);
 
-/// Reads so many bytes, and fails where there are more.
+/// Reads at most this many bytes, and fails if there are more.
 pub struct Bounded<R> {
     source: R,
     bound: Bytes,
@@ -33,10 +33,10 @@ impl<R: Read> Bounded<R> {
         Bounded { source, bound, left: bound.0 }
     }
 
-    /// All of it.
+    /// Reads all of it.
     ///
     /// # Errors
-    /// When it is damaged, cut short, or more than the bound.
+    /// If it is damaged, truncated, or larger than the bound.
     pub fn all(mut self) -> anyhow::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.read_to_end(&mut bytes).context("it is damaged, truncated or too large")?;
@@ -54,35 +54,35 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-/// What an .xz file holds; several streams may follow each other in it.
+/// The content of an .xz file; may consist of several streams.
 pub fn xz<R: Read>(packed: R, several: bool) -> lzma_rust2::XzReader<R> {
     let kib = u32::try_from(MEMORY.0 / 1024).unwrap_or(u32::MAX);
     lzma_rust2::XzReader::new_mem_limit(packed, several, kib)
 }
 
-/// What a .zst file holds.
+/// The content of a .zst file.
 ///
 /// # Errors
-/// When it does not begin as one, or would take too much memory.
+/// If it does not begin like one, or would take too much memory.
 pub fn zstd<R: Read>(packed: R) -> anyhow::Result<impl Read> {
     ruzstd::decoding::StreamingDecoder::new_with_max_window_size(packed, MEMORY.0).context("it is damaged")
 }
 
-/// Opens a file that is one: not a device, a pipe or a folder, which have no end or no beginning.
+/// Opens a regular file: no device, pipe or folder.
 ///
 /// # Errors
-/// When it is something else, or larger than the bound.
+/// If it is something else, or larger than the bound.
 pub fn open(path: &Path, bound: Bytes) -> anyhow::Result<Bounded<File>> {
     open_as(path, bound, "fsderby kernel fetch FILE.deb, or …/boot/vmlinuz-RELEASE")
 }
 
-/// The same, with what to write in place of something else.
+/// The same, with the remedy for other file types.
 ///
 /// # Errors
-/// When it is something else, or larger than the bound.
+/// If it is something else, or larger than the bound.
 pub fn open_as(path: &Path, bound: Bytes, instead: &str) -> anyhow::Result<Bounded<File>> {
     let shown = path.display();
-    // A pipe that nobody writes to is not waited for.
+    // Does not wait for a pipe without writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::empty());
     let file = File::from(opened.with_context(|| format!("could not open {shown}"))?);

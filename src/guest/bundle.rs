@@ -1,15 +1,15 @@
-//! A guest as a bundle: all that a guest starts from, under the hash of its content.
+//! A guest as a bundle: all inputs of a guest, under the hash of its content.
 //!
 //! ```text
 //! $XDG_CACHE_HOME/fsderby/guests/ID/     ID is the SHA-256 of manifest.json
-//!   manifest.json     kernel, packages, what lies where in the guest, size and SHA-256 of each file
+//!   manifest.json     kernel, packages, paths in the guest, size and SHA-256 of each file
 //!   agent             the guest's init
 //!   image             what QEMU boots
 //!   modules/NAME.ko
-//!   files/SHA256      programs, libraries, what they read
+//!   files/SHA256      programs, libraries, their configuration
 //! ```
-//! A bundle is a function of its kernel, its packages and its agent: it holds no time, no name of a machine, no order but that of
-//! names. Each file is checked before it is used, as a kernel's is.
+//! A bundle is a function of its kernel, packages and agent: it contains no time and no machine name, and is ordered by name.
+//! Each file is verified before use, like a kernel's.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,34 +28,34 @@ use super::tree;
 use crate::schema::job::PROTOCOL;
 use crate::schema::units::{Bytes, MIB};
 
-/// The shape of `manifest.json`, that of the kernel's index within it included.
+/// Version of `manifest.json`, including the kernel's index in it.
 const SCHEMA: u32 = 1;
-/// Where bundles stand in the cache.
+/// The folder of bundles in the cache.
 pub const GUESTS: &str = "guests";
 pub const MANIFEST: &str = "manifest.json";
-/// One that a bundle needs, for 300 modules and as many files, has 100 KiB.
+/// A manifest with 300 modules and as many files has 100 KiB.
 pub const LONGEST_MANIFEST: Bytes = Bytes(4 * MIB);
-/// A kernel's modules, and the files of some dozen packages.
+/// A kernel's modules, and the files of a few dozen packages.
 const MOST_FILES: usize = 4096;
-/// Digits of an ID in a testbed's name: nobody finds another bundle with the same ones.
+/// Digits of an ID in a testbed's name: a collision cannot be found.
 const SHORT: usize = 16;
 
 pub const AGENT: &str = "agent";
 pub const KERNEL: &str = "image";
 
-/// What a bundle says of itself.
+/// A bundle's self-description.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     pub schema: u32,
-    /// That of its agent's jobs and events.
+    /// The protocol of its agent's jobs and events.
     pub protocol: u32,
     /// The version of the program that built it and is its agent.
     pub fsderby: String,
     pub kernel: Index,
-    /// What everything but the agent came from.
+    /// The origin of everything except the agent.
     pub packages: Vec<Package>,
-    /// The SHA-256 of what lies at each path in the guest.
+    /// The SHA-256 of the file at each path in the guest.
     pub root: BTreeMap<String, String>,
     /// Each file of the bundle.
     pub files: BTreeMap<String, File>,
@@ -67,7 +67,7 @@ pub struct Manifest {
 pub struct Package {
     pub name: String,
     pub version: String,
-    /// Of the package's own file, as the distribution's signed index states it.
+    /// Hash of the package file, as stated by the distribution's signed index.
     pub sha256: String,
 }
 
@@ -87,10 +87,10 @@ pub struct Bundle {
 }
 
 impl Manifest {
-    /// From its bytes, which somebody else may have written.
+    /// Parses untrusted bytes.
     ///
     /// # Errors
-    /// When it is of another version, or says what no bundle is.
+    /// If it is of another version, or invalid.
     pub fn read(bytes: &[u8]) -> anyhow::Result<Self> {
         #[derive(Deserialize)]
         struct Version {
@@ -116,7 +116,7 @@ impl Manifest {
     }
 
     /// # Errors
-    /// When a name could lead elsewhere, a file is missing, or there is more than may be.
+    /// If a name could lead elsewhere, a file is missing, or a limit is exceeded.
     fn check(&self) -> anyhow::Result<()> {
         ensure!(self.files.len() <= MOST_FILES, "the bundle has more than {MOST_FILES} files");
         let mut all: u64 = 0;
@@ -137,7 +137,7 @@ impl Manifest {
 }
 
 impl Bundle {
-    /// As a testbed's name has it.
+    /// The short ID in a testbed's name.
     pub fn short(&self) -> &str {
         &self.id[..SHORT]
     }
@@ -146,10 +146,10 @@ impl Bundle {
         Kernel::within(&self.folder, self.manifest.kernel.clone())
     }
 
-    /// The bytes of one of its files.
+    /// The content of one of its files.
     ///
     /// # Errors
-    /// When they are not those that the manifest names.
+    /// If it differs from the manifest.
     pub fn file(&self, name: &str) -> anyhow::Result<Vec<u8>> {
         let stated = self.manifest.files.get(name).with_context(|| format!("{name} is missing"))?;
         let file = open_as(&self.folder.join(name), IMAGE, "fsderby guest import FILE again")?;
@@ -162,10 +162,10 @@ impl Bundle {
         Ok(bytes)
     }
 
-    /// Whether our jobs are understood by its agent, and its events by us.
+    /// Whether its agent and this host use the same protocol.
     ///
     /// # Errors
-    /// When they are not.
+    /// If they do not.
     pub fn is_spoken_with(&self) -> anyhow::Result<()> {
         let Manifest { protocol, fsderby, .. } = &self.manifest;
         ensure!(
@@ -177,7 +177,7 @@ impl Bundle {
         Ok(())
     }
 
-    /// The package that brought a file, if one is told by name; else nothing.
+    /// Name and version of a package, or an empty string.
     pub fn version_of(&self, package: &str) -> String {
         let found = self.manifest.packages.iter().find(|found| found.name == package);
         found.map_or_else(String::new, |found| format!("{} {}", found.name, found.version))
@@ -200,10 +200,10 @@ impl Files for Bundle {
     }
 }
 
-/// All bundles in the cache, by their IDs.
+/// All bundles in the cache, by ID.
 ///
 /// # Errors
-/// When the cache cannot be used.
+/// If the cache is unusable.
 pub fn all() -> anyhow::Result<Vec<anyhow::Result<Bundle>>> {
     let guests = cache::folder(GUESTS)?;
     let entries = fs::read_dir(&guests).into_iter().flatten().flatten();
@@ -213,19 +213,20 @@ pub fn all() -> anyhow::Result<Vec<anyhow::Result<Bundle>>> {
     Ok(ids.iter().map(|id| open(&guests, id)).collect())
 }
 
-/// The bundle whose ID begins so.
+/// The bundle with this ID prefix.
 ///
 /// # Errors
-/// When there is none or more than one, or it is damaged.
+/// If there is none or more than one, or it is damaged.
 pub fn find(id: &str) -> anyhow::Result<Arc<Bundle>> {
     let guests = cache::folder(GUESTS)?;
     Ok(Arc::new(open(&guests, &whole_id(&guests, id)?)?))
 }
 
-/// Removes the bundle whose ID begins so, damaged or not, and returns the ID. A run that has it open keeps what it has read.
+/// Removes the bundle with this ID prefix, damaged or not, and returns its ID. A run that has it open keeps the data already
+/// read.
 ///
 /// # Errors
-/// When there is none or more than one, or it cannot be removed.
+/// If there is none or more than one, or it cannot be removed.
 pub fn remove(id: &str) -> anyhow::Result<String> {
     let guests = cache::folder(GUESTS)?;
     remove_within(&guests, id)
@@ -252,7 +253,7 @@ fn whole_id(guests: &Path, id: &str) -> anyhow::Result<String> {
     })
 }
 
-/// Whether it could be the beginning of an ID.
+/// Whether it could be a prefix of an ID.
 pub fn is_id(text: &str) -> bool {
     (8..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
@@ -272,10 +273,10 @@ fn open(guests: &Path, id: &str) -> anyhow::Result<Bundle> {
     Ok(Bundle { id: id.to_owned(), manifest, folder })
 }
 
-/// Puts the finished folder in its place; what is there of the same ID is replaced.
+/// Moves the finished folder into place, replacing a bundle with the same ID.
 ///
 /// # Errors
-/// When there is no room, or the manifest is none.
+/// If there is no space, or the manifest is invalid.
 pub fn settle(folder: tempfile::TempDir, guests: &Path, manifest: &[u8]) -> anyhow::Result<Bundle> {
     fs::write(folder.path().join(MANIFEST), manifest)?;
     let id = sha256(manifest);
@@ -286,10 +287,10 @@ pub fn settle(folder: tempfile::TempDir, guests: &Path, manifest: &[u8]) -> anyh
     open(guests, &id)
 }
 
-/// An empty folder in the cache for a bundle that comes.
+/// An empty folder in the cache for a new bundle.
 ///
 /// # Errors
-/// When nothing can be kept.
+/// If the cache is unusable.
 pub fn begun() -> anyhow::Result<(PathBuf, tempfile::TempDir)> {
     use std::os::unix::fs::PermissionsExt;
     let guests = cache::made(GUESTS)?;
@@ -302,17 +303,17 @@ pub fn begun() -> anyhow::Result<(PathBuf, tempfile::TempDir)> {
     Ok((guests, folder))
 }
 
-/// Where a module lies in a bundle.
+/// The path of a module in a bundle.
 pub fn module(name: &str) -> String {
     format!("modules/{name}.ko")
 }
 
-/// Where what has this SHA-256 lies in a bundle.
+/// The path of the file with this SHA-256 in a bundle.
 pub fn stored(sha256: &str) -> String {
     format!("files/{sha256}")
 }
 
-/// Names are ours, so none leads anywhere else.
+/// Names are ours, so none leads elsewhere.
 fn is_member(name: &str, file: &File) -> bool {
     let is_module = || {
         let name = name.strip_prefix("modules/").and_then(|name| name.strip_suffix(".ko"));
@@ -339,7 +340,7 @@ pub mod tests {
     use super::super::modules::{Module, Modules};
     use super::*;
 
-    /// What a small bundle has, by the names of its files.
+    /// The files of a small bundle, by name.
     pub fn small_files() -> BTreeMap<String, Vec<u8>> {
         let own = [(AGENT, "an agent"), (KERNEL, "a kernel"), ("modules/one.ko", "a module")];
         let mut files: BTreeMap<String, Vec<u8>> =
@@ -370,7 +371,7 @@ pub mod tests {
         blake3::hash(bytes).to_hex().to_string()
     }
 
-    /// A bundle in a cache of its own.
+    /// A bundle in a separate cache.
     pub fn small(guests: &Path) -> Bundle {
         let folder = tempfile::tempdir_in(guests).unwrap();
         for (name, bytes) in small_files() {

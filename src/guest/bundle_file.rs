@@ -1,7 +1,7 @@
-//! A bundle as one file: a tar archive of its ID, its manifest and then its files in the order of their names.
+//! A bundle as one file: a tar archive of its ID, its manifest and its files in order of name.
 //!
-//! The same bundle gives the same bytes: no times, no owners, no modes but one. A file comes from anybody: what is no manifest, or is not
-//! the very file that the manifest names next, is refused before anything of it is used; names are looked at and never followed.
+//! Equal bundles give equal bytes: no times, no owners, a single mode. Files are untrusted: anything but a valid manifest
+//! followed by exactly its files is refused before use; names are compared and never followed.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -15,19 +15,19 @@ use super::bounded::{ALL, Bounded, PACKAGE, open_as, xz, zstd};
 use super::bundle::{self, Bundle, File, LONGEST_MANIFEST, MANIFEST, Manifest};
 use crate::schema::units::Bytes;
 
-/// Holds the manifest's SHA-256: what a disk or a line has altered is found, whichever byte it was.
+/// Contains the manifest's SHA-256, which detects any altered byte.
 const ID: &str = "id";
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// A SHA-256 in hex.
 const LONGEST_ID: Bytes = Bytes(64);
-/// Headers and padding of an archive of the largest bundle.
+/// Headers and padding of the largest bundle's archive.
 const FRAMES: u64 = 16 << 20;
 
-/// Writes a bundle into a new file.
+/// Writes a bundle to a new file.
 ///
 /// # Errors
-/// When there is such a file already, there is no room, or a file of the bundle is not what it should be.
+/// If the file exists, there is no space, or a file of the bundle is damaged.
 pub fn export(bundle: &Bundle, path: &Path) -> anyhow::Result<()> {
     let shown = path.display();
     let file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(path);
@@ -40,7 +40,7 @@ pub fn export(bundle: &Bundle, path: &Path) -> anyhow::Result<()> {
 }
 
 /// # Errors
-/// When it cannot be written, or a file of the bundle is not what it should be.
+/// If writing fails, or a file of the bundle is damaged.
 pub fn write(bundle: &Bundle, to: &mut dyn Write) -> anyhow::Result<()> {
     let mut archive = tar::Builder::new(to);
     append(&mut archive, ID, bundle.id.as_bytes())?;
@@ -63,10 +63,10 @@ fn append(archive: &mut tar::Builder<&mut dyn Write>, name: &str, bytes: &[u8]) 
     archive.append(&header, bytes)
 }
 
-/// Takes a bundle into the cache, from a file as [`export`] writes it or from that file packed as .xz or .zst.
+/// Imports a bundle into the cache, from a file of [`export`] or that file packed as .xz or .zst.
 ///
 /// # Errors
-/// When anything of it is not what its manifest says, or the manifest is none.
+/// If anything differs from its manifest, or the manifest is invalid.
 pub fn import(path: &Path) -> anyhow::Result<Bundle> {
     let file =
         open_as(path, PACKAGE, "fsderby guest import FILE, with a file written by fsderby guest export")?;
@@ -75,10 +75,10 @@ pub fn import(path: &Path) -> anyhow::Result<Bundle> {
     taken.with_context(|| format!("{} was not imported", path.display()))
 }
 
-/// Unpacks a bundle into this folder, which has its two folders, and returns its manifest.
+/// Unpacks a bundle into this folder, which has its two subfolders, and returns its manifest.
 ///
 /// # Errors
-/// When anything of it is not what its manifest says, or the manifest is none.
+/// If anything differs from its manifest, or the manifest is invalid.
 pub fn unpack(file: impl Read, folder: &Path) -> anyhow::Result<Vec<u8>> {
     let mut file = BufReader::new(file);
     let mut first = Vec::new();
@@ -106,7 +106,7 @@ fn members(data: impl Read, folder: &Path) -> anyhow::Result<Vec<u8>> {
     let bytes = Bounded::new(next(MANIFEST)?, LONGEST_MANIFEST).all().context("the manifest")?;
     ensure!(id == bundle::sha256(&bytes).as_bytes(), "its manifest does not match its ID");
     let manifest = Manifest::read(&bytes)?;
-    // What is exported again is the same, so what is signed or named by its hash stays so.
+    // Exporting again gives the same bytes, so signatures and hashes stay valid.
     ensure!(serde_json::to_vec(&manifest)? == bytes, "its manifest is not in canonical form");
     for (name, stated) in &manifest.files {
         let entry = next(name)?;
@@ -145,7 +145,7 @@ mod tests {
     use super::super::bundle::tests::{small, small_files, small_manifest};
     use super::*;
 
-    /// An archive of these members, each with its type, as it is written into the headers.
+    /// An archive of these members, with types as in the headers.
     fn archive(members: &[(&[u8], tar::EntryType, &[u8])]) -> Vec<u8> {
         let mut archive = tar::Builder::new(Vec::new());
         for (name, kind, bytes) in members {
@@ -196,7 +196,7 @@ mod tests {
             let mut altered = bytes.clone();
             altered[at] ^= 1;
             if let Ok(manifest) = unpacked(&altered) {
-                // Owners and times of an archive are looked at by nobody, and padding is none of a file's.
+                // Owners and times in an archive are ignored, and padding belongs to no file.
                 assert_eq!(Manifest::read(&manifest).unwrap(), small_manifest(), "byte {at}");
             }
             if at % 101 == 0 {
@@ -205,7 +205,7 @@ mod tests {
         }
     }
 
-    /// Its own manifest, and behind it something that the manifest does not name there.
+    /// Its manifest, followed by a member that the manifest does not name there.
     #[test]
     fn members_that_are_not_the_next_one_are_refused_and_nothing_is_written_outside() {
         let manifest = serde_json::to_vec(&small_manifest()).unwrap();

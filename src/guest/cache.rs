@@ -1,20 +1,18 @@
-//! Where what guests start from is kept, kernels, snapshots and bundles: a folder that belongs to the user, in which nobody else can
-//! change anything.
+//! The cache of kernels, snapshots and bundles: a folder of the user that nobody else can change.
 //!
-//! `$XDG_CACHE_HOME/fsderby`, or `$HOME/.cache/fsderby`. What stands there is booted, so a folder that all can write in is no
-//! place for it.
+//! `$XDG_CACHE_HOME/fsderby`, or `$HOME/.cache/fsderby`. Its content is booted, so it must not be in a world-writable folder.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Group and others may write.
+/// Writable for group or others.
 const OTHERS_WRITE: u32 = 0o022;
-/// In such a folder each may rename and remove only what is their own.
+/// In such a folder users can rename and remove only their own files.
 const STICKY: u32 = 0o1000;
 
-/// Why nothing can be kept.
+/// Why the cache is unusable.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}\n  try: {remedy}")]
 pub struct Unusable {
@@ -22,10 +20,10 @@ pub struct Unusable {
     pub remedy: String,
 }
 
-/// The folder of this name in the cache, which need not be there.
+/// The subfolder of this name in the cache; may not exist.
 ///
 /// # Errors
-/// When there is no place for a cache, or others could change what is in it.
+/// If there is no place for a cache, or others could change it.
 pub fn folder(name: &str) -> Result<PathBuf, Unusable> {
     let given = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute());
     let base = given("XDG_CACHE_HOME").or_else(|| Some(given("HOME")?.join(".cache")));
@@ -42,7 +40,7 @@ pub fn folder(name: &str) -> Result<PathBuf, Unusable> {
     Ok(folder)
 }
 
-/// The same, made where it is missing, for nobody else.
+/// The same, created if missing, private to the user.
 pub fn made(name: &str) -> anyhow::Result<PathBuf> {
     let folder = folder(name)?;
     DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|e| Unusable {
@@ -52,8 +50,7 @@ pub fn made(name: &str) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Whether only this user and root can change what stands at this path, where anything does. `unless` names a mode by which a
-/// folder may be everybody's.
+/// Whether only this user and root can change the existing path. A folder with mode `unless` may be public.
 pub fn is_ours(path: &Path, unless: u32) -> Result<(), Unusable> {
     match fs::metadata(path) {
         Ok(about) => is_nobody_elses(path, &about, unless),

@@ -1,4 +1,4 @@
-//! The libraries that a program needs, found by reading ELF headers: nothing is run for it.
+//! The libraries of a program, found by reading ELF headers; runs nothing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,28 +11,28 @@ use object::{Endianness, StringTable};
 
 use crate::host::programs;
 
-/// Where the loader looks when nothing else says where, after the folders of /etc/ld.so.conf.
+/// The loader's default folders, searched after those of /etc/ld.so.conf.
 const FOLDERS: [&str; 4] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"];
 
-/// Where the files of programs stand: this machine, packages, a bundle.
+/// The source of program files: this machine, packages, or a bundle.
 pub trait Files {
-    /// Whether a file has this path, links followed.
+    /// Whether there is a file at this path, following links.
     fn has(&self, path: &Path) -> bool;
-    /// What stands in it.
+    /// The file's content.
     ///
     /// # Errors
-    /// When it cannot be read, or is not what it should be.
+    /// If it cannot be read, or is damaged.
     fn read(&self, path: &Path) -> anyhow::Result<Vec<u8>>;
-    /// The folders that the loader is told of, beside its own.
+    /// The loader's additional folders.
     fn libraries(&self) -> Vec<PathBuf>;
-    /// The file of a program.
+    /// The path of a program.
     fn program(&self, name: &str) -> Option<PathBuf> {
         let all = programs::FOLDERS.iter().map(|folder| Path::new(folder).join(name));
         all.into_iter().find(|path| self.has(path))
     }
 }
 
-/// This machine's.
+/// This machine's files.
 pub struct Here;
 
 impl Files for Here {
@@ -55,19 +55,19 @@ impl Files for Here {
     }
 }
 
-/// The files of programs by their paths, with all that they load.
+/// Program files by path, with everything that they load.
 pub struct Closure<'f> {
     pub files: BTreeMap<String, Vec<u8>>,
-    /// Libraries that are nowhere, each with the first file that needs it.
+    /// Missing libraries, each with the first file that needs it.
     pub lacks: BTreeMap<String, String>,
     from: &'f dyn Files,
     folders: Vec<PathBuf>,
 }
 
-/// A guest has the CPU of its host.
+/// A guest has its host's CPU architecture.
 const MACHINE: Machine = if cfg!(target_arch = "aarch64") { EM_AARCH64 } else { EM_X86_64 };
 
-/// What a file says that it needs.
+/// The dependencies of an ELF file.
 #[derive(Default)]
 struct Needs {
     interpreter: Option<String>,
@@ -82,10 +82,10 @@ impl<'f> Closure<'f> {
         Closure { files: BTreeMap::new(), lacks: BTreeMap::new(), from, folders }
     }
 
-    /// A program or library, with everything it needs that is not yet there.
+    /// Adds a program or library with its missing dependencies.
     ///
     /// # Errors
-    /// When it cannot run in a guest, or needs what is nowhere.
+    /// If it cannot run in a guest, or a dependency is missing.
     pub fn add(&mut self, path: &Path) -> anyhow::Result<()> {
         self.follow(path)?;
         match self.lacks.first_key_value() {
@@ -94,10 +94,10 @@ impl<'f> Closure<'f> {
         }
     }
 
-    /// The same, but that what it needs and is nowhere is noted in [`Closure::lacks`].
+    /// The same, but notes missing dependencies in [`Closure::lacks`].
     ///
     /// # Errors
-    /// When it cannot run in a guest.
+    /// If it cannot run in a guest.
     pub fn follow(&mut self, path: &Path) -> anyhow::Result<()> {
         let name = path.to_str().context("a program's path is not text")?.to_owned();
         if self.files.contains_key(&name) {
@@ -131,7 +131,7 @@ impl<'f> Closure<'f> {
     }
 }
 
-/// Whether a program brings all it needs with it.
+/// Whether a program has no dependencies.
 pub fn is_static(file: &[u8]) -> anyhow::Result<bool> {
     Ok(needs(file)?.interpreter.is_none())
 }
@@ -179,7 +179,7 @@ fn dynamic<'a>(
     Ok(Some((entries, sections.strings(endian, file, index)?)))
 }
 
-/// The folders that the loader's configuration names, with the files that it includes.
+/// The folders in the loader's configuration and its included files.
 fn read_configuration(file: &Path, folders: &mut Vec<PathBuf>) {
     let text = fs::read_to_string(file).unwrap_or_default();
     for line in text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()) {

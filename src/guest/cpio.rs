@@ -1,8 +1,8 @@
-//! The archive that a kernel unpacks as its first root: cpio in its "new ASCII" form.
+//! The archive that a kernel unpacks as initramfs: cpio in "new ASCII" format.
 //!
-//! Each entry is a header of `070701` and thirteen numbers of eight hex digits, the name with a zero byte, padding to four
-//! bytes, the content, padding to four bytes (`Documentation/driver-api/early-userspace/buffer-format.rst` of the kernel).
-//! Times are 0 and inodes are counted, so that the same content always gives the same bytes.
+//! Each entry is a header of `070701` and thirteen numbers of eight hex digits, the name with a zero byte, padding to four bytes,
+//! the content, padding to four bytes (`Documentation/driver-api/early-userspace/buffer-format.rst` of the kernel). Times are 0
+//! and inodes are numbered in order, so equal content gives equal bytes.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// A file at this absolute path, with the folders above it.
+    /// A file at this absolute path, with its parent folders.
     pub fn file(&mut self, path: &str, content: &[u8]) {
         self.folders_above(path);
         self.entry(path, PROGRAM, content, (0, 0));

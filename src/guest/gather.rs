@@ -1,7 +1,7 @@
-//! Builds a bundle: a kernel of the cache, programs out of the distribution's packages, and our own program as its agent.
+//! Builds a bundle: a cached kernel, programs from the distribution's packages, and this program as agent.
 //!
-//! The packages are those that the programs come in, and those of the libraries that they load, found by what the programs' headers
-//! name among what the packages depend on. Nothing is installed, and nothing of this machine but our own program gets in.
+//! The packages are those of the programs and of the libraries that they load, found by ELF headers among the packages'
+//! dependencies. Installs nothing, and takes only this program from this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,10 +17,10 @@ use super::initramfs;
 use super::kernel::Kernel;
 use super::tree::{CONFIGURATION, Tree};
 
-/// A library's own libraries are in packages that its package depends on, and so on; no chain is so long.
+/// Most levels of package dependencies to follow.
 const MOST_STEPS: usize = 12;
 
-/// Programs that belong together: all of them are in the bundle, or none is.
+/// Programs that belong together: the bundle has all of them or none.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The kind or layer that needs them.
@@ -29,24 +29,24 @@ pub struct Wanted {
     pub programs: Vec<String>,
 }
 
-/// Which packages, in which versions: a file that `build` is given, and what `list` prints of a bundle.
+/// Packages with versions: an input of `build`, and the output of `list` for a bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pins {
     pub package: Vec<Package>,
 }
 
-/// A bundle that was built, and what it is without.
+/// A built bundle, and the omissions.
 pub struct Built {
     pub bundle: Bundle,
-    /// Each with the reason.
+    /// Each omission with its reason.
     pub left_out: Vec<String>,
 }
 
-/// Builds a bundle into the cache. With pins, of these very packages and no others.
+/// Builds a bundle into the cache. With pins, of exactly these packages.
 ///
 /// # Errors
-/// When a package cannot be had, or is not what it should be.
+/// If a package is not available, or is damaged.
 pub fn build(kernel: &Kernel, agent: &Path, wanted: &[Wanted], pins: Option<&Pins>) -> anyhow::Result<Built> {
     let (guests, folder) = bundle::begun()?;
     let fetched = tempfile::Builder::new().prefix(".fetching-").tempdir_in(&guests)?;
@@ -84,7 +84,7 @@ pub fn build(kernel: &Kernel, agent: &Path, wanted: &[Wanted], pins: Option<&Pin
     Ok(Built { bundle: bundle::settle(folder, &guests, &manifest)?, left_out })
 }
 
-/// All programs of one kind with what they load, or nothing.
+/// Adds all programs of one kind with their libraries, or nothing.
 fn add(closure: &mut Closure<'_>, tree: &Tree, wanted: &Wanted) -> anyhow::Result<()> {
     let mut own = Closure::of(tree);
     for name in &wanted.programs {
@@ -97,7 +97,7 @@ fn add(closure: &mut Closure<'_>, tree: &Tree, wanted: &Wanted) -> anyhow::Resul
     Ok(())
 }
 
-/// The package that a kernel in the cache was taken from; none where it was installed on this machine.
+/// The package of a cached kernel; `None` if it was installed on this machine.
 fn kernel_package(kernel: &Kernel) -> Option<Package> {
     let mut parts = kernel.index.source.strip_suffix(".deb")?.split('_');
     let (name, version) = (parts.next()?, parts.next()?);
@@ -105,7 +105,7 @@ fn kernel_package(kernel: &Kernel) -> Option<Package> {
     Some(Package { name: name.to_owned(), version: version.replace("%3a", ":"), sha256 })
 }
 
-/// Packages that were brought, and what is in them.
+/// Downloaded packages and their content.
 #[derive(Default)]
 struct Gathered {
     folder: PathBuf,
@@ -127,7 +127,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// Those that bring the programs, and then those of their libraries until nothing lacks or nothing more can be had.
+    /// Downloads the programs' packages, then those of their libraries, until nothing is missing or nothing more is available.
     fn bring_all(&mut self, wanted: &[Wanted]) -> anyhow::Result<()> {
         let names: BTreeSet<&String> = wanted.iter().map(|wanted| &wanted.package).collect();
         let names: Vec<String> = names.into_iter().cloned().collect();
@@ -147,18 +147,18 @@ impl Gathered {
         Ok(())
     }
 
-    /// The libraries that are not there yet.
+    /// The missing libraries.
     fn lacks(&self, wanted: &[Wanted]) -> BTreeSet<String> {
         let mut closure = Closure::of(&self.tree);
         let programs = wanted.iter().flat_map(|wanted| &wanted.programs);
         for path in programs.filter_map(|name| self.tree.program(name)) {
-            // What cannot run in a guest at all is said when it is added.
+            // A program that cannot run in a guest is reported when it is added.
             let _ = closure.follow(&path);
         }
         closure.lacks.into_keys().collect()
     }
 
-    /// The packages to look into for these libraries: those whose names say so, else all libraries that were not looked into.
+    /// The packages to search for these libraries: those with matching names, otherwise all libraries not yet searched.
     fn next(&self, lacks: &BTreeSet<String>) -> Vec<String> {
         if lacks.is_empty() {
             return Vec::new();
@@ -195,9 +195,9 @@ impl Gathered {
     }
 }
 
-/// `libcom_err.so.2` → `libcom-err2`, `libdevmapper.so.1.02.1` → `libdevmapper1.02.1`: the names that Debian gives.
+/// `libcom_err.so.2` → `libcom-err2`, `libdevmapper.so.1.02.1` → `libdevmapper1.02.1`: Debian's names.
 fn package_of(library: &str) -> String {
-    // The one library of ours that is called otherwise.
+    // The only library with another name.
     if library.starts_with("libz.so") {
         return "zlib1g".into();
     }
@@ -227,7 +227,7 @@ impl Parts<'_> {
         self.file(&bundle::stored(&sha256), bytes)
     }
 
-    /// As the cache has it, module for module, so that any experiment finds what it needs.
+    /// All modules of the cached kernel, so that any experiment finds those that it needs.
     fn kernel(&mut self, kernel: &Kernel) -> anyhow::Result<()> {
         ensure!(
             kernel.is_sound(),
@@ -264,7 +264,7 @@ mod tests {
         Stated { package, depends: depends.iter().map(|&name| name.into()).collect() }
     }
 
-    /// `libe2p.so.2` lies in `libext2fs2`, which its name does not say.
+    /// `libe2p.so.2` is in `libext2fs2`, whose name does not show it.
     #[test]
     fn packages_are_looked_into_by_name_and_then_all_of_them() {
         let packages = vec![

@@ -1,4 +1,4 @@
-//! What a guest finds when it starts: our own program as its init, modules, tools with their libraries, the job.
+//! The initramfs of a guest: this program as init, modules, tools with libraries, and the job.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -16,27 +16,27 @@ use super::tree::CONFIGURATION;
 use crate::schema::job::{Job, Step};
 use crate::schema::setup::Mount;
 
-/// So many are kept, of some megabytes each.
+/// Most cached bases, of a few megabytes each.
 const KEPT: usize = 32;
 
-/// What guests start from but for their job, built once for all that want the same.
+/// The inputs of guests except the job, built once for equal requirements.
 pub struct Bases {
-    /// The modules that bring the disk.
+    /// The modules for the disk.
     boot: &'static [&'static str],
     built: Mutex<HashMap<Wants, Arc<Base>>>,
 }
 
-/// Where what a guest starts from is taken from.
+/// The origin of a guest's inputs.
 #[derive(Clone, Copy)]
 pub enum Origin<'a> {
-    /// A kernel of the cache, programs of this machine, and this program as its agent.
+    /// A cached kernel, this machine's programs, and this program as agent.
     Here { kernel: &'a Kernel, agent: &'a Path },
     /// A bundle, with its kernel, and nothing of this machine.
     Bundle { kernel: &'a Kernel, bundle: &'a Bundle },
 }
 
 impl<'a> Origin<'a> {
-    /// A bundle where there is one.
+    /// A bundle if there is one.
     pub fn new(kernel: &'a Kernel, agent: &'a Path, bundle: Option<&'a Bundle>) -> Self {
         match bundle {
             Some(bundle) => Origin::Bundle { kernel, bundle },
@@ -65,11 +65,11 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// Two archives, to be unpacked one after the other. They are the same bit for bit whenever they are built from the same.
+/// Two archives, unpacked in order. Equal inputs give equal bytes.
 pub struct Base {
     /// Modules, and tools with their libraries.
     pub tools: Archived,
-    /// The agent, which is the guest's init.
+    /// The agent, as the guest's init.
     pub program: Archived,
 }
 
@@ -113,7 +113,7 @@ impl Base {
     }
 }
 
-/// What a job wants in its guest.
+/// A job's requirements on its guest.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Wants {
     modules: Vec<String>,
@@ -149,7 +149,7 @@ fn program(agent: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     Ok(archive.finish())
 }
 
-/// The archive behind them, with the job and what belongs to it.
+/// The last archive, with the job and its files.
 pub fn job(job: &Job, files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for (path, bytes) in files {
@@ -159,7 +159,7 @@ pub fn job(job: &Job, files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
     Ok(archive.finish())
 }
 
-/// The archive of a guest that has nothing to do.
+/// The archive of an idle guest.
 pub fn idle(kernel: &Kernel, agent: &Path, boot: &[&str]) -> anyhow::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for folder in ["/dev", "/proc", "/sys", "/run", "/tmp"] {
@@ -171,7 +171,7 @@ pub fn idle(kernel: &Kernel, agent: &Path, boot: &[&str]) -> anyhow::Result<Vec<
     Ok(archive.finish())
 }
 
-/// A program as it is the init of a guest; the same where it was made so already.
+/// A program as a guest's init; unchanged if already converted.
 pub(super) fn init(program: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     ensure!(
         is_static(&program)?,

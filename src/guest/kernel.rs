@@ -1,14 +1,14 @@
-//! The kernels that guests can boot: a cache of unpacked packages, each with an index of its modules.
+//! Bootable kernels of guests: a cache of unpacked packages, each with an index of its modules.
 //!
 //! ```text
 //! $XDG_CACHE_HOME/fsderby/kernels/RELEASE/
 //!   image          what QEMU boots
 //!   modules/*.ko   unpacked, those that a filesystem may need
-//!   index.json     where it came from, the modules and what each needs, the BLAKE3 of image and modules
+//!   index.json     source, modules with dependencies, the BLAKE3 of image and modules
 //!   index.blake3   the BLAKE3 of index.json
 //! ```
-//! Each file is checked before it is used. That finds what a disk or an accident has changed. Who may write in the folder could
-//! change the hashes too; that nobody else may is what [`super::cache`] sees to.
+//! Each file is verified before use, which detects damage by disk or accident. A user with write access to the folder could
+//! change the hashes too; [`super::cache`] ensures that nobody else has it.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{Read, Write};
@@ -26,15 +26,15 @@ use super::modules::{Modules, describe, plain};
 use super::package;
 use crate::schema::units::Bytes;
 
-/// The shape of `index.json`.
+/// Version of `index.json`.
 pub(super) const SCHEMA: u32 = 3;
-/// What no guest reaches its disk and its host without.
+/// Modules without which no guest reaches its disk and host.
 const NEEDED: [&str; 3] = ["virtio_mmio", "virtio_blk", "virtio_console"];
-/// Where kernels stand in the cache.
+/// The folder of kernels in the cache.
 pub const KERNELS: &str = "kernels";
 const INDEX: &str = "index.json";
 const INDEX_HASH: &str = "index.blake3";
-/// Folders of a kernel's modules in which filesystems and layers find what they need, and a guest its disk and its port.
+/// Module folders with the requirements of filesystems and layers, and a guest's disk and port.
 const FOLDERS: [&str; 9] = [
     "fs/",
     "lib/",
@@ -46,7 +46,7 @@ const FOLDERS: [&str; 9] = [
     "drivers/char/",
     "drivers/md/",
 ];
-/// Filesystems of the network and of clusters, with all their own modules: no guest has a network.
+/// Network and cluster filesystems, with their own modules: no guest has a network.
 const WITHOUT: [&str; 9] = [
     "fs/nfs",
     "fs/smb/",
@@ -69,19 +69,19 @@ pub struct Kernel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Index {
     pub schema: u32,
-    /// As uname shows it: `6.12.117+deb12-amd64`.
+    /// As in uname: `6.12.117+deb12-amd64`.
     pub release: String,
-    /// The file it was taken from.
+    /// The source file.
     pub source: String,
-    /// The SHA-256 of that file.
+    /// The SHA-256 of the source file.
     pub sha256: String,
-    /// The BLAKE3 of what is booted.
+    /// The BLAKE3 of the boot image.
     pub image_blake3: String,
     pub modules: Modules,
 }
 
 impl Kernel {
-    /// Of a bundle, which has its files as a kernel in the cache has them.
+    /// The kernel of a bundle, whose files are laid out like a cached kernel's.
     pub(super) fn within(folder: &Path, index: Index) -> Self {
         Kernel { folder: folder.to_owned(), index }
     }
@@ -90,17 +90,17 @@ impl Kernel {
         self.folder.join("image")
     }
 
-    /// Whether what every guest boots is what was taken into the cache: the image, and what brings the disk.
+    /// Whether the boot image and the disk's modules are unchanged.
     pub fn is_sound(&self) -> bool {
         let image = fs::read(self.image()).is_ok_and(|image| hash(&image) == self.index.image_blake3);
         let needed = self.index.modules.chain(NEEDED).unwrap_or_default();
         image && needed.iter().all(|name| self.module(name).is_ok())
     }
 
-    /// The bytes of a module, ready to be loaded.
+    /// The content of a module, ready to load.
     ///
     /// # Errors
-    /// When they are not those that were taken into the cache.
+    /// If it differs from the cached original.
     pub fn module(&self, name: &str) -> anyhow::Result<Vec<u8>> {
         let release = &self.index.release;
         let path = self.folder.join("modules").join(format!("{name}.ko"));
@@ -114,7 +114,7 @@ impl Kernel {
     }
 }
 
-/// Whether this index, which somebody else may have written, is of a kernel of this version whose names are fit for files.
+/// Whether this untrusted index is of a kernel of this version, with names valid for files.
 pub(super) fn check(index: &Index) -> anyhow::Result<()> {
     ensure!(index.schema == SCHEMA, "its kernel was unpacked by another version of fsderby");
     ensure!(is_plain(&index.release), "its kernel has an invalid name");
@@ -123,15 +123,15 @@ pub(super) fn check(index: &Index) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where kernels are kept.
+/// The folder of kernels.
 ///
 /// # Errors
-/// When nothing can be kept, or others could change it.
+/// If the cache is unusable, or others could change it.
 pub fn place() -> Result<PathBuf, cache::Unusable> {
     cache::folder(KERNELS)
 }
 
-/// Why a kernel that is in the cache, of that release where one is named, is not used.
+/// Why a cached kernel (of that release, if named) is not used.
 pub fn refused(release: Option<&str>) -> Option<anyhow::Error> {
     let kernels = match place() {
         Ok(kernels) => kernels,
@@ -149,7 +149,7 @@ fn entries(kernels: &Path) -> Vec<PathBuf> {
     fs::read_dir(kernels).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// All kernels in the cache, the newest release last; none where the cache is not to be trusted.
+/// All kernels in the cache, the newest release last; empty if the cache is not trusted.
 pub fn all() -> Vec<Kernel> {
     let Ok(kernels) = place() else { return Vec::new() };
     let mut all: Vec<Kernel> = entries(&kernels).iter().filter_map(|folder| open(folder).ok()).collect();
@@ -165,7 +165,7 @@ pub fn find(release: Option<&str>) -> Option<Kernel> {
     }
 }
 
-/// Whether a release belongs to a series: 6.12.117 to 6.12, and not to 6.1.
+/// Whether a release belongs to a series: 6.12.117 to 6.12, but not to 6.1.
 pub(super) fn begins(release: &str, series: &str) -> bool {
     release.strip_prefix(series).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }
@@ -187,7 +187,7 @@ fn open(folder: &Path) -> anyhow::Result<Kernel> {
     let text = fs::read(folder.join(INDEX)).with_context(|| format!("{INDEX} is missing in {shown}"))?;
     let is_stored = fs::read_to_string(folder.join(INDEX_HASH)).is_ok_and(|stored| stored == hash(&text));
     let altered = || format!("{shown}/{INDEX} was altered");
-    // Of another version the hash may be another's too, so the version is looked at first.
+    // Another version may use another hash, so the version is checked first.
     let version: Version = serde_json::from_slice(&text).with_context(altered)?;
     ensure!(version.schema == SCHEMA, "{shown} was unpacked by another version of fsderby");
     ensure!(is_stored, altered());
@@ -199,7 +199,8 @@ fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// Takes a kernel into the cache, from a package (`.deb`) or from where it is installed (`…/boot/vmlinuz-RELEASE`); what is there of the same release is replaced.
+/// Imports a kernel into the cache, from a package (`.deb`) or an installed image (`…/boot/vmlinuz-RELEASE`); replaces the same
+/// release.
 pub fn import(file: &Path) -> anyhow::Result<Kernel> {
     let sha256 = package::sha256(file)?;
     let kernels = cache::made(KERNELS)?;
@@ -210,7 +211,7 @@ pub fn import(file: &Path) -> anyhow::Result<Kernel> {
     unpacked.with_context(|| format!("{} was not imported", file.display()))
 }
 
-/// Puts the finished folder in its place.
+/// Moves the finished folder into place.
 fn settle(folder: TempDir, kernels: &Path, index: Index) -> anyhow::Result<Kernel> {
     write_index(folder.path(), &index)?;
     let place = kernels.join(&index.release);
@@ -222,7 +223,7 @@ fn settle(folder: TempDir, kernels: &Path, index: Index) -> anyhow::Result<Kerne
 
 fn write_index(folder: &Path, index: &Index) -> anyhow::Result<()> {
     let text = serde_json::to_vec(index)?;
-    // Not for others to write in, whatever the umask says.
+    // Not writable for others, whatever the umask.
     let write = |name: &str, bytes: &[u8]| {
         let file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(folder.join(name));
@@ -232,7 +233,7 @@ fn write_index(folder: &Path, index: &Index) -> anyhow::Result<()> {
     Ok(write(INDEX_HASH, hash(&text).as_bytes())?)
 }
 
-/// Unpacks what guests need of a package into this folder.
+/// Unpacks the parts of a package that guests need into this folder.
 pub fn unpack(file: &Path, folder: &Path, sha256: String) -> anyhow::Result<Index> {
     fs::create_dir(folder.join("modules"))?;
     let mut parts = Parts { room: ALL, ..Parts::default() };
@@ -256,10 +257,10 @@ pub fn unpack(file: &Path, folder: &Path, sha256: String) -> anyhow::Result<Inde
     Ok(Index { schema: SCHEMA, release, source, sha256, image_blake3, modules: parts.modules })
 }
 
-/// What a package has brought so far.
+/// The parts of a package found so far.
 #[derive(Default)]
 struct Parts {
-    /// For modules, unpacked.
+    /// Bytes left for unpacked modules.
     room: Bytes,
     image: Option<(String, Vec<u8>)>,
     modules: Modules,
@@ -325,7 +326,7 @@ fn unpacked(path: &str, reader: &mut dyn Read) -> anyhow::Result<Vec<u8>> {
     }
 }
 
-/// Fit for a file name of ours.
+/// Valid as a file name.
 pub(super) fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')

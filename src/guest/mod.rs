@@ -1,4 +1,4 @@
-//! What every guest starts from: a kernel with its modules, and an initramfs with tools and our own program as its init.
+//! The inputs of every guest: a kernel with modules, and an initramfs with tools and this program as init.
 
 pub mod apt;
 mod ar;

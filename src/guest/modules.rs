@@ -1,4 +1,4 @@
-//! Which modules a kernel has and what each needs, read from the modules themselves, so that no depmod is needed.
+//! A kernel's modules and their dependencies, read from the modules, so that depmod is not needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Modules {
     pub loadable: BTreeMap<String, Module>,
-    /// Names and aliases of what is compiled in.
+    /// Names and aliases of built-in modules.
     pub builtin: BTreeSet<String>,
 }
 
@@ -20,21 +20,21 @@ pub struct Modules {
 pub struct Module {
     /// The BLAKE3 of its file in the cache.
     pub blake3: String,
-    /// Must be loaded before it.
+    /// Modules to load before it.
     pub depends: Vec<String>,
-    /// Names or aliases that it asks for at run time; useful before it where they are there.
+    /// Names or aliases that it requests at run time; load them before it if available.
     pub wants: Vec<String>,
-    /// Other names by which it is asked for.
+    /// Aliases by which it is requested.
     pub aliases: Vec<String>,
 }
 
-/// A name that a kernel has neither as a module nor compiled in.
+/// A name that is neither a module of the kernel nor built in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no module {0}")]
 pub struct NoModule(pub String);
 
 impl Modules {
-    /// The modules to load for these names or aliases, each after what it needs.
+    /// The modules to load for these names or aliases, dependencies first.
     pub fn chain<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, NoModule> {
         let mut chain = Vec::new();
         for name in names {
@@ -67,7 +67,7 @@ impl Modules {
         Ok(())
     }
 
-    /// The module of that name, or all that serve under this alias; none where it is compiled in.
+    /// The module of that name, or all with this alias; empty if it is built in.
     fn find(&self, name: &str) -> Result<Vec<&String>, NoModule> {
         let plain = plain(name);
         if let Some((found, _)) = self.loadable.get_key_value(&plain) {
@@ -98,7 +98,7 @@ pub fn plain(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// What a module says of itself, in its section `.modinfo`: `key=value`, each ended by a zero byte.
+/// A module's description from its section `.modinfo`: `key=value`, each ended by a zero byte.
 pub fn describe(file: &[u8]) -> anyhow::Result<Module> {
     let elf = ElfFile::<FileHeader64<Endianness>>::parse(file).context("it is not an ELF file")?;
     let section = elf.section_by_name(".modinfo").context("it has no section .modinfo")?;
@@ -110,7 +110,7 @@ pub fn describe(file: &[u8]) -> anyhow::Result<Module> {
         match key {
             "depends" => module.depends.extend(value.split(',').filter(|d| !d.is_empty()).map(plain)),
             "softdep" => module.wants.extend(before(value)),
-            // Aliases with a colon name devices, which nobody asks for by name.
+            // Aliases with a colon name devices, which are not requested by name.
             "alias" if !value.contains(':') => module.aliases.push(value.to_owned()),
             _ => {}
         }

@@ -1,7 +1,6 @@
-//! Reads a Debian package without installing it: an ar archive that holds, beside others, a compressed tar of its files.
+//! Reads a Debian package without installing it: an ar archive that contains a compressed tar of its files.
 //!
-//! A package comes from outside and is not trusted: nothing is ever written under a path of its choice, and what it unpacks to
-//! is bounded in size and number.
+//! Packages are untrusted: nothing is written to a path of their choice, and the unpacked size and number of files are bounded.
 
 use std::io::{BufReader, Read};
 use std::path::{Component, Path, PathBuf};
@@ -13,22 +12,22 @@ use super::ar::Archive;
 use super::bounded::{self, ALL, Bounded, IMAGE, PACKAGE, xz, zstd};
 use crate::schema::units::{Bytes, MIB};
 
-/// Kernels with all their modules have 10,000 files.
+/// Kernels with all modules have 10,000 files.
 const MOST_FILES: usize = 100_000;
-/// A path that the kernel would not take is none (PATH_MAX).
+/// The kernel's limit for paths (PATH_MAX).
 const LONGEST_PATH: u64 = 4096;
 
-/// What a package has at a path.
+/// An entry of a package.
 pub enum Entry<'e> {
     File(&'e mut dyn Read),
-    /// A link, and where it leads, from its own folder or from `/`.
+    /// A link and its target, relative to its folder or to `/`.
     Link(String),
 }
 
-/// Calls `takes` with each regular file of the package: its path, as in `lib/modules/…`, and how to read it.
+/// Calls `takes` with each regular file of the package: its path, as in `lib/modules/…`, and a reader.
 ///
 /// # Errors
-/// When the package is cut short, is no package, or holds a path that leads out of it.
+/// If the package is truncated, invalid, or has a path that leads out of it.
 pub fn for_each_file(
     package: &Path,
     takes: &mut dyn FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
@@ -39,10 +38,10 @@ pub fn for_each_file(
     })
 }
 
-/// The same with its links.
+/// The same, including links.
 ///
 /// # Errors
-/// When the package is cut short, is no package, or holds a path that leads out of it.
+/// If the package is truncated, invalid, or has a path that leads out of it.
 pub fn for_each_entry(
     package: &Path,
     takes: &mut dyn FnMut(&str, Entry<'_>) -> anyhow::Result<()>,
@@ -63,7 +62,7 @@ pub fn for_each_entry(
     bail!("{name} contains no files: it is not a Debian package, or truncated")
 }
 
-/// The same for a kernel that is installed: `image` is the `boot/vmlinuz-RELEASE` beside whose `boot` there is `lib/modules`.
+/// The same for an installed kernel: `image` is `boot/vmlinuz-RELEASE`, beside `lib/modules`.
 pub fn for_each_installed_file(
     image: &Path,
     takes: &mut dyn FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
@@ -77,7 +76,7 @@ pub fn for_each_installed_file(
     walk(root, &modules, &mut 0, takes)
 }
 
-/// Links are not followed: a kernel's modules are files.
+/// Does not follow links: a kernel's modules are files.
 fn walk(
     root: &Path,
     folder: &str,
@@ -105,7 +104,7 @@ fn files(
     takes: &mut dyn FnMut(&str, Entry<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut archive = tar::Archive::new(Bounded::new(data, ALL));
-    // Long paths are read here, as the library would read one of any length.
+    // Long paths are read here, because the library would accept any length.
     let entries = archive.entries().context("the package's data is damaged")?.raw(true);
     let (mut long_path, mut long_target) = (None, None);
     for (seen, entry) in (1..).zip(entries) {
@@ -135,7 +134,7 @@ fn files(
             let own = entry.link_name().context("a link in the package is not text")?;
             let target = target.or_else(|| Some(own?.to_str()?.to_owned()));
             let target = target.context("a link in the package has no target")?;
-            // A hard link names a file of the package from its root.
+            // A hard link names a file relative to the package's root.
             let target = if kind.is_hard_link() { format!("/{target}") } else { target };
             takes(&path, Entry::Link(target))?;
         }
@@ -143,14 +142,14 @@ fn files(
     Ok(())
 }
 
-/// The path of the file that follows, ended by a zero byte.
+/// The path of the next file, ended by a zero byte.
 fn long(entry: impl Read) -> anyhow::Result<String> {
     let bytes = Bounded::new(entry, Bytes(LONGEST_PATH)).all().context("a path in the package")?;
     let text = String::from_utf8(bytes).ok().context("a path in the package is not text")?;
     Ok(text.trim_end_matches('\0').to_owned())
 }
 
-/// The path without its `./`; refused where it could lead out of the folder that it is unpacked into.
+/// The path without `./`; refused if it could lead out of the target folder.
 fn inside(path: &Path) -> anyhow::Result<String> {
     let mut parts = Vec::new();
     for part in path.components() {
@@ -184,7 +183,7 @@ mod tests {
     use super::*;
     use std::io::{self, Write};
 
-    /// A package with one file, and its path written into the header as it is.
+    /// A package with one file, whose path is written unchanged into the header.
     fn package(path: &str) -> tempfile::NamedTempFile {
         let mut data = tar::Builder::new(Vec::new());
         let mut header = tar::Header::new_gnu();
@@ -216,7 +215,7 @@ mod tests {
         assert_eq!(found, [("boot/vmlinuz".to_owned(), "hello".to_owned())]);
     }
 
-    /// As dpkg-deb writes it.
+    /// In dpkg-deb's format.
     #[test]
     fn a_path_too_long_for_a_header_stands_before_its_file() {
         let long = format!("lib/modules/{}.ko", "m".repeat(200));

@@ -1,16 +1,16 @@
-//! What a guest's files are without: bytes that are unpacked, read or checked in every guest and change nothing of what runs.
+//! Removes bytes from a guest's files that would be unpacked, read or checked in every guest without affecting what runs.
 
 use anyhow::Context;
 use object::elf::{FileHeader64, PT_LOAD};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{Endianness, SectionIndex};
 
-/// Stands at the end of a signed module, behind the signature and what describes it.
+/// The end of a signed module, after the signature and its description.
 const SIGNED: &[u8] = b"~Module signature appended~\n";
 /// `struct module_signature`: its last four bytes are the signature's length, big-endian.
 const DESCRIPTION: usize = 12;
 
-/// A program as far as it is loaded: what stands behind its last segment is for debuggers.
+/// Cuts a program after its last loaded segment; the rest is for debuggers.
 pub fn program(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     let header = FileHeader64::<Endianness>::parse(&*file).context("it is not an ELF file")?;
     let endian = header.endian()?;
@@ -19,14 +19,14 @@ pub fn program(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     let ends = loaded.map(|s| s.p_offset(endian).saturating_add(s.p_filesz(endian)));
     let end = ends.max().context("no section of it is loaded")?;
     file.truncate(usize::try_from(end)?.max(size_of::<FileHeader64<Endianness>>()));
-    // e_shoff (8 bytes at 0x28), e_shnum and e_shstrndx (4 bytes at 0x3c): there are no sections any more.
+    // e_shoff (8 bytes at 0x28), e_shnum and e_shstrndx (4 bytes at 0x3c): the sections are gone.
     file[0x28..0x30].fill(0);
     file[0x3c..0x40].fill(0);
     Ok(file)
 }
 
-/// A module without its signature, whose check takes longer than the module, and without the description of its types, which only
-/// tracers read. Its code is as it was.
+/// Removes a module's signature, whose check takes longer than loading the module, and hides its type information, which only
+/// tracers read. The code is unchanged.
 pub fn module(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     if let Some(signed) = file.strip_suffix(SIGNED) {
         let length = signed.last_chunk::<4>().context("its signature is damaged")?;
@@ -35,13 +35,13 @@ pub fn module(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
         file.truncate(end);
     }
     if let Some(name) = name_of_types(&file)? {
-        // The loader looks for the name, and finds none that it knows.
+        // The loader searches the name and finds none that it knows.
         file[name] = b'-';
     }
     Ok(file)
 }
 
-/// Where the name of the section `.BTF` stands.
+/// The position of the name of section `.BTF`.
 fn name_of_types(file: &[u8]) -> anyhow::Result<Option<usize>> {
     let header = FileHeader64::<Endianness>::parse(file).context("it is not an ELF file")?;
     let endian = header.endian()?;
@@ -74,7 +74,7 @@ mod tests {
         assert!(module(longer_than_it_is).is_err());
     }
 
-    /// A file of nothing but its header and that of one segment, with this offset and size.
+    /// A file with only its header and one segment header, with this offset and size.
     fn claiming(offset: u64, size: u64) -> Vec<u8> {
         let mut file = b"\x7fELF\x02\x01\x01".to_vec();
         file.resize(64, 0);

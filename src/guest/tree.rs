@@ -1,4 +1,4 @@
-//! The programs and libraries of packages, as they would lie under `/` were the packages installed. Nothing is written.
+//! Programs and libraries of packages, by their paths if installed. Writes nothing.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -11,15 +11,15 @@ use super::closure::Files;
 use super::package::{self, Entry};
 use crate::schema::units::Bytes;
 
-/// Where programs and libraries lie, without the `usr` that is the same folder.
+/// Folders of programs and libraries, without `usr`, which is the same folder.
 const FOLDERS: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
-/// What tools read.
+/// Configuration files of tools.
 pub const CONFIGURATION: [&str; 1] = ["/etc/mke2fs.conf"];
-/// `lib/x86_64-linux-gnu/libc.so.6`; what lies deeper is loaded by nothing of ours.
+/// `lib/x86_64-linux-gnu/libc.so.6`; none of our tools loads deeper files.
 const DEEPEST: usize = 3;
-/// A link may lead to a link; one that leads in a circle leads nowhere.
+/// Most links to follow; a cycle leads nowhere.
 const MOST_LINKS: usize = 8;
-/// Debian's loader is told of these.
+/// Folders configured for Debian's loader.
 const LIBRARIES: [&str; 4] = [
     "/usr/local/lib",
     "/usr/local/lib/x86_64-linux-gnu",
@@ -27,7 +27,7 @@ const LIBRARIES: [&str; 4] = [
     "/usr/lib/x86_64-linux-gnu",
 ];
 
-/// The files of packages by their paths, without the slash at the beginning and without `usr`.
+/// Files of packages by path, without leading slash and without `usr`.
 #[derive(Default)]
 pub struct Tree {
     files: BTreeMap<String, Node>,
@@ -35,16 +35,16 @@ pub struct Tree {
 }
 
 enum Node {
-    /// And the number of the package that brought it.
+    /// With the number of its package.
     File(Vec<u8>, usize),
     Link(String),
 }
 
 impl Tree {
-    /// Adds what a package has of programs, libraries and their configuration.
+    /// Adds the programs, libraries and configuration of a package.
     ///
     /// # Errors
-    /// When it is damaged, no package, or more than may be.
+    /// If it is damaged, invalid, or exceeds a limit.
     pub fn unpack(&mut self, file: &Path, number: usize) -> anyhow::Result<()> {
         package::for_each_entry(file, &mut |path, entry| {
             let Some(path) = wanted(path) else { return Ok(()) };
@@ -64,7 +64,7 @@ impl Tree {
         Ok(bytes)
     }
 
-    /// The number of the package that brought the file at this path, links followed.
+    /// The number of the package that brought the file at this path, following links.
     pub fn brought_by(&self, path: &Path) -> Option<usize> {
         self.find(path).map(|(_, package)| package)
     }
@@ -99,12 +99,12 @@ impl Files for Tree {
     }
 }
 
-/// The folders that the loader of a guest made of packages is told of.
+/// The loader's additional folders in a guest made of packages.
 pub fn libraries() -> Vec<PathBuf> {
     LIBRARIES.map(PathBuf::from).to_vec()
 }
 
-/// `/usr/lib/../sbin/mke2fs` → `sbin/mke2fs`; `None` of what leads out.
+/// `/usr/lib/../sbin/mke2fs` → `sbin/mke2fs`; `None` if it leads out.
 fn plain(path: &Path) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.components() {
@@ -118,7 +118,7 @@ fn plain(path: &Path) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The path in the tree of what a guest may need.
+/// The path in the tree of a file that a guest may need.
 fn wanted(path: &str) -> Option<String> {
     let path = plain(Path::new(path))?;
     let configured = CONFIGURATION.iter().any(|file| file.strip_prefix('/') == Some(&path));

@@ -1,5 +1,5 @@
-//! What a report claims of the order of candidates, held beside the findings: every typed claim must repeat one, and no other text may
-//! put candidates into an order. Tests call this for every format; nothing else does.
+//! Checks a report's claims about the order of candidates against the findings: every typed claim must repeat one, and no other
+//! text may order candidates. Only tests use this, for every format.
 
 pub mod texts;
 
@@ -41,7 +41,7 @@ const ORDER: [&str; 24] = [
     "needs less",
 ];
 
-/// What a column or an axis means, of whatever candidates.
+/// Legends of columns and axes, which name no candidate.
 const LEGENDS: [&str; 9] = [
     "worst corner",
     "higher is better",
@@ -54,10 +54,10 @@ const LEGENDS: [&str; 9] = [
     "half as good",
 ];
 
-/// All that is wrong with a report in any format, in words.
+/// All faults of a report in any format, in words.
 ///
 /// # Errors
-/// When a format cannot be written.
+/// If a format cannot be written.
 pub fn wrong(report: &Report<'_>) -> anyhow::Result<Vec<String>> {
     let summary = &report.summary;
     let (pieces, csv) = texts::of_all(report)?;
@@ -65,7 +65,7 @@ pub fn wrong(report: &Report<'_>) -> anyhow::Result<Vec<String>> {
     Ok([unfounded(summary), untyped, unfounded_rows(summary, &csv)?].concat())
 }
 
-/// Rows of the CSV by candidate with a verdict that no finding allows.
+/// Rows of the CSV by candidate whose verdict no finding supports.
 fn unfounded_rows(summary: &Summary, csv: &str) -> anyhow::Result<Vec<String>> {
     let mut reader = ::csv::Reader::from_reader(csv.as_bytes());
     let mut wrong = Vec::new();
@@ -91,7 +91,7 @@ fn unfounded_rows(summary: &Summary, csv: &str) -> anyhow::Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// What of a row says an order.
+/// The cells of a row that state an order.
 #[derive(Debug, Deserialize)]
 struct Row {
     workload: String,
@@ -102,7 +102,7 @@ struct Row {
     verdict: String,
 }
 
-/// Claims without a finding that allows them, in words.
+/// Claims that no finding supports, in words.
 pub fn unfounded(summary: &Summary) -> Vec<String> {
     let claims =
         summary.claiming().flat_map(|sentence| sentence.claims.iter().map(move |claim| (sentence, claim)));
@@ -119,7 +119,7 @@ fn is_found(verdict: &Verdict, claim: &Claim) -> bool {
     })
 }
 
-/// The same of two runs.
+/// The same for two runs.
 pub fn unfounded_changes(view: &ChangesView, changes: &Changes) -> Vec<String> {
     let said = view.claiming().flat_map(|sentence| {
         let text = sentence.text;
@@ -133,7 +133,7 @@ pub fn unfounded_changes(view: &ChangesView, changes: &Changes) -> Vec<String> {
     wrong
 }
 
-/// A control has no findings, and what has too few rounds has none either.
+/// A control has no findings, nor has a comparison with too few rounds.
 fn is_found_of_two(changes: &Changes, claim: &Claim) -> bool {
     let is_its = |change: &&Change| {
         (&change.scenario, &change.metric, &change.dimensions, &change.candidate)
@@ -146,8 +146,7 @@ fn is_found_of_two(changes: &Changes, claim: &Claim) -> bool {
         && (claim.low, claim.high) == which.ends(change)
 }
 
-/// Pieces of a report's text that put candidates into an order and are no typed sentence. `pieces` are paragraphs and cells, without
-/// markup.
+/// Pieces of a report's text that order candidates and are no typed sentence. `pieces` are paragraphs and cells without markup.
 pub fn untyped<'t>(summary: &Summary, pieces: impl Iterator<Item = &'t str>) -> Vec<String> {
     let of_pairs = summary.verdict.findings.iter().map(standings::said);
     let labels = summary.filesystems.iter().map(|entry| plain(&entry.label)).collect();
@@ -155,19 +154,19 @@ pub fn untyped<'t>(summary: &Summary, pieces: impl Iterator<Item = &'t str>) -> 
     ordering(&Typed::of(summary.claiming().cloned().chain(of_pairs), labels, question), pieces)
 }
 
-/// The same of two runs.
+/// The same for two runs.
 pub fn untyped_changes<'t>(view: &ChangesView, pieces: impl Iterator<Item = &'t str>) -> Vec<String> {
     let lines = view.parts.iter().flat_map(|part| &part.lines);
     let labels = lines.map(|line| plain(&line.candidate)).collect();
     ordering(&Typed::of(view.claiming(), labels, String::new()), pieces)
 }
 
-/// What may put candidates into an order.
+/// Text that is allowed to order candidates.
 struct Typed {
-    /// Sentences with claims; the longest first, as one may stand in another.
+    /// Sentences with claims; the longest first, as one may contain another.
     sentences: Vec<String>,
     labels: Vec<String>,
-    /// The author's own words are the author's.
+    /// The question is the author's text and is not checked.
     question: String,
 }
 
@@ -201,7 +200,7 @@ fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// Whether it stands there as whole words.
+/// Whether it occurs as whole words.
 fn words(text: &str, wanted: &str) -> bool {
     let is_inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '-');
     text.match_indices(wanted).any(|(at, _)| {
@@ -249,7 +248,7 @@ mod tests {
         }
     }
 
-    /// Readers who know fio did not understand these at first reading.
+    /// Phrases that readers who know fio did not understand at first reading.
     const NOT_UNDERSTOOD: [&str; 18] = [
         "rounds will find",
         "So many rounds",
@@ -289,7 +288,7 @@ mod tests {
         }
     }
 
-    /// Numbers that look random, the same each time.
+    /// Pseudo-random numbers from a fixed seed.
     fn numbers() -> impl FnMut(u64) -> u64 {
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         move |n| {
@@ -312,7 +311,7 @@ mod tests {
         (Some(low), Some(high))
     }
 
-    /// Two runs with whatever changes between them.
+    /// Two runs with random changes between them.
     fn beside(
         before: &Example,
         after: &Example,
@@ -348,7 +347,7 @@ mod tests {
                 for change in &mut changes.findings {
                     change.finding = FOUND[next(4) as usize];
                     (change.low, change.high) = ends(change.finding);
-                    // Some were done too rarely.
+                    // Some have too few rounds.
                     change.n = [if next(6) == 0 { 4 } else { 13 }; 2];
                 }
             });
@@ -375,7 +374,7 @@ mod tests {
         assert_eq!(untyped_changes(&view, ordered.into_iter()), ["birchfs is faster now."]);
     }
 
-    /// Whatever is found of whom, transitive or not.
+    /// Any combination of findings, transitive or not.
     #[test]
     fn whatever_is_found_is_what_is_said() {
         let example = examples::rounds(12);

@@ -1,12 +1,11 @@
-//! Reports: what a run measured, for people and for programs. Records alone are read; nothing is measured here, and no
-//! kind and no workload is known by its name.
+//! Reports of a run, for people and for programs. Reads only records; measures nothing and knows no kind or workload by name.
 //!
 //! ```text
 //! store::Run ── analysis: dataset, findings ──▶ compose ──▶ view ──▶ formats: terminal · HTML · Markdown · JSON
 //!      └──────────────────────────────────────────────────────────▶ CSV: every trial × metric
 //! ```
-//! Imports go one way: view ← compose ← formats. A report shows medians, ranges and every single value; what it states as a
-//! finding comes from `analysis`.
+//! Imports go one way: view ← compose ← formats. A report shows medians, ranges and every single value; its findings come from
+//! `analysis`.
 
 pub mod claims;
 pub mod compose;
@@ -26,7 +25,7 @@ use crate::filesystems;
 use crate::schema::change::Changes;
 use crate::store::Run;
 
-/// Two runs with what is said of the difference between them.
+/// Two runs with their comparison.
 pub struct Beside {
     pub changes: Changes,
     pub view: ChangesView,
@@ -39,7 +38,7 @@ impl Beside {
     }
 }
 
-/// A run with its summary: what every format is made from.
+/// A run with its summary, the input of every format.
 pub struct Report<'r> {
     pub run: &'r Run,
     pub summary: Summary,
@@ -50,23 +49,23 @@ impl<'r> Report<'r> {
         Report::beside(run, None)
     }
 
-    /// All are compared with `baseline`, and without one with the best.
+    /// Compares all candidates with `baseline`, or without one with the best.
     pub fn beside(run: &'r Run, baseline: Option<&str>) -> Self {
         Report::with_latencies(run, &Latencies::of(run), baseline)
     }
 
-    /// The same, where the latencies were read already.
+    /// The same, with latencies that were already read.
     pub fn with_latencies(run: &'r Run, latencies: &Latencies, baseline: Option<&str>) -> Self {
         Report { run, summary: compose::summary(run, latencies, Report::KNOWN, baseline) }
     }
 
-    /// The same with imported figures beside its own.
+    /// Adds imported figures.
     pub fn with_imports(mut self, imports: &[Loaded]) -> Self {
         compose::imported::put(self.run, &mut self.summary, imports);
         self
     }
 
-    /// The same with what is worth knowing of the run's files and is no damage.
+    /// Adds notes on the run's files that are no damage.
     pub fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.summary.notes.extend(notes);
         self

@@ -1,5 +1,5 @@
-//! How many trials in virtual time this machine can hold at the same time. A guest of theirs has its memory, and all that its disks
-//! hold, in this machine's memory.
+//! How many trials in virtual time this machine can run in parallel. A guest's memory and its disks' content are in this
+//! machine's memory.
 
 use procfs::Current;
 
@@ -9,19 +9,19 @@ use crate::schema::plan::Trial;
 use crate::schema::units::{Bytes, GIB, MIB};
 use crate::testbeds::Testbeds;
 
-/// What a guest takes beside the memory for its work: its kernel and programs, and QEMU.
+/// Memory of a guest beside its work's: kernel, programs, and QEMU.
 const BESIDE: u64 = 256 * MIB;
-/// What is written may be held in a journal, in its place and on the disk that it was copied from.
+/// Written data may be in a journal, in its place, and on the source disk.
 const HELD: u64 = 3;
 
-/// As many as there are CPUs and memory for.
+/// As many as CPUs and memory allow.
 pub fn here(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> usize {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let available = procfs::Meminfo::current().ok().and_then(|memory| memory.mem_available);
     available.map_or(cpus, |bytes| cpus.min(fit(plan, testbeds, Bytes(bytes))))
 }
 
-/// At least one, and of the memory that is available three quarters at most, as far as it is known before anything is done.
+/// At least one, using at most three quarters of the available memory, as far as known beforehand.
 fn fit(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, available: Bytes) -> usize {
     let mut amounts = Amounts::default();
     let most = plan.integrity_checks().map(|trial| taken(plan, &trial, testbeds, &mut amounts)).max();
@@ -29,16 +29,16 @@ fn fit(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, available: Bytes) -> usize 
     usize::try_from(fit).unwrap_or(usize::MAX).max(1)
 }
 
-/// By a trial of this cell, at most.
+/// The most memory that a trial of this cell needs.
 fn taken(plan: &Resolved<'_>, trial: &Trial<'_>, testbeds: &Testbeds<'_>, amounts: &mut Amounts) -> u64 {
     let testbed = testbeds.of(plan, trial.candidate);
     let (setup, state) = (plan.setup(trial.candidate), &plan.of_candidate(trial.candidate).state);
     let written = amounts.of(plan, trial);
-    // Work that fills what it finds is known only when it is done.
+    // The amount of work that fills a volume is known only afterwards.
     let is_known = written > 0 && !state.has_content();
     let held = if is_known { written.saturating_mul(HELD).min(setup.size.0) } else { setup.size.0 };
     let memory = setup.memory.map_or(GIB, |memory| memory.0);
-    // What the disk held at the cut is kept beside what it came to hold.
+    // The disk's content at the power cut is kept beside its later content.
     let images = if plan.cuts_power() { 2 } else { 1 };
     let disks = held.saturating_mul(testbed.disks() as u64).saturating_mul(images);
     disks.saturating_add(memory).saturating_add(BESIDE)
@@ -50,7 +50,7 @@ mod tests {
     use crate::runner::experiment::Experiment;
     use crate::testbeds::Made;
 
-    /// Of 64 GiB that are available.
+    /// With 64 GiB available.
     fn fit(keys: &str) -> usize {
         let text = format!("on = 'model:ssd-sata'\nfilesystems = ['ext4']\n{keys}");
         let experiment = Experiment::parse(&text, "test").unwrap();

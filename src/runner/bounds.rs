@@ -1,12 +1,12 @@
-//! What no plan may ask for, refused before anything is done: sums of what is in bounds never overflow.
+//! Bounds on plans, checked before anything runs: sums of values in bounds never overflow.
 
 use crate::exit::Failure;
 use crate::schema::plan::Plan;
 use crate::workloads::clients::MOST;
 
-/// A label becomes part of names of files, which have 255 bytes at most, and of columns.
+/// A label becomes part of file names (at most 255 bytes) and of columns.
 const LONGEST: usize = 100;
-/// Cells of the table; a round of so many trials of a second takes three hours.
+/// Cells of the table; a round of this many one-second trials takes three hours.
 const MOST_CELLS: usize = 10_000;
 
 pub fn check(plan: &Plan) -> Result<(), Failure> {
@@ -34,7 +34,7 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// As many processes as can be started.
+/// Checks that this many processes can be started.
 pub fn are_so_many(clients: u32) -> Result<(), String> {
     match clients {
         0 => Err("0 clients are not possible\n  try: --clients 1".into()),

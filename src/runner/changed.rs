@@ -1,5 +1,4 @@
-//! An experiment that flags have changed says so in its name and its question, so that nobody takes it for the one that it
-//! came from.
+//! An experiment changed by flags states so in its name and question, so that it is not mistaken for the original.
 
 use super::experiment::{Experiment, SIZE};
 use crate::schema::plan::{Candidate, Factors, Plan};
@@ -9,12 +8,12 @@ use crate::states;
 
 const CHANGED: &str = ", changed";
 
-/// More filesystems than this are counted and not named.
+/// More filesystems than this are counted, not named.
 const NAMED: usize = 6;
 
 impl Experiment {
-    /// With a name and a question that say what is another than in `own`, from which it was made. A choice of filesystems is no
-    /// change: who took part stands before the question.
+    /// Adds to name and question the differences from `own`, the original. A selection of filesystems is no change; they are
+    /// listed before the question.
     pub fn told_from(mut self, own: &Experiment) -> Self {
         let changes = self.changes(own);
         let asked = match self.chosen(own) {
@@ -29,13 +28,13 @@ impl Experiment {
         let whose = if own.name.is_empty() { "an experiment" } else { own.name.trim_end_matches(CHANGED) };
         let said = format!("{whose} with {listed}");
         self.name = if own.name.is_empty() { String::new() } else { changed(&own.name) };
-        // A question about other work than was done is not asked.
+        // A question about other work is dropped.
         let is_asked = !asked.is_empty() && !self.has_other_works(own);
         self.analysis = if is_asked { format!("{said}: {asked}") } else { format!("{said}.") };
         self
     }
 
-    /// Whether a plan's name and question are this experiment's, as they are or changed.
+    /// Whether a plan's name and question are this experiment's, original or changed.
     pub fn describes(&self, plan: &Plan) -> bool {
         let asks = plan.analysis == self.analysis
             || plan.analysis.starts_with("On ") && plan.analysis.ends_with(&self.analysis);
@@ -45,7 +44,7 @@ impl Experiment {
         plan.name == self.name && asks || is_changed
     }
 
-    /// Who takes part, where that was chosen among kinds as they come and among the experiment's own candidates.
+    /// The candidates, if they were selected from plain kinds and the experiment's own candidates.
     fn chosen(&self, own: &Experiment) -> Option<String> {
         let [before, after] = [own, self].map(|of| of.candidates().unwrap_or_default());
         let is_chosen = |c: &Candidate| before.contains(c) || is_plain(c);
@@ -66,7 +65,7 @@ impl Experiment {
         works(own).is_some() && works(self) != works(own)
     }
 
-    /// What of the setup and the work is another. How long it is measured, and where, every report says by itself.
+    /// The differences in setup and work. Every report states duration and testbed anyway.
     fn changes(&self, own: &Experiment) -> Vec<String> {
         let candidates = |of: &Experiment| of.candidates().ok().filter(|all| !all.is_empty());
         let (before, after) = (candidates(own), candidates(self));
@@ -80,7 +79,7 @@ impl Experiment {
         let labels: Vec<&str> = labels.iter().map(|work| work.label.as_str()).collect();
         let works = format!("other workloads ({})", labels.join(", "));
         let is_choice = self.chosen(own).is_some();
-        // What follows a scale is no change beside it.
+        // A consequence of the scale is not listed beside it.
         let mut scaled = own.clone();
         if let Some(scale) = self.scale.filter(|_| self.scale != own.scale) {
             scaled = scaled.clone().at_scale(scale).unwrap_or(scaled);
@@ -107,7 +106,7 @@ impl Experiment {
     }
 }
 
-/// What they have in common once the plan is settled: of the first, where each states its own.
+/// The common memory of the settled plan: the first one's, if each states its own.
 fn memory(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<Bytes> {
     first_where_all(candidates, |c| c.own.memory).or(of.memory)
 }
@@ -116,7 +115,7 @@ fn cpus(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<u32> {
     first_where_all(candidates, |c| c.own.cpus).or(of.cpus)
 }
 
-/// To state that it is fresh changes nothing.
+/// Stating a fresh state is no change.
 fn state(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<String> {
     let state = first_where_all(candidates, |c| c.own.state.clone()).or(of.state.clone());
     state.filter(|state| state != states::FRESH)
@@ -131,7 +130,7 @@ fn first_where_all<T>(candidates: Option<&[Candidate]>, own: fn(&Candidate) -> O
     if all.iter().all(|candidate| own(candidate).is_some()) { own(all.first()?) } else { None }
 }
 
-/// Each filesystem once, in whatever setups it is.
+/// Each filesystem once, over all setups.
 fn filesystems(candidates: &[Candidate]) -> Vec<(&str, &Variant)> {
     let mut once: Vec<(&str, &Variant)> = Vec::new();
     for candidate in candidates {

@@ -1,4 +1,4 @@
-//! Whether two runs did the same work in the same setup, and in what they differ. Pure.
+//! Whether two runs did the same work in the same setup, and how they differ. Pure.
 
 use std::collections::BTreeSet;
 
@@ -13,16 +13,16 @@ use crate::schema::units::Bytes;
 use crate::store::Run;
 use crate::testbeds::Place;
 
-/// What two runs have in common, and what not.
+/// The common candidates of two runs, and their differences.
 #[derive(Debug)]
 pub struct Compared {
-    /// Labels that both runs have, in the order of the second plan; a copy that entered twice is none.
+    /// Labels of both runs, in the order of the second plan; without the A/A copy.
     pub candidates: Vec<String>,
     pub differences: Vec<Difference>,
 }
 
 /// # Errors
-/// Names the first point in which the runs differ so that no figure of one can stand beside one of the other.
+/// Names the first difference that makes the figures incomparable.
 pub fn compared(before: &Run, after: &Run) -> Result<Compared, Failure> {
     let two = Two { before, after };
     let candidates = two.candidates()?;
@@ -48,7 +48,7 @@ struct Two<'r> {
     after: &'r Run,
 }
 
-/// One point in which both must agree.
+/// A property in which both must agree.
 fn same(what: &str, before: &str, after: &str, try_this: &str) -> Result<(), Failure> {
     if before == after {
         return Ok(());
@@ -99,7 +99,7 @@ impl Two<'_> {
         Ok(common)
     }
 
-    /// Where that candidate's trials were, in both.
+    /// The place of that candidate's trials, in both.
     fn places(&self, label: &str) -> Result<[Place<'_>; 2], Failure> {
         let [before, after] =
             self.both(|run| run.plan.setup(candidate(&run.plan, label)).testbed).map(values::place);
@@ -154,7 +154,7 @@ impl Two<'_> {
         Ok(())
     }
 
-    /// What figures mean: whose clock, how far they may be believed, by which formulas.
+    /// The meaning of figures: clock, fidelity, formulas.
     fn same_meaning(&self) -> Result<(), Failure> {
         let [before, after] = self.both(|run| run.records.iter().map(meaning).collect::<BTreeSet<_>>());
         let only = |one: &BTreeSet<[String; 3]>, other: &BTreeSet<[String; 3]>| {
@@ -167,10 +167,10 @@ impl Two<'_> {
         same("the version of the metrics", &before[2], &after[2], again)
     }
 
-    /// What reaches the figures of all.
+    /// Differences that affect all candidates.
     fn of_machines(&self, candidates: &[String]) -> Vec<Difference> {
         let [before, after] = self.both(|run| &run.machine);
-        // That of a host whose guests have their own serves no filesystem.
+        // A host kernel that no candidate uses does not matter: its guests have their own.
         let serves = candidates
             .iter()
             .all(|label| self.both(|run| kernel(run, label)) == self.both(|run| run.machine.kernel.clone()));
@@ -203,7 +203,7 @@ impl Two<'_> {
         let [(mkfs, mount), (mkfs_after, mount_after)] = [options(before), options(after)];
         let kernel = self.both(|run| kernel(run, label));
         let of_host = self.both(|run| run.machine.kernel.clone());
-        // What the host's kernel explains is said once.
+        // A difference explained by the host's kernel is stated once.
         let is_of_host = kernel == of_host;
         let place = places.map(|place| place.on_host());
         let on = self.both(|run| on_machine(run, label).map(|on| disk(&on)).unwrap_or_default());
@@ -223,7 +223,7 @@ impl Two<'_> {
         all.into_iter().flatten().collect()
     }
 
-    /// What changes nobody's figures, or everybody's alike.
+    /// Differences that affect no figures, or all alike.
     fn by_chance(&self, common: &[String]) -> Vec<Difference> {
         let of = |what: &str, said: [String; 2]| {
             let [before, after] = said;
@@ -248,10 +248,10 @@ fn difference(what: &str, before: String, after: String, reach: Reach) -> Option
     (before != after).then(|| Difference { what: what.to_owned(), before, after, reach, point: None })
 }
 
-/// How a value of a setup is said.
+/// Formats a value of a setup.
 type Said = fn(&Setup<'_>) -> String;
 
-/// What of a setup must be the same, and how it is said.
+/// Setup values that must be equal, with their format.
 const FACTORS: [(&str, Said); 6] = [
     ("the volume's size", |setup| setup.size.to_string()),
     ("the memory", |setup| {
@@ -263,7 +263,7 @@ const FACTORS: [(&str, Said); 6] = [
     ("the state", |setup| setup.state.unwrap_or("fresh").to_owned()),
 ];
 
-/// Each key that differs, so that it need not be looked for.
+/// Names each differing key.
 fn same_parameters(before: &PlannedWork, after: &PlannedWork) -> Result<(), Failure> {
     let again = "repeat the first run with these parameters (--scale changes them too)";
     same(&format!("the engine of {}", before.label), &before.work.engine, &after.work.engine, again)?;
@@ -289,7 +289,7 @@ fn labels(plan: &Plan) -> Vec<String> {
     plan.candidates.iter().filter(|c| !is_copy(c)).map(|c| c.label.clone()).collect()
 }
 
-/// Panics where the plan has none: it was looked up in both.
+/// Panics if the plan lacks it: it was looked up in both.
 fn candidate<'p>(plan: &'p Plan, label: &str) -> &'p Candidate {
     let found = plan.candidates.iter().find(|candidate| candidate.label == label);
     found.unwrap_or_else(|| panic!("{label} is in both plans"))
@@ -300,7 +300,7 @@ fn on_machine(run: &Run, label: &str) -> Option<OnMachine> {
     run.machine.setup(&setup).cloned()
 }
 
-/// That served it, as it called itself.
+/// The kernel that served it, as reported by uname.
 pub fn kernel(run: &Run, label: &str) -> String {
     let seen = run.records.iter().find(|r| r.filesystem == label && !r.kernel.is_empty());
     let seen = seen.map(|record| record.kernel.clone());

@@ -1,4 +1,4 @@
-//! Every filesystem in several setups: entries crossed with the values of factors, and their testbeds resolved.
+//! Crosses filesystems with the values of factors, and resolves their testbeds.
 
 use std::collections::HashSet;
 
@@ -9,8 +9,8 @@ use crate::exit::Failure;
 use crate::schema::units::Bytes;
 use crate::testbeds::{self, Start};
 
-/// `[cross]`: each filesystem enters once with each of these, and all of them in every round. What an entry states itself is not
-/// crossed.
+/// `[cross]`: each filesystem enters once with each of these values, all in every round. Values that an entry states itself are
+/// not crossed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cross {
@@ -21,23 +21,23 @@ pub struct Cross {
     pub state: Vec<String>,
 }
 
-/// The keys of `[cross]`, for the nearest one.
+/// The keys of `[cross]`, for suggestions.
 pub const CROSS_KEYS: [&str; 5] = ["on", "kernel", "memory", "cpus", "state"];
 
 impl Cross {
     /// # Errors
-    /// Where a value stands twice.
+    /// If a value is listed twice.
     pub fn apply(&self, mut entries: Vec<FilesystemEntry>) -> Result<Vec<FilesystemEntry>, Failure> {
         entries = crossed(entries, ("on", &self.on), |e| &mut e.on, |on| on.clone())?;
         entries = crossed(entries, ("kernel", &self.kernel), |e| &mut e.kernel, |kernel| kernel.clone())?;
         entries = crossed(entries, ("memory", &self.memory), |e| &mut e.memory, |m| m.written())?;
         entries = crossed(entries, ("cpus", &self.cpus), |e| &mut e.cpus, |cpus| cpus.to_string())?;
-        // A label has no slash, which the scale of a state may have.
+        // A label has no slash, unlike the scale of a state.
         crossed(entries, ("state", &self.state), |e| &mut e.state, |state| state.replace('/', " of "))
     }
 }
 
-/// One value changes no label.
+/// A single value changes no label.
 fn crossed<T: Clone + PartialEq>(
     entries: Vec<FilesystemEntry>,
     (factor, values): (&str, &[T]),
@@ -69,7 +69,7 @@ fn crossed<T: Clone + PartialEq>(
     Ok(entries.into_iter().flat_map(each).collect())
 }
 
-/// Without what all of them say: two disks by their names, without their machine. Whole where that would not tell them apart.
+/// Values without their common parts: two disks by name, without their machine. Unchanged if that would make them equal.
 fn told_apart(values: Vec<String>) -> Vec<String> {
     let parts = |value: &str| -> Vec<String> { value.split([':', ',']).map(str::to_owned).collect() };
     let all: Vec<Vec<String>> = values.iter().map(|value| parts(value)).collect();
@@ -83,15 +83,15 @@ fn told_apart(values: Vec<String>) -> Vec<String> {
     if are_apart { short } else { values }
 }
 
-/// Trials are named by labels, cut at slashes; of a path, its end says most.
+/// Trial names are labels split at slashes; of a path, the last part is the most specific.
 fn in_a_label(value: &str) -> &str {
     value.rsplit('/').next().unwrap_or(value)
 }
 
-/// The testbed that an entry states, with its kernel; `None` where it states neither. `common` is the experiment's, as written.
+/// The testbed that an entry states, with its kernel; `None` if it states neither. `common` is the experiment's, as written.
 ///
 /// # Errors
-/// When there is no such testbed, or it boots no kernel.
+/// If there is no such testbed, or it boots no kernel.
 pub fn testbed_of(entry: &FilesystemEntry, common: &str) -> Result<Option<String>, String> {
     let Some(release) = &entry.kernel else {
         return match &entry.on {
@@ -103,7 +103,7 @@ pub fn testbed_of(entry: &FilesystemEntry, common: &str) -> Result<Option<String
     with_kernel(on, release).map(Some)
 }
 
-/// This testbed with this kernel of the cache; for `auto` one that boots kernels.
+/// This testbed with this cached kernel; for `auto` one that boots kernels.
 pub fn with_kernel(on: &str, release: &str) -> Result<String, String> {
     if release.is_empty() || release.contains(['/', ',']) {
         return Err(format!(
@@ -118,7 +118,7 @@ pub fn with_kernel(on: &str, release: &str) -> Result<String, String> {
     Ok(testbed.name())
 }
 
-/// This testbed with guests that start from this bundle of the cache; for `auto` the first that can.
+/// This testbed with guests from this cached bundle; for `auto` the first one that can.
 pub fn with_guest(on: &str, id: &str) -> Result<String, String> {
     if on == testbeds::AUTO {
         return Ok(testbeds::starting_from(id)?.name());
@@ -183,7 +183,7 @@ mod tests {
             ["ext4, on hdd-16tb", "ext4, on sd-card"]
         );
         assert_eq!(on(&["loop", "vm"]), ["ext4, on loop", "ext4, on vm"]);
-        // The shorter says nothing that the longer does not.
+        // The longer text already contains the shorter one's information.
         assert_eq!(
             on(&["model:hdd-16tb", "model:hdd-16tb,mips=500"]),
             ["ext4, on model:hdd-16tb", "ext4, on model:hdd-16tb,mips=500"]

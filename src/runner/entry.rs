@@ -1,4 +1,4 @@
-//! A candidate as a user writes it: a table of an experiment, or a text on the command line.
+//! A candidate as a user writes it: a table of an experiment, or a command-line argument.
 
 use serde::Deserialize;
 
@@ -17,24 +17,24 @@ pub struct FilesystemEntry {
     pub mkfs: Vec<String>,
     pub mount: Vec<String>,
     pub conversion: bool,
-    /// The options of a time, which come before its own.
+    /// The options of a period, before its own.
     pub era: Option<String>,
-    /// Short for a setting of the testbed.
+    /// Short for a testbed setting.
     pub kernel: Option<String>,
-    // Not flattened: what is wrong in one of these must be told with its line.
+    // Not flattened, so that an error names its line.
     pub on: Option<String>,
     pub memory: Option<Bytes>,
     pub cpus: Option<u32>,
     pub layers: Option<Vec<String>>,
     pub state: Option<String>,
-    /// It takes part where the testbed has what it needs, and no testbed is chosen for it.
+    /// Takes part only if the testbed has its requirements; no testbed is chosen for it.
     pub optional: bool,
-    /// The era whose options are among its own already.
+    /// The era whose options are already among its own.
     #[serde(skip)]
     pub has_era: Option<String>,
 }
 
-/// The keys of an entry, for the nearest one.
+/// The keys of an entry, for suggestions.
 pub const FILESYSTEM_KEYS: [&str; 13] = [
     "kind",
     "label",
@@ -50,10 +50,10 @@ pub const FILESYSTEM_KEYS: [&str; 13] = [
     "conversion",
     "optional",
 ];
-/// Those that have a value on the command line.
+/// Keys with a value on the command line.
 const WITH_VALUE: [&str; 10] =
     ["label", "mkfs", "mount", "era", "kernel", "on", "memory", "cpus", "layer", "state"];
-/// In place of a layer: none, whatever the others have.
+/// Instead of a layer: none, whatever the others have.
 const NONE: &str = "none";
 const WRITTEN: &str =
     "label=…, mount=…, mkfs=…, era=…, kernel=…, on=…, memory=…, cpus=…, layer=…, state=…, conversion";
@@ -63,7 +63,7 @@ impl FilesystemEntry {
         FilesystemEntry { kind: kind.to_owned(), ..FilesystemEntry::default() }
     }
 
-    /// What it states of its setup, as it is written.
+    /// The setup values that it states, as written.
     pub fn own(&self) -> Factors {
         Factors {
             on: self.on.clone(),
@@ -74,7 +74,7 @@ impl FilesystemEntry {
         }
     }
 
-    /// The entry that gives this candidate.
+    /// The entry that yields this candidate.
     pub fn of_candidate(candidate: Candidate) -> Self {
         let Candidate { label, kind, own, variant, era } = candidate;
         let (Factors { on, memory, cpus, layers, state }, Variant { mkfs, mount, conversion }) =
@@ -97,10 +97,10 @@ impl FilesystemEntry {
         }
     }
 
-    /// With the options of its era before its own, so that its own win. `conversion` is a way to make it, and stays.
+    /// Puts the options of its era before its own, so that its own win. `conversion` is a way to create it, and stays.
     ///
     /// # Errors
-    /// When there is no such era, or it says nothing of the kind.
+    /// If there is no such era, or it does not cover the kind.
     pub fn of_its_era(mut self) -> Result<Self, String> {
         let Some(era) = self.era.take() else { return Ok(self) };
         let Options { mkfs, mount, .. } = eras::options(&era, &self.kind)?;
@@ -111,12 +111,12 @@ impl FilesystemEntry {
         Ok(self)
     }
 
-    /// Its own label, or its kind.
+    /// Its label, or its kind.
     pub fn label(&self) -> &str {
         self.label.as_ref().unwrap_or(&self.kind)
     }
 
-    /// Takes a word of the command line.
+    /// Takes a command-line word.
     fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "label" => self.label = Some(value.to_owned()),

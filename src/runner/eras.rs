@@ -1,5 +1,5 @@
-//! Option sets of a time: with what mkfs and mount made and mounted each kind when nobody chose anything, as far as today's tools
-//! and drivers still have it.
+//! Default options of a period: how mkfs and mount created and mounted each kind then, as far as today's tools and drivers
+//! support it.
 //!
 //! ```toml
 //! [[filesystem]]
@@ -14,7 +14,7 @@ use crate::names;
 use crate::schema::plan::Candidate;
 use crate::schema::setup::Variant;
 
-/// The shipped option sets, by name.
+/// The shipped option sets by name.
 pub static TABLE: &[(&str, &str)] = &[
     // One row a line.
     ("2006", include_str!("../../eras/2006.toml")),
@@ -23,7 +23,7 @@ pub static TABLE: &[(&str, &str)] = &[
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Era {
-    /// Of which systems it is, and what was different.
+    /// The systems it describes, and the differences.
     pub story: String,
     pub source: String,
     /// `[[kind]]`
@@ -31,14 +31,14 @@ pub struct Era {
     pub kinds: Vec<Options>,
 }
 
-/// What some kinds have in common.
+/// Options that several kinds share.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
     pub names: Vec<String>,
     pub mkfs: Vec<String>,
     pub mount: Vec<String>,
-    /// What today's tools and drivers no longer have.
+    /// Options that today's tools and drivers no longer support.
     pub lost: String,
 }
 
@@ -51,10 +51,10 @@ pub fn find(name: &str) -> Result<Era, String> {
     toml::from_str(text).map_err(|e| format!("the era {known}: {e}"))
 }
 
-/// The options that this kind had then.
+/// This kind's options of that period.
 ///
 /// # Errors
-/// When there is no such era, or it says nothing of that kind.
+/// If there is no such era, or it does not cover that kind.
 pub fn options(name: &str, kind: &str) -> Result<Options, String> {
     let era = find(name)?;
     let known = || era.kinds.iter().flat_map(|options| options.names.clone()).collect::<Vec<_>>().join(", ");
@@ -66,8 +66,8 @@ pub fn options(name: &str, kind: &str) -> Result<Options, String> {
     })
 }
 
-/// What today's tools and drivers no longer have of the options that this candidate was given; `None` where they are of no era, or are not
-/// what its plan says that they are.
+/// The options of this candidate's era that today's tools and drivers no longer support; `None` if it has no era, or differs from
+/// what its plan states.
 pub fn lost(candidate: &Candidate) -> Option<String> {
     let of = options(candidate.era.as_deref()?, &candidate.kind).ok()?;
     let Variant { mkfs, mount, .. } = &candidate.variant;

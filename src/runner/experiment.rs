@@ -1,4 +1,4 @@
-//! What a user writes: an experiment file, flags over it, and how both become a plan.
+//! The user's input: an experiment file and flags, and how they become a plan.
 
 use std::fs::File;
 use std::io::Read;
@@ -26,17 +26,17 @@ use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
 use crate::{mistakes, names, store, testbeds, workloads};
 
-/// An experiment is a page of text; what is longer is something else.
+/// Largest experiment file; a larger one is something else.
 const LONGEST_FILE: u64 = MIB;
 /// Below 512 MiB some kinds choose other block sizes; the smallest of the large ones ends just under 2 GiB.
 pub(super) const SIZE: Bytes = Bytes(2 * GIB);
 const ROUNDS: u32 = 10;
 const AT_LEAST: u32 = 6;
 const MARGIN: Percent = Percent(3.0);
-/// In place of a list of filesystems: every kind there is.
+/// Instead of a list of filesystems: every kind.
 pub(super) const ALL: &str = "all";
 
-/// The ready experiments, by name.
+/// The shipped experiments by name.
 pub static SHIPPED: &[(&str, &str)] = &[
     ("quick", include_str!("../../experiments/quick.toml")),
     ("mailserver", include_str!("../../experiments/mailserver.toml")),
@@ -56,21 +56,21 @@ pub static SHIPPED: &[(&str, &str)] = &[
     ("provao-literal", include_str!("../../experiments/provao-literal.toml")),
 ];
 
-/// An experiment as it stands in a file, or as flags put it together.
+/// An experiment from a file or from flags.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Experiment {
     pub name: String,
     pub analysis: String,
-    /// Testbed and storage together: `loop`, `model:DISK`.
+    /// Testbed and storage: `loop`, `model:DISK`.
     pub on: Option<String>,
     pub size: Option<Bytes>,
     pub memory: Option<Bytes>,
     pub cpus: Option<u32>,
     pub image: Option<ImageState>,
-    /// What lies between the disks and the filesystem, from the disks up: `md:raid5,chunk=64k`.
+    /// Layers between disks and filesystem, from the disks up: `md:raid5,chunk=64k`.
     pub layers: Vec<String>,
-    /// What is on the filesystem before the work: `filled 80%`, `aged by SET`.
+    /// Initial content of the filesystem: `filled 80%`, `aged by SET`.
     pub state: Option<String>,
     pub cold: Option<bool>,
     pub power_cut: Option<PowerCut>,
@@ -78,38 +78,38 @@ pub struct Experiment {
     pub workloads: Vec<String>,
     pub filesystems: Vec<String>,
     pub rounds: Option<RoundsAsked>,
-    /// With `rounds = "auto"`: never fewer than so many.
+    /// With `rounds = "auto"`: the least number of rounds.
     pub at_least: Option<u32>,
     pub budget: Option<Span>,
     pub margin: Option<Percent>,
-    /// Whether the first candidate takes part twice, as a check of the run.
+    /// Whether the first candidate takes part twice (A/A check).
     pub guard: Option<bool>,
     pub seed: Option<u64>,
     pub scale: Option<Scale>,
     pub filesystem: Vec<FilesystemEntry>,
     pub workload: Vec<WorkloadEntry>,
-    /// Stages; a workload that stands in none is a scenario of its own.
+    /// Stages; a workload in no scenario is its own scenario.
     pub scenario: Vec<Scenario>,
     pub cross: Cross,
     pub needs: Option<Needs>,
     /// Workloads of a stored plan, with all their parameters.
     #[serde(skip)]
     pub planned: Vec<PlannedWork>,
-    /// Of a stored plan, where it is another than `seed`.
+    /// From a stored plan, if it differs from `seed`.
     #[serde(skip)]
     pub workload_seed: Option<u64>,
-    /// Of a stored plan: see [`Plan::floor`].
+    /// From a stored plan: see [`Plan::floor`].
     #[serde(skip)]
     pub floor: Option<bool>,
     /// See [`Plan::shortfall`].
     #[serde(skip)]
     pub shortfall: Option<Shortfall>,
-    /// Kinds are taken as they come, although each stands for itself.
+    /// Whether kinds were taken as available, although each is listed separately.
     #[serde(skip)]
     pub as_they_come: bool,
 }
 
-/// The keys of an experiment, for the nearest one.
+/// The keys of an experiment, for suggestions.
 const KEYS: [&str; 26] = [
     "name",
     "analysis",
@@ -166,7 +166,7 @@ impl<'de> Deserialize<'de> for RoundsAsked {
     }
 }
 
-/// `[[workload]]`: a ready set under another label, with some parameters changed, or done by another number of clients.
+/// `[[workload]]`: a shipped set under another label, with changed parameters or another number of clients.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct WorkloadEntry {
     pub set: String,
@@ -177,7 +177,7 @@ pub struct WorkloadEntry {
 }
 
 impl Experiment {
-    /// A file's path, or a shipped experiment's name.
+    /// From a file's path, or a shipped experiment's name.
     pub fn load(named: &str) -> anyhow::Result<Self> {
         if let Some((name, text)) = SHIPPED.iter().find(|(name, _)| *name == named) {
             return Ok(Self::parse(text, name)?);
@@ -238,7 +238,7 @@ impl Experiment {
         toml::from_str(text).map_err(fault)
     }
 
-    /// The plan, on this testbed where not every candidate states one. `seed` serves where the experiment names none.
+    /// The plan; `testbed` is for candidates that state none, `seed` for experiments without one.
     pub fn plan(&self, testbed: String, seed: u64) -> Result<Plan, Failure> {
         let seed = self.seed.unwrap_or(seed);
         if self.at_least == Some(0) {
@@ -251,13 +251,13 @@ impl Experiment {
         };
         let sampled: Vec<bool> = candidates.iter().map(place).collect::<Result<_, _>>()?;
         let all_sampled = !sampled.is_empty() && sampled.iter().all(|sampled| *sampled);
-        // On modelled disks fewer find nothing.
+        // On modelled disks fewer rounds find nothing.
         let fewest = if all_sampled { SAMPLES_NEEDED as u32 } else { 1 };
         let at_least = self.at_least.unwrap_or(AT_LEAST).max(fewest);
         let rounds = match (self.rounds, self.budget) {
             (Some(RoundsAsked::Exactly(n)), _) => Rounds::Exactly(n),
             (_, Some(_)) => Rounds::AtLeast(at_least),
-            // Without noise there is nothing to look at early: the ensemble is full, or it is not.
+            // Without noise an interim analysis is useless: the ensemble is full, or it is not.
             (_, None) if all_sampled => Rounds::Exactly(at_least),
             (Some(RoundsAsked::Auto), None) if self.at_least.is_none() => Rounds::Auto,
             (_, None) => Rounds::Exactly(ROUNDS.max(at_least)),
@@ -306,14 +306,14 @@ impl Experiment {
         Ok(plan)
     }
 
-    /// The first candidate once more, where one is to take part twice.
+    /// The copy of the first candidate, if the A/A check is on.
     fn guard(
         &self,
         testbed: &str,
         rounds: Rounds,
         candidates: &[Candidate],
     ) -> Result<Option<(Twice, Candidate)>, Failure> {
-        // Where the one that takes part twice does. `auto` has not been chosen yet, and is no modelled disk.
+        // The testbed of that candidate. `auto` is not chosen yet and counts as no modelled disk.
         let testbed = candidates.first().and_then(|first| first.own.on.as_deref()).unwrap_or(testbed);
         let place = values::asked(testbed).map_err(Failure::usage)?;
         let is_of_use = place.makes_filesystem() && place.scatters();
@@ -329,7 +329,7 @@ impl Experiment {
         }))
     }
 
-    /// Those of a stored plan were made whole, with a profile that may be another now.
+    /// A stored plan's needs are complete already; their profile may have changed.
     fn whole_needs(&self) -> Result<Option<Needs>, Failure> {
         match self.is_stored() {
             true => Ok(self.needs.clone()),
@@ -337,20 +337,19 @@ impl Experiment {
         }
     }
 
-    /// Its layers with all their settings.
+    /// Its layers with all settings.
     pub(super) fn written_layers(&self) -> Result<Vec<String>, Failure> {
         written(&self.layers).map_err(Failure::usage)
     }
 
-    /// Whether kinds were taken as they come, or as a stored plan has them, so that one that cannot take part is no mistake of
-    /// the user's.
+    /// Whether kinds were taken as available, or from a stored plan, so that a kind that cannot take part is no user error.
     pub fn takes_all(&self) -> bool {
         let all_optional = !self.filesystem.is_empty() && self.filesystem.iter().all(|entry| entry.optional);
         let is_all = self.filesystems.iter().any(|f| f == ALL);
         self.as_they_come || is_all || self.is_stored() || self.filesystems.is_empty() && all_optional
     }
 
-    /// Whether this candidate takes part only where the testbed has what it needs.
+    /// Whether this candidate takes part only if the testbed has its requirements.
     pub fn is_optional(&self, candidate: &Candidate) -> bool {
         self.filesystem.iter().any(|entry| entry.optional && entry.kind == candidate.kind)
     }
@@ -378,7 +377,7 @@ impl Experiment {
         labels::usable("filesystem", &label)?;
         let fault = |e: String| Failure::usage(format!("{label}: {e}"));
         let on = match self.is_stored() {
-            // What a stored plan names was resolved, and may be no more.
+            // A stored plan's names were resolved, and may no longer exist.
             true => entry.on.clone().map(|on| values::place(&on).map(drop).map(|()| on)).transpose(),
             false => crossing::testbed_of(&entry, self.on.as_deref().unwrap_or(testbeds::AUTO)),
         };
@@ -400,7 +399,7 @@ impl Experiment {
         Ok(Candidate { label, kind: name, own, variant, era })
     }
 
-    /// Whether it is a stored plan, read back.
+    /// Whether it was read from a stored plan.
     fn is_stored(&self) -> bool {
         !self.planned.is_empty()
     }
@@ -495,12 +494,12 @@ fn planned(
     })
 }
 
-/// Layers with all their settings.
+/// Layers with all settings.
 fn written(texts: &[String]) -> Result<Vec<String>, String> {
     Ok(values::layers(texts)?.iter().map(|layer| layer.written()).collect())
 }
 
-/// Of works of one label, those that were given none and a number of clients are called by it.
+/// Unnamed works of one label are distinguished by their number of clients.
 fn tell_apart(works: &mut [PlannedWork], is_unnamed: impl Fn(usize) -> bool) {
     let labels: Vec<String> = works.iter().map(|work| work.label.clone()).collect();
     for (at, work) in works.iter_mut().enumerate() {
@@ -524,7 +523,7 @@ mod tests {
         assert!(error.message.contains("did you mean 'mount'?"), "{error}");
     }
 
-    /// A run that was interrupted goes on in the order that its plan had, with another version of the program too.
+    /// An interrupted run continues in its plan's order, even with another version of the program.
     #[test]
     fn a_seed_gives_the_order_and_the_workloads_seed_that_it_always_gave() {
         let text = "name = 'known'\nfilesystems = ['ext2', 'ext4', 'xfs', 'btrfs', 'jfs', 'f2fs']\n\

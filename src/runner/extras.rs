@@ -1,9 +1,9 @@
-//! Trials on modelled disks that are of no round: what each is for, and when they are due.
+//! Extra trials on modelled disks, outside the rounds: their purposes, and when they are due.
 //!
 //! ```text
-//! rounds 1 to 13 ─▶ doubled, tripled      what the disk's server adds to the figures
-//!                   reseeded-1 … -5       what other seeds of the work do
-//!                   dear, cheap           what hangs on the cost of an instruction        of every cell
+//! rounds 1 to 13 ─▶ doubled, tripled      disk-model overhead
+//!                   reseeded-1 … -5       other workload seeds
+//!                   dear, cheap           other instruction costs                              of every cell
 //!                └▶ corner…               where a pair that agrees is expected to be worst: known only now
 //! ```
 
@@ -15,29 +15,29 @@ use crate::schema::job::{Purpose, RESEEDED};
 use crate::schema::plan::Trial;
 use crate::store::Run;
 
-/// Whether they must be there after so many rounds: no finding needs them earlier, and a short run does not pay for them.
+/// Whether they are due after this many rounds: no finding needs them earlier, and a short run does not pay for them.
 pub fn are_due(rounds: u32) -> bool {
     rounds as usize >= SAMPLES_NEEDED
 }
 
-/// Those that the plan alone decides, of each cell.
+/// The extra trials of each cell that the plan alone determines.
 pub fn of_cells<'p>(plan: &Resolved<'p>) -> Vec<Trial<'p>> {
     let floor = if plan.floor { floor::trials(plan) } else { Vec::new() };
     floor.into_iter().chain(of_samples(plan)).collect()
 }
 
-/// With other seeds of the work, and at other costs of an instruction.
+/// With other workload seeds and instruction costs.
 fn of_samples<'p>(plan: &Resolved<'p>) -> Vec<Trial<'p>> {
     let all = || (1..=RESEEDED).map(Purpose::Reseeded).chain([Purpose::Dear, Purpose::Cheap]);
     let is_sampled = |trial: &Trial<'_>| plan.of_candidate(trial.candidate).place.samples();
     let trials = all().flat_map(|purpose| plan.plan.again(purpose));
     let trials: Vec<Trial<'_>> = trials.filter(is_sampled).collect();
     let cells = all().count() * plan.scenarios.len();
-    // A plan of one candidate that was stored before such runs had any has no floor either.
+    // A stored plan with a single candidate, from before such runs had extra trials, has no floor either.
     if trials.len() > cells || plan.floor { trials } else { Vec::new() }
 }
 
-/// The corners that findings wait for, by what the rounds have shown.
+/// The corners that findings await, from the rounds' results.
 pub fn corners(run: &Run) -> Vec<Trial<'_>> {
     let due = corners::of(run);
     let of = |trial: &Trial<'_>, corner: &Cornered| {
@@ -48,7 +48,7 @@ pub fn corners(run: &Run) -> Vec<Trial<'_>> {
     due.iter().filter_map(trial).collect()
 }
 
-/// At most so many corners: each pair of each scenario has one for each of its headline metrics, and both candidates are tried there.
+/// The most corners: one for each headline metric of each pair in each scenario, tried for both candidates.
 pub fn most_corners(plan: &Resolved<'_>) -> usize {
     let sampled = plan.candidates.iter().filter(|c| plan.of_candidate(c).place.samples()).count();
     plan.scenarios.len() * sampled * sampled.saturating_sub(1)

@@ -1,10 +1,10 @@
-//! The trials that show what the program that plays a modelled disk adds to the figures.
+//! The extra trials that measure disk-model overhead.
 
 use super::resolved::Resolved;
 use crate::schema::job::Purpose;
 use crate::schema::plan::Trial;
 
-/// Two for each cell on a modelled disk. A candidate that is alone has them too: it is compared with another run.
+/// Two for each cell on a modelled disk; also for a single candidate, which is compared with another run.
 pub fn trials<'p>(plan: &Resolved<'p>) -> Vec<Trial<'p>> {
     let is_modelled = |trial: &Trial<'_>| {
         let place = plan.of_candidate(trial.candidate).place;

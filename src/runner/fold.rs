@@ -1,4 +1,4 @@
-//! From a launch's events to a record. Pure: whatever testbed the events came from, they fold the same way.
+//! Turns a launch's events into a record. Pure, and the same for every testbed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,33 +19,33 @@ use crate::store::Attached;
 use crate::testbeds::{Ended, Fault, Stamped, TestbedTraits};
 use crate::workloads::{self, clients};
 
-/// A trial whose events are still coming.
+/// A trial in progress.
 pub struct Fold<'a> {
     job: &'a Job,
     record: Record,
     histograms: Vec<Buckets>,
-    /// Of the job's steps, the one that may begin next.
+    /// Index of the job's step that may begin next.
     next: usize,
-    /// The work that goes on, from its probes' start to their end.
+    /// The current work, from its probes' start to their end.
     work: Option<usize>,
     /// When that work began, by the agent's clock.
     began_ns: Option<u64>,
     direct: Option<bool>,
-    /// The release of the kernel that the testbed has for it, where that is not this machine's.
+    /// The release of the testbed's kernel, if it is not this machine's.
     kernel: Option<String>,
-    /// The step that has begun and not ended.
+    /// The step in progress.
     step: Option<StepName>,
-    /// For each event with a clock: the host's at its arrival minus the agent's, in nanoseconds.
+    /// For each event with a clock: host time at arrival − agent time, in nanoseconds.
     offsets_ns: Vec<i64>,
-    /// Of machines that ran before this one, in the same launch.
+    /// Drift of earlier machines of this launch.
     drift_before_ns: i64,
     done: bool,
-    /// Why the trial is void, and why it has failed, as far as that is known before its end.
+    /// Why the trial is void or has failed, as far as known before its end.
     void: Option<Reason>,
     failed: Option<Reason>,
 }
 
-/// A finished trial: its record, without the line before it, and what is stored beside it.
+/// A finished trial: its record, without the previous line's hash, and the files beside it.
 #[derive(Clone, Debug)]
 pub struct Folded {
     pub record: Record,
@@ -144,7 +144,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// What the agent's machine was started from, and the release of its kernel where it has one of its own.
+    /// The provenance of the agent's machine, and its kernel's release if it has its own.
     pub fn launched(&mut self, provenance: BTreeMap<String, String>, kernel: Option<String>) {
         self.record.provenance = provenance;
         self.kernel = kernel;
@@ -158,7 +158,7 @@ impl<'a> Fold<'a> {
         self.record.kernel = kernel;
     }
 
-    /// The trial is not done, for this reason. The first of its kind counts.
+    /// The trial is not done, for this reason. The first of each kind counts.
     pub fn is(&mut self, reason: Reason) {
         match reason.outcome() {
             Outcome::Failed => self.failed.get_or_insert(reason),
@@ -166,12 +166,12 @@ impl<'a> Fold<'a> {
         };
     }
 
-    /// Whether nothing more of it can come.
+    /// Whether no further event matters.
     pub fn is_over(&self) -> bool {
         self.done || self.failed.is_some()
     }
 
-    /// The agent said nothing for so long that it must have hung.
+    /// The agent was silent for so long that it must have hung.
     pub fn hung(&mut self, silence: Duration) {
         let how = format!("no event from it for {} s", silence.as_secs());
         self.is(Reason::Hung(Loss { during: self.step, how, console: Vec::new() }));
@@ -201,8 +201,8 @@ impl<'a> Fold<'a> {
         Folded { record: self.record, attached }
     }
 
-    /// The job says to which work a step belongs. A stage begins where its probes do, and its window with its work, and both end,
-    /// sync included, where the probes stop.
+    /// The job tells to which work a step belongs. A stage begins with its probes and its window with its work; both end,
+    /// including the sync, when the probes stop.
     fn begins(&mut self, step: StepName, clock_ns: u64) {
         let rest = self.job.steps.get(self.next..).unwrap_or_default();
         let Some(at) = rest.iter().position(|planned| planned.name() == step) else { return };
@@ -224,14 +224,14 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Two works may have phases of one name.
+    /// Two works may have phases of the same name.
     fn histogram(&mut self, buckets: Buckets) {
         let several = self.record.works.len() > 1;
         let of = self.record.stages.last().filter(|_| several && self.work.is_some()).map(|stage| stage.of);
         self.histograms.push(Buckets { of, ..buckets });
     }
 
-    /// What is told outside of every stage is told of none.
+    /// Events outside every stage belong to none.
     fn in_stage(&mut self, does: impl FnOnce(&mut StageRecord)) {
         if let (Some(_), Some(stage)) = (self.work, self.record.stages.last_mut()) {
             does(stage);
@@ -239,12 +239,12 @@ impl<'a> Fold<'a> {
     }
 
     fn clock(&mut self, agent_ns: u64, host_ns: u64) {
-        // An agent may say any number; a clock that is so wrong is as wrong as can be.
+        // An agent may send any number; saturate the difference.
         let apart = i128::from(host_ns) - i128::from(agent_ns);
         self.offsets_ns.push(i64::try_from(apart).unwrap_or(i64::MIN));
     }
 
-    /// A machine that starts again has a clock of its own. The one that ran worst stands for all.
+    /// A restarted machine has another clock. The worst drift counts.
     fn clock_ends(&mut self) {
         let drift = drift_ns(&std::mem::take(&mut self.offsets_ns));
         if drift.unsigned_abs() > self.drift_before_ns.unsigned_abs() {
@@ -252,14 +252,14 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// What voids the trial comes first: then nothing that was seen of it can be relied on.
+    /// Reasons that void the trial come first: then no observation is reliable.
     fn reason(&self, ended: &Ended) -> Option<Reason> {
         let broken = || self.record.validity.iter().find(|check| check.held == Held::No).cloned();
         let told = self.void.clone().or_else(|| self.failed.clone());
         told.or_else(|| (!self.done).then(|| self.lost(ended))).or_else(|| broken().map(not_held))
     }
 
-    /// The agent has ended, and not told how the trial did.
+    /// The agent ended without reporting the trial's outcome.
     fn lost(&self, ended: &Ended) -> Reason {
         let loss =
             |how: &str| Loss { during: self.step, how: how.to_owned(), console: ended.last_lines().to_vec() };
@@ -273,14 +273,14 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// Data that is not what was written is the filesystem's failure; any other broken validity check says nothing about it.
+/// Wrong data is the filesystem's failure; other broken validity checks say nothing about it.
 pub fn not_held(check: ValidityCheck) -> Reason {
     let is_integrity = check.name.is_integrity();
     if is_integrity { Reason::Integrity(check) } else { Reason::Validity(check) }
 }
 
-/// How far the agent's clock ran ahead of the host's over the launch. An event may arrive late and never early, so the
-/// least offset of the first and of the last third stand for the two clocks: a busy host does not look like a wrong one.
+/// How far the agent's clock ran ahead of the host's over the launch. An event may arrive late but never early, so the least
+/// offsets of the first and last third represent the clocks: a busy host does not look like a wrong clock.
 fn drift_ns(offsets_ns: &[i64]) -> i64 {
     let third = offsets_ns.len().div_ceil(3);
     let first = offsets_ns.iter().take(third).min();
@@ -288,7 +288,7 @@ fn drift_ns(offsets_ns: &[i64]) -> i64 {
     first.zip(last).map_or(0, |(first, last)| first.saturating_sub(*last))
 }
 
-/// A record of which nothing is known yet but what was planned.
+/// A record with only the planned values.
 pub fn blank(
     plan: &Resolved<'_>,
     trial: &Trial<'_>,

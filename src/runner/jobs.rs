@@ -1,4 +1,4 @@
-//! From a plan to the jobs that an agent carries out. Pure: `--dry-run` prints what comes out of here.
+//! Turns a plan into jobs for an agent. Pure: `--dry-run` prints them.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::schema::units::{Bytes, MIB};
 use crate::storage::layers::{self, Layer};
 use crate::testbeds::{Moment, Need, Testbed};
 
-/// What writes or reads all of a volume may take this for each mebibyte of it beside: no disk in order does less than ten in a second.
+/// Extra time limit per mebibyte for steps over the whole volume: any working disk exceeds 10 MiB/s.
 const LIMIT_A_MEBIBYTE: Duration = Duration::from_millis(100);
-/// In virtual time waiting costs nothing.
+/// In virtual time waiting is free.
 const VIRTUAL_LIMIT: Duration = Duration::from_secs(7 * 24 * 3600);
 const ALIVE_EVERY_MS: u64 = 1000;
 
-/// What a candidate's storage in a round may depend on; 0 is that of the integrity checks.
+/// The inputs to a candidate's storage in a round; round 0 is the integrity checks'.
 pub fn moment(plan: &Resolved<'_>, candidate: &Candidate, round: u32) -> Moment {
     let setup = plan.setup(candidate);
     let (image, size, seed) = (setup.image, setup.size, plan.plan_seed);
@@ -38,7 +38,7 @@ pub fn moment(plan: &Resolved<'_>, candidate: &Candidate, round: u32) -> Moment 
     }
 }
 
-/// The same of a trial, with what its purpose asks for.
+/// The same for a trial, including its purpose.
 fn moment_of(plan: &Resolved<'_>, trial: &Trial<'_>) -> Moment {
     let (mut corner, mut reseeded) = (None, 0);
     match trial.purpose {
@@ -50,7 +50,7 @@ fn moment_of(plan: &Resolved<'_>, trial: &Trial<'_>) -> Moment {
     Moment { server_work, corner, reseeded, cost, ..moment(plan, trial.candidate, trial.round) }
 }
 
-/// What the testbed must have for what its candidates have in common.
+/// The testbed's requirements from the candidates' common values.
 pub fn need(plan: &Resolved<'_>) -> Need {
     let (power_cut, cold, source) = (plan.cuts_power(), plan.empties_caches(), plan.copies_from_beside());
     let (size, memory, cpus) = (plan.size, plan.memory, plan.cpus);
@@ -58,7 +58,7 @@ pub fn need(plan: &Resolved<'_>) -> Need {
     Need { size, content, memory, cpus, cold, power_cut, source, preconditioned }
 }
 
-/// What the testbed of this candidate must have for it.
+/// The testbed's requirements for this candidate.
 pub fn need_of(plan: &Resolved<'_>, candidate: &Candidate) -> Need {
     let (setup, state) = (plan.setup(candidate), &plan.of_candidate(candidate).state);
     let (size, memory, cpus) = (setup.size, setup.memory, setup.cpus);
@@ -66,7 +66,7 @@ pub fn need_of(plan: &Resolved<'_>, candidate: &Candidate) -> Need {
     Need { size, content, memory, cpus, preconditioned, ..need(plan) }
 }
 
-/// The job of a trial. `token` names what the agent makes on the host.
+/// The job of a trial. `token` names objects that the agent creates on the host.
 pub fn job(plan: &Resolved<'_>, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, token: &str) -> Job {
     let traits = testbed.traits();
     let kind = filesystems::find(&trial.candidate.kind).filter(|_| traits.fidelity.makes_filesystem());
@@ -77,7 +77,7 @@ pub fn job(plan: &Resolved<'_>, trial: &Trial<'_>, attempt: u32, testbed: &dyn T
     let (storage, volume) = testbed.storage(&moment);
     let steps = steps(kind, trial, laid, plan.cold);
     let layers = &plan.of_candidate(trial.candidate).layers;
-    // In virtual time nothing is said between the steps, so that nothing but the trial takes time.
+    // In virtual time nothing is sent between steps, so that only the trial takes time.
     let is_virtual = traits.clock == ClockKind::Virtual;
     Job {
         protocol: PROTOCOL,
@@ -106,13 +106,13 @@ pub fn job(plan: &Resolved<'_>, trial: &Trial<'_>, attempt: u32, testbed: &dyn T
     }
 }
 
-/// The steps of a trial, where a filesystem is made or one is taken as it is.
+/// The steps of a trial, for a new or an existing filesystem.
 pub fn steps_of(plan: &Resolved<'_>, trial: &Trial<'_>, makes_filesystem: bool) -> Vec<Step> {
     let kind = filesystems::find(&trial.candidate.kind).filter(|_| makes_filesystem);
     steps(kind, trial, plan.laid_of(trial), plan.cold)
 }
 
-/// What its stages do, in their order.
+/// The works of its stages, in order.
 pub fn works(plan: &Resolved<'_>, trial: &Trial<'_>) -> Vec<WorkJob> {
     let laid: &Laid<'_> = plan.laid_of(trial);
     let stages = match trial.purpose {
@@ -133,7 +133,7 @@ pub fn works(plan: &Resolved<'_>, trial: &Trial<'_>) -> Vec<WorkJob> {
     stages.into_iter().filter_map(work).collect()
 }
 
-/// How long a step may take, in seconds.
+/// The time limit of a step, in seconds.
 fn limit(step: &Step, size: Bytes, is_virtual: bool) -> (StepName, u64) {
     let mebibytes = u32::try_from(size.0 / MIB).unwrap_or(u32::MAX);
     let limit = match step {
@@ -144,7 +144,7 @@ fn limit(step: &Step, size: Bytes, is_virtual: bool) -> (StepName, u64) {
     (step.name(), limit.as_secs())
 }
 
-/// Only a guest must be told what to load; layers are built in guests alone.
+/// Only a guest must load modules; layers exist only in guests.
 fn modules(kind: Option<&dyn Filesystem>, source: bool, layers: &[Box<dyn Layer>]) -> Vec<String> {
     let own = kind.map(|k| k.kernel().modules).unwrap_or_default();
     let below = layers.iter().flat_map(|layer| layer.modules());
@@ -158,18 +158,18 @@ fn modules(kind: Option<&dyn Filesystem>, source: bool, layers: &[Box<dyn Layer>
     all
 }
 
-/// The size of the device that mkfs is given: of one disk, or of what the layers make of all.
+/// The size of the device given to mkfs: one disk, or the layers' device.
 ///
 /// # Errors
-/// When they make no one device of them.
+/// If the layers do not form a single device.
 pub fn device(plan: &Resolved<'_>, candidate: &Candidate, testbed: &dyn Testbed) -> Result<Bytes, String> {
     layers::top(&plan.of_candidate(candidate).layers, &vec![plan.setup(candidate).size; testbed.disks()])
 }
 
-/// Whether the testbed has disks enough for the layers, and can carry them.
+/// Whether the testbed has enough disks for the layers and supports them.
 ///
 /// # Errors
-/// Says which layer cannot be, and what to try.
+/// Names the unsupported layer, and what to try.
 pub fn carried(plan: &Resolved<'_>, candidate: &Candidate, testbed: &dyn Testbed) -> Result<(), Failure> {
     let layers = &plan.of_candidate(candidate).layers;
     let guests = testbed.guests();

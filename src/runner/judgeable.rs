@@ -1,4 +1,4 @@
-//! What a plan's run can be judged by when it is compared with another one: asked before it, for `--fail-if`.
+//! The evidence that a planned run will offer to a comparison, for `--fail-if`.
 
 use super::resolved::Resolved;
 use crate::analysis::condition::{Evidenced, Judgeable};
@@ -8,7 +8,7 @@ use crate::analysis::rounds::FEWEST;
 use crate::schema::declared::{Declared, Section};
 use crate::schema::plan::{Candidate, Rounds};
 
-/// `is_timeless`: no time will count, as on an emulated CPU.
+/// `is_timeless`: times do not count, as on an emulated CPU.
 pub fn of(plan: &Resolved<'_>, is_timeless: bool) -> Judgeable {
     let is_copy = |c: &Candidate| plan.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
     let candidates: Vec<&Candidate> = plan.candidates.iter().filter(|c| !is_copy(c)).collect();
@@ -47,7 +47,7 @@ mod tests {
     use crate::analysis::condition::Condition;
     use crate::runner::experiment::Experiment;
 
-    /// What is said before a run of these keys, or nothing.
+    /// The message before a run with these keys, if any.
     fn refused(condition: &str, keys: &str) -> String {
         let text = format!("filesystems = ['ext4', 'xfs']\nworkloads = ['postmark-quick']\n{keys}");
         let experiment = Experiment::parse(&text, "test").unwrap();

@@ -1,10 +1,10 @@
-//! What may be a label, and that no two are the same.
+//! Valid labels, and their uniqueness.
 
 use std::collections::HashSet;
 
 use crate::exit::Failure;
 
-/// Labels become part of a trial's name, which is cut at slashes.
+/// Labels become part of a trial's name, which is split at slashes.
 pub fn usable(what: &str, label: &str) -> Result<(), Failure> {
     if label.is_empty() || label.contains(['/', '\n']) || label.chars().any(char::is_control) {
         return Err(Failure::usage(format!(

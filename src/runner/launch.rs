@@ -1,4 +1,4 @@
-//! One launch: a trial's job, the agent's events, and the record that comes of them.
+//! One launch: a trial's job, the agent's events, and the resulting record.
 
 use std::time::{Duration, Instant};
 
@@ -18,21 +18,21 @@ use crate::schema::record::Circumstances;
 use crate::schema::setup::ClockKind;
 use crate::testbeds::{Ended, Launched, Next, Testbed, Testbeds};
 
-/// How often the world is looked at while an agent is silent.
+/// Polling interval while an agent is silent.
 const LOOK: Duration = Duration::from_millis(200);
-/// An agent says every few seconds that it lives. One that says nothing for so long, its boot included, has hung.
+/// An agent sends a sign of life every few seconds. After this silence, including boot, it has hung.
 const SILENCE: Duration = Duration::from_secs(120);
 
-/// What every launch of a run has in common.
+/// Shared by all launches of a run.
 #[derive(Clone, Copy)]
 pub struct Launcher<'a> {
     pub plan: &'a Resolved<'a>,
     pub testbeds: &'a Testbeds<'a>,
-    /// Whether what runs is to end at once.
+    /// Whether running trials must end at once.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// A trial, and which attempt at it this is.
+/// A trial and the number of the attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'a> {
     pub trial: Trial<'a>,
@@ -40,10 +40,10 @@ pub struct Attempt<'a> {
 }
 
 impl Launcher<'_> {
-    /// Carries this trial out. `tick` hears how much of its work is done, of how much.
+    /// Runs this trial. `tick` receives the work done and the total.
     ///
     /// # Errors
-    /// When it cannot be launched at all; what fails afterwards stands in the record.
+    /// If it cannot be launched; later failures are in the record.
     pub fn launch(&self, attempt: &Attempt<'_>, tick: &mut dyn FnMut(u64, u64)) -> anyhow::Result<Folded> {
         let testbed = self.testbed(attempt);
         let job = self.job(attempt, &token()?);
@@ -56,11 +56,11 @@ impl Launcher<'_> {
         Ok(fold.finish(launched.end(), watch.stop()))
     }
 
-    /// Hears the agent out, and has it end where it hangs or all is to end.
+    /// Receives the agent's events; ends it if it hangs or if the run is stopped.
     fn listen(
         &self,
         launched: &mut dyn Launched,
-        // There a guest says nothing between its steps; whether it lives is seen by the CPU time that it takes.
+        // In virtual time a guest is silent between steps; its CPU time shows whether it lives.
         in_virtual_time: bool,
         fold: &mut Fold<'_>,
         watch: &mut Stopwatch,
@@ -95,9 +95,9 @@ impl Launcher<'_> {
         }
     }
 
-    /// The record of a trial for which there could be no launch.
+    /// The record of a trial that could not be launched.
     pub fn not_launched(&self, attempt: &Attempt<'_>, why: &anyhow::Error) -> Folded {
-        // None was launched, so nothing has its name.
+        // Nothing was launched, so no object has its name.
         let (job, testbed) = (self.job(attempt, ""), self.testbed(attempt));
         let mut fold = Fold::new(self.plan, &attempt.trial, &job, testbed.name(), testbed.traits());
         fold.is(Reason::Launch { why: format!("{why:#}") });
@@ -114,7 +114,7 @@ impl Launcher<'_> {
     }
 }
 
-/// What the host's clock and counters say of a launch.
+/// Host time and counters of a launch.
 struct Stopwatch {
     begin: Instant,
     steal_ns: u64,
@@ -126,12 +126,12 @@ impl Stopwatch {
     fn start() -> Self {
         let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let circumstances = Circumstances { started, load: load(), ..Circumstances::default() };
-        // It looks at every process, so it is not part of the launch.
+        // Reads every process, so it is not part of the launch.
         let machine = Reading::now();
         Stopwatch { begin: Instant::now(), steal_ns: steal_ns(), machine, circumstances }
     }
 
-    /// The agent has said its first word; a second one is that of a machine started again after a power cut.
+    /// The agent's first event; a second start is the machine after a power cut.
     fn is_launched(&mut self) {
         if self.circumstances.launch_ns == 0 {
             self.circumstances.launch_ns = self.elapsed_ns();
@@ -150,14 +150,13 @@ impl Stopwatch {
     }
 }
 
-/// Of no other trial anywhere, and guessed by nobody. The number of this process, which other namespaces and machines have too,
-/// is for whoever looks for what a run has made.
+/// Unique and unguessable. The process ID, which is not unique over namespaces and machines, helps to find a run's objects.
 fn token() -> anyhow::Result<String> {
     let random = random::bits().context("could not name a trial")?;
     Ok(format!("{}-{random:032x}", std::process::id()))
 }
 
-/// As the kernel prints it, in hundredths; `procfs` has an `f32`, which is another number.
+/// As the kernel prints it, in hundredths; `procfs` converts it to `f32`, which alters the number.
 fn load() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().and_then(|w| w.parse().ok()).unwrap_or(0.0)

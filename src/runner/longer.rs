@@ -1,5 +1,5 @@
-//! What a verdict takes, where all work of a run was short: a ready experiment whose work goes on for long enough, and how long that
-//! will be at the pace of this run.
+//! The way to a verdict if all work of a run was short: a shipped experiment with long enough work, and its expected duration at
+//! this run's pace.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ use crate::store::Run;
 use crate::testbeds;
 use crate::workloads::clients;
 
-/// What is meant for a first look, and never for a verdict.
+/// Meant for a first impression, never for a verdict.
 const FIRST: &str = "quick";
-/// Where the run was of no ready experiment that goes on for longer.
+/// The default if the run's experiment has no longer form.
 const NEXT: &str = "mailserver";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Longer {
     pub minutes: u64,
 }
 
-/// Whether no trial went on for so long that its figures are those of a longer one; not where nothing was measured.
+/// Whether every trial was too short for stationary figures; false if nothing was measured.
 pub fn is_due(run: &Run) -> bool {
     let checks: Vec<Held> = counted(run).iter().filter_map(|record| stationary(record)).collect();
     !checks.is_empty() && checks.iter().all(|held| *held == Held::Label)
@@ -40,12 +40,12 @@ fn stationary(record: &Record) -> Option<Held> {
     record.validity.iter().find(|check| check.name == Condition::Stationary).map(|check| check.held)
 }
 
-/// `None` where nothing was measured, or no filesystem is made where this run was.
+/// `None` if nothing was measured, or if the run created no filesystem.
 pub fn than(run: &Run) -> Option<Longer> {
     after(run, elapsed(counted(run).into_iter()))
 }
 
-/// The same, where the run's counted trials took so long together.
+/// The same, given the total duration of the counted trials.
 pub fn after(run: &Run, took: Duration) -> Option<Longer> {
     let resolved = Resolved::of(&run.plan).ok()?;
     run.plan.candidates.first().filter(|first| resolved.of_candidate(first).place.makes_filesystem())?;
@@ -58,7 +58,7 @@ pub fn after(run: &Run, took: Duration) -> Option<Longer> {
         experiment.take_filesystems(&kinds, &[]);
         words.push(format!("--filesystems {}", kinds.join(",")));
     }
-    // There it is by itself.
+    // That is the default.
     if run.plan.testbed != testbeds::LOOP {
         experiment.on = Some(run.plan.testbed.clone());
         experiment.cross.on.clear();
@@ -69,7 +69,7 @@ pub fn after(run: &Run, took: Duration) -> Option<Longer> {
     Some(Longer { command: words.join(" "), minutes: (seconds / 60.0).ceil() as u64 })
 }
 
-/// The ready experiment that this plan is a smaller form of, or the usual one.
+/// The shipped experiment of which this plan is a smaller form, or the default.
 fn next(plan: &Plan) -> Option<(&'static str, Experiment)> {
     let parsed = |(name, text): &(&'static str, &str)| Some((*name, Experiment::parse(text, name).ok()?));
     let all = || SHIPPED.iter().filter_map(parsed);
@@ -77,7 +77,7 @@ fn next(plan: &Plan) -> Option<(&'static str, Experiment)> {
     all().find(is_smaller).or_else(|| all().find(|(name, _)| *name == NEXT))
 }
 
-/// Of candidates that are all what a kind's name on a command line gives; none where any is something else.
+/// The kinds, if all candidates are plain; otherwise empty.
 fn kinds(plan: &Plan) -> Vec<&str> {
     let is_copy = |c: &Candidate| plan.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
     let own = || plan.candidates.iter().filter(|c| !is_copy(c));
@@ -85,12 +85,12 @@ fn kinds(plan: &Plan) -> Vec<&str> {
     if own().all(is_plain) { own().map(|c| c.kind.as_str()).collect() } else { Vec::new() }
 }
 
-/// Of integrity checks and least rounds: one of each workload.
+/// Number of integrity checks and trials of the least rounds.
 fn trials(plan: &Plan) -> u64 {
     (plan.candidates.len() * plan.scenarios.len()) as u64 * (u64::from(plan.rounds.at_least()) + 1)
 }
 
-/// By the works of integrity checks and least rounds, without what a state brings about.
+/// Bytes written by integrity checks and the least rounds, without the state's.
 fn written(plan: &Resolved<'_>) -> u64 {
     let stages = plan.scenarios.iter().flat_map(Scenario::works);
     let of_stage = |stage: &WorkStage| {
@@ -103,9 +103,9 @@ fn written(plan: &Resolved<'_>) -> u64 {
     a_candidate.saturating_mul(times)
 }
 
-/// How long trials take.
+/// Measured durations of trials.
 struct Measured {
-    /// For each trial, in seconds.
+    /// Seconds per trial.
     overhead: f64,
     bytes_a_second: f64,
 }
@@ -117,8 +117,8 @@ impl Measured {
     }
 }
 
-/// A guest's boot is most of a short trial and says nothing of longer work: there the usual overhead is taken off, and a rate that
-/// rests on too little is replaced by the usual one. `None` where nothing was written.
+/// A guest's boot dominates a short trial and says nothing about longer work. So the usual overhead is subtracted, and a rate
+/// based on too little data is replaced by the usual one. `None` if nothing was written.
 fn pace(run: &Run, took: Duration) -> Option<Measured> {
     let counted = counted(run);
     let bytes = sum(counted.iter().flat_map(|r| r.phases()).map(|phase| phase.count("bytes_written")));

@@ -1,4 +1,4 @@
-//! Looks at the machine and the tools before a run.
+//! Inspects the machine and the tools before a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,13 +23,13 @@ use crate::storage::layers::Layer;
 use crate::store::Run;
 use crate::testbeds::{Testbed, Testbeds};
 
-/// How long a program may take to say its version.
+/// Time limit for a program to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// This machine, what each setup of the plan is on it, and the tools of the plan's kinds and testbeds.
+/// This machine, each setup of the plan on it, and the tools of the plan's kinds and testbeds.
 ///
 /// # Errors
-/// When a tool cannot be read: nobody could say later whether it is the same.
+/// If a tool cannot be read: it could not be compared later.
 pub fn look(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<Machine> {
     let uname = rustix::system::uname();
     let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
@@ -99,7 +99,7 @@ fn on_machine(
             Fidelity::VmEmulated => format!("an emulated CPU on {}", host.cpu),
             _ => host.cpu.clone(),
         },
-        // A guest has one unless more are asked for.
+        // A guest has one CPU unless more are requested.
         cpus: setup.cpus.unwrap_or(if is_guest { 1 } else { host.cpus }),
         disk: disk(testbed.folder()),
         guest: testbed
@@ -109,7 +109,7 @@ fn on_machine(
     }
 }
 
-/// A run goes on only where it began: same kernels, same tools, same binary.
+/// A run continues only with the same kernels, tools and binary.
 pub fn same_as_before(before: &Run, plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let (was, is) = (&before.machine, look(plan, testbeds)?);
     let same_setups = |of: fn(&OnMachine) -> OnMachine| {
@@ -155,7 +155,7 @@ fn hypervisor(cpus: Option<&procfs::CpuInfo>) -> String {
     }
 }
 
-/// The disk that holds this folder, as far as the kernel names one.
+/// The disk of this folder, as far as the kernel names one.
 pub fn disk(folder: &Path) -> Disk {
     let mut disk = Disk::default();
     if let Some((fstype, options)) = below(folder) {
@@ -171,7 +171,7 @@ pub fn disk(folder: &Path) -> Disk {
     disk
 }
 
-/// The whole disk's folder in /sys, a partition's disk included.
+/// The whole disk's folder in /sys, also for a partition.
 fn block_device(number: u64) -> Option<PathBuf> {
     let link = format!("/sys/dev/block/{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
     let device = fs::canonicalize(link).ok()?;
@@ -192,7 +192,7 @@ pub fn below(folder: &Path) -> Option<(String, Vec<String>)> {
     Some((mount.fs_type.clone(), options))
 }
 
-/// What the testbed itself is made with, under the testbed's name.
+/// The tools of the testbed, under the testbed's name.
 fn testbed_tools(testbed: &dyn Testbed) -> anyhow::Result<Vec<Tool>> {
     let found = testbed.programs().iter().filter_map(|program| Some((program, programs::find(program)?)));
     let tool = |(program, path): (&&str, PathBuf)| {
@@ -226,7 +226,7 @@ fn tools<'a>(kinds: impl Iterator<Item = &'a dyn Filesystem>) -> anyhow::Result<
     Ok(tools)
 }
 
-/// The programs that build the layers, each once, under the first layer that needs it.
+/// The tools of the layers, each once, under the first layer that needs it.
 fn layer_tools(layers: &[Box<dyn Layer>]) -> anyhow::Result<Vec<Tool>> {
     let mut tools: Vec<Tool> = Vec::new();
     for layer in layers {
@@ -245,8 +245,7 @@ fn layer_tools(layers: &[Box<dyn Layer>]) -> anyhow::Result<Vec<Tool>> {
     Ok(tools)
 }
 
-/// What a bundle has for a kind and its layers, each of the version that its package has: nothing of a bundle is run on this
-/// machine.
+/// A bundle's tools for a kind and its layers, with their package versions: no program of a bundle runs on this machine.
 fn bundled_tools(
     bundle: &Bundle,
     kind: Option<&dyn Filesystem>,
@@ -282,7 +281,7 @@ fn version(kind: &dyn Filesystem) -> String {
     first_line(&path, arguments)
 }
 
-/// Asked once more where somebody's signal ended the program: a run that stored an empty version could not be resumed.
+/// Retries once if a signal ended the program: a run with an empty stored version could not be resumed.
 fn first_line(path: &Path, arguments: &[String]) -> String {
     let ask = || programs::words(path, arguments, PATIENCE);
     let text = ask().or_else(|e| if e.kind() == io::ErrorKind::Interrupted { ask() } else { Err(e) });

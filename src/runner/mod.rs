@@ -1,5 +1,4 @@
-//! From an experiment to a plan, from a plan to jobs, from their events to records: where filesystems, workloads, testbeds and
-//! probes meet.
+//! From an experiment to a plan, to jobs, to records: the meeting point of filesystems, workloads, testbeds and probes.
 
 pub mod at_once;
 mod bounds;

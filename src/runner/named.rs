@@ -1,13 +1,12 @@
-//! Filesystems named on the command line, in place of an experiment's own: what the experiment says of the same ones stays.
+//! Filesystems named on the command line instead of the experiment's; matching entries of the experiment stay.
 
 use super::entry::FilesystemEntry;
 use super::experiment::{ALL, Experiment};
 use crate::filesystems;
 
 impl Experiment {
-    /// With these kinds and no others, in this order, and behind them what is given with options. A kind that the experiment
-    /// has keeps what the experiment says of it: how it is made, its options, its setup. Where the experiment has the kind under
-    /// other labels alone, all of those are meant.
+    /// Takes exactly these kinds in this order, then those given with options. A kind of the experiment keeps its entry:
+    /// conversion, options, setup. If the experiment has the kind only under other labels, all of these are taken.
     pub fn take_filesystems(&mut self, names: &[String], given: &[FilesystemEntry]) {
         if names.is_empty() && given.is_empty() {
             return;
@@ -26,7 +25,7 @@ impl Experiment {
         self.as_they_come = as_they_come;
     }
 
-    /// What this name stands for on the command line.
+    /// The entries for this name on the command line.
     fn entries_of(&self, name: &str) -> Vec<FilesystemEntry> {
         let named = |is: &dyn Fn(&FilesystemEntry) -> bool| -> Vec<FilesystemEntry> {
             self.filesystem.iter().filter(|entry| is(entry)).cloned().collect()
@@ -35,7 +34,7 @@ impl Experiment {
         let has_kind = self.filesystems.iter().any(|kind| kind == name || kind == ALL);
         let by_kind = if by_label.is_empty() && !has_kind { named(&|e| e.kind == name) } else { Vec::new() };
         let entries = [by_label, by_kind].concat();
-        // That it may be absent was for those who did not name it.
+        // An explicitly named kind is not optional.
         let wanted = |entry| FilesystemEntry { optional: false, ..entry };
         match entries.is_empty() {
             true => vec![FilesystemEntry::of_kind(name)],
@@ -43,7 +42,7 @@ impl Experiment {
         }
     }
 
-    /// Whether this name on the command line gives the kind with nothing else.
+    /// Whether this name on the command line yields the plain kind.
     pub fn gives_plain(&self, name: &str) -> bool {
         self.entries_of(name) == [FilesystemEntry::of_kind(name)]
     }

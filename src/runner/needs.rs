@@ -1,4 +1,4 @@
-//! The needs of an experiment: read, made whole with a profile, and held to what the experiment measures.
+//! The needs of an experiment: parsed, completed with a profile, and checked against the experiment's metrics.
 
 use toml::{Table, Value};
 
@@ -12,10 +12,10 @@ use crate::schema::needs::{Aspect, KEYS, Needs, Required, Weighed};
 use crate::schema::plan::Plan;
 use crate::schema::scenario::Scenario;
 
-/// Beyond it a weight is a typing error, and products of weights must stay finite.
+/// A larger weight is a typing error, and products of weights must stay finite.
 const HEAVIEST: f64 = 1e6;
 
-/// What is wrong in the text of `[needs]`, with the nearest right word; the rest is told by its reader.
+/// Misspelt keys of `[needs]`, with the nearest right one; other errors are the parser's.
 pub fn misspelt(needs: &Table) -> Result<(), String> {
     if let Some(key) = needs.keys().find(|key| !KEYS.contains(&key.as_str())) {
         return Err(names::unknown("need", key, KEYS));
@@ -39,17 +39,17 @@ pub fn misspelt(needs: &Table) -> Result<(), String> {
     }
 }
 
-/// With those of the profile that it names below them.
+/// Completed with the profile that it names.
 pub fn whole(needs: Needs) -> Result<Needs, Failure> {
     let Some(name) = needs.profile.clone() else { return Ok(needs) };
     let profile = profiles::find(&name).map_err(|e| Failure::usage(format!("needs: {e}")))?;
     Ok(Needs { profile: None, ..needs }.over(profile.needs))
 }
 
-/// Whether everything that has a weight can be weighed in this plan.
+/// Whether everything with a weight can be judged in this plan.
 ///
 /// # Errors
-/// Names the need, and says what to write.
+/// Names the need, and what to write.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     match &plan.needs {
         None => Ok(()),
@@ -67,7 +67,7 @@ fn weights(needs: &Needs) -> Result<(), String> {
     if let Some((key, weight)) = all.iter().find(|(_, weight)| !(0.0..=HEAVIEST).contains(weight)) {
         return Err(format!("{key} = {weight}: a weight is a number from 0 to {HEAVIEST}\n  try: {key} = 1"));
     }
-    // Where nothing is weighed, it is speed.
+    // Without any weight, speed has it all.
     if !all.is_empty() && all.iter().all(|(_, weight)| *weight == 0.0) {
         return Err("every weight is 0, so there is no recommendation\n  try: workloads = 1".into());
     }

@@ -1,4 +1,4 @@
-//! How long work will take, before any of it is done: a guess from the bytes that it writes, and the first round tells better.
+//! The expected duration of work, estimated from its bytes; the first round gives a better estimate.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::schema::setup::Fidelity;
 use crate::schema::units::MIB;
 use crate::testbeds::Testbeds;
 
-/// What the guess rests on.
+/// The basis of the estimate.
 #[derive(Debug, PartialEq)]
 pub struct Pace {
     pub mib_a_second: f64,
-    /// What a trial takes beside its work.
+    /// Time of a trial beside its work.
     pub overhead: Duration,
 }
 
@@ -36,7 +36,7 @@ impl Pace {
     }
 }
 
-/// How long it takes.
+/// The estimated durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Time {
     /// Before the first round.
@@ -45,13 +45,13 @@ pub struct Time {
 }
 
 impl Time {
-    /// Of integrity checks and so many rounds.
+    /// For integrity checks and this many rounds.
     pub fn of_rounds(&self, rounds: u32) -> Duration {
         self.a_round.saturating_mul(rounds).saturating_add(self.checks)
     }
 }
 
-/// The guess of integrity checks and a round, where `at_once` trials are carried out at the same time.
+/// The estimate for integrity checks and one round, with `at_once` trials in parallel.
 pub fn guess(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, skips: &[Skip], at_once: usize) -> Time {
     let (mut time, mut amounts) = (Duration::ZERO, Amounts::default());
     for trial in plan.integrity_checks().chain(plan.round(1)).filter(|trial| !is_skipped(trial, skips)) {
@@ -62,7 +62,7 @@ pub fn guess(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, skips: &[Skip], at_on
     halved(time / u32::try_from(at_once).unwrap_or(u32::MAX).max(1))
 }
 
-/// Half of it is for the integrity checks, which do the work of a round.
+/// Half is for the integrity checks, which do the work of a round.
 pub fn halved(time: Duration) -> Time {
     Time { checks: time / 2, a_round: time / 2 }
 }
@@ -71,7 +71,7 @@ pub fn is_skipped(trial: &Trial<'_>, skips: &[Skip]) -> bool {
     skips.iter().any(|s| s.filesystem == trial.candidate.label && s.scenario == trial.scenario.label)
 }
 
-/// Of the least rounds of a plan that has a budget, what it says where they take longer than that.
+/// A note if the least rounds of a plan take longer than its budget.
 pub fn beyond_budget(plan: &Plan, time: Time) -> Option<String> {
     let budget = plan.budget?;
     let rounds = plan.rounds.at_least();
@@ -86,7 +86,7 @@ pub fn beyond_budget(plan: &Plan, time: Time) -> Option<String> {
     })
 }
 
-/// How many trials are of no round, but for the worst corners; none in a run too short for any finding.
+/// The number of extra trials without the worst corners; 0 in a run too short for findings.
 pub fn extra_trials(plan: &Resolved<'_>, skips: &[Skip]) -> usize {
     let is_due = extras::are_due(plan.rounds.at_least());
     if is_due { extras::of_cells(plan).iter().filter(|trial| !is_skipped(trial, skips)).count() } else { 0 }

@@ -1,5 +1,5 @@
-//! A stored plan read back as an experiment, which expands to the same plan: `fsderby run results/…/plan.toml`. A plan that no
-//! experiment expands to was not made by fsderby, and is damage.
+//! Reads a stored plan back as an experiment that expands to the same plan: `fsderby run results/…/plan.toml`. A plan that no
+//! experiment yields was not made by fsderby, and is damage.
 
 use super::entry::FilesystemEntry;
 use super::experiment::{ALL, Experiment, RoundsAsked};
@@ -8,7 +8,7 @@ use crate::exit::{DAMAGED, Failure};
 use crate::schema::plan::{Candidate, Plan, Rounds};
 use crate::store::Run;
 
-/// The run, with one more damage where its plan is none.
+/// The run, with an added damage if its plan is invalid.
 pub fn judged(mut run: Run) -> Run {
     if let Err(no_plan) = Experiment::try_from(run.plan.clone()) {
         run.damage.insert(0, format!("plan.toml: {no_plan}"));
@@ -20,12 +20,12 @@ impl TryFrom<Plan> for Experiment {
     type Error = Failure;
 
     /// # Errors
-    /// When no experiment gives this plan.
+    /// If no experiment yields this plan.
     fn try_from(plan: Plan) -> Result<Self, Failure> {
         let none =
             |why: String| Failure::new(DAMAGED, format!("this plan does not come from an experiment: {why}"));
         let place = values::place(&plan.testbed).map_err(none)?;
-        // Where no filesystem is made, the one row is what was there, and will be what is.
+        // If no filesystem is created, the only row is the existing filesystem.
         let fstype = (!place.makes_filesystem())
             .then(|| plan.candidates.first().map_or(String::new(), |row| row.kind.clone()));
         let experiment = Experiment::of(plan.clone(), fstype.is_none());
@@ -41,7 +41,7 @@ impl TryFrom<Plan> for Experiment {
     }
 }
 
-/// What of the plan an experiment makes something else of.
+/// The part of the plan that an experiment would change.
 fn differing(plan: &Plan, again: &Plan) -> Option<String> {
     if plan == again {
         return None;
@@ -108,7 +108,7 @@ mod tests {
         Experiment::parse(text, "test").unwrap().plan("loop".into(), 7).unwrap()
     }
 
-    /// Why it is no plan.
+    /// Why the changed plan is invalid.
     fn why(change: impl FnOnce(&mut Plan)) -> String {
         let mut plan = plan();
         change(&mut plan);
@@ -117,7 +117,7 @@ mod tests {
         error.message
     }
 
-    /// Nothing scatters there, whatever testbed the experiment itself states.
+    /// Modelled disks do not scatter, whatever testbed the experiment states.
     #[test]
     fn where_all_are_on_modelled_disks_nobody_takes_part_twice() {
         let text = "filesystems = ['ext4', 'xfs']\nworkloads = ['postmark-quick']\nrounds = 12\ncross = { on = ['model:hdd-16tb', 'model:ssd-sata'] }";
@@ -166,7 +166,7 @@ mod tests {
         assert!(why(options).contains("its filesystem is not possible"));
     }
 
-    /// A report is read where that file is not, and must not open it.
+    /// A report may be read without that file, and must not open it.
     #[test]
     fn the_disk_that_a_testbed_names_is_not_looked_at() {
         let plan = Plan { testbed: "model:/nowhere/disk.toml".into(), ..plan() };

@@ -1,11 +1,11 @@
-//! Ready needs, by name: what some kind of server or machine asks of its filesystem, for any experiment.
+//! Shipped needs by name: the requirements of a type of server or machine, for any experiment.
 
 use serde::Deserialize;
 
 use crate::names;
 use crate::schema::needs::Needs;
 
-/// The shipped profiles, by name.
+/// The shipped profiles by name.
 pub static TABLE: &[(&str, &str)] = &[
     // One row a line.
     ("mail-server", include_str!("../../profiles/mail-server.toml")),
@@ -15,17 +15,17 @@ pub static TABLE: &[(&str, &str)] = &[
     ("old-hardware", include_str!("../../profiles/old-hardware.toml")),
 ];
 
-/// What such a file holds. It weighs no workload by its label, since every experiment has its own.
+/// The content of a profile. It weighs no workload by label, since labels belong to experiments.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Whose needs they are, and why they are weighed so.
+    /// Whose needs these are, and the reason for the weights.
     pub story: String,
     pub source: String,
     pub needs: Needs,
 }
 
-/// The profile of that name, which may be written with blanks: `mail server`.
+/// The profile of that name; blanks are allowed: `mail server`.
 ///
 /// # Errors
 /// Names the nearest one.

@@ -1,4 +1,4 @@
-//! One launch of a guest that does requests to its disk itself: no filesystem, no record.
+//! One launch of a guest that sends requests to its disk: no filesystem, no record.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,28 +13,28 @@ use crate::schema::setup::{ImageState, Privileges};
 use crate::schema::units::Bytes;
 use crate::testbeds::{self, Fault, Moment, Need, Next, Testbed};
 
-/// How often the world is looked at while the guest is silent.
+/// Polling interval while the guest is silent.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What is done, and on what.
+/// The work, and its volume.
 #[derive(Clone, Copy, Debug)]
 pub struct Raw {
     pub work: RawWork,
-    /// Of the volume, which begins where the disk does.
+    /// Size of the volume, which begins at the start of the disk.
     pub size: Bytes,
 }
 
-/// What came of it, and on which kernel.
+/// The result, and the kernel.
 pub struct Done {
     pub taken: Taken,
     pub kernel: String,
 }
 
 impl Raw {
-    /// Has a guest of this testbed do it.
+    /// Runs it in a guest of this testbed.
     ///
     /// # Errors
-    /// When there can be no such guest, and when the work fails.
+    /// If there can be no such guest, or the work fails.
     pub fn carry_out(&self, testbed: &dyn Testbed, stop: &dyn Fn() -> bool) -> anyhow::Result<Done> {
         ensure!(testbed.traits().guest, "{} starts no guests\n  try: --on model:DISK", testbed.name());
         testbeds::usable(testbed, &self.need()).map_err(|missing| Failure::missing(missing.to_string()))?;
@@ -121,7 +121,7 @@ impl Raw {
     }
 }
 
-/// What the guest has said until now.
+/// The guest's messages so far.
 #[derive(Default)]
 struct Heard {
     kernel: String,

@@ -1,4 +1,4 @@
-//! Runs trials of a run in virtual time again: the same fingerprint must give the same record, to the nanosecond.
+//! Reruns trials of a run in virtual time: the same fingerprint must give the same record, to the nanosecond.
 
 use anyhow::Context;
 
@@ -13,29 +13,29 @@ use crate::schema::record::{Circumstances, FileRef, Record};
 use crate::store::{Attached, Run};
 use crate::testbeds::Testbeds;
 
-/// What came of running a trial again.
+/// The result of a rerun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compared {
     Same,
-    /// Something that decides the figures is another than it was: nothing can be said.
+    /// An input to the figures has changed: no comparison is possible.
     Incomparable(String),
-    /// The fingerprint is the same and this is not.
+    /// The fingerprint is the same, but this part of the record differs.
     Differs(String),
 }
 
-/// Hears of each trial what came of it.
+/// Receives the result of each trial.
 pub type Tell<'t> = dyn FnMut(&Record, &Compared) + Send + 't;
 
-/// The trials of a run that can be run again: those that count and whose clock is virtual.
+/// The trials of a run that can be rerun: counted ones with a virtual clock.
 pub fn candidates(run: &Run) -> Vec<&Record> {
     let counts = |r: &&Record| r.outcome == Outcome::Done && r.fingerprint().is_some();
     run.current().into_iter().filter(counts).collect()
 }
 
-/// Runs each of these trials so many times, `jobs` at a time, and tells what came of each.
+/// Reruns each trial this many times, `jobs` at a time, and reports each result.
 ///
 /// # Errors
-/// When a trial cannot be launched, or the plan has none of that name.
+/// If a trial cannot be launched, or is not in the plan.
 pub fn rerun(
     plan: &Resolved<'_>,
     testbeds: &Testbeds<'_>,
@@ -99,7 +99,7 @@ fn compare(before: &Record, again: &Folded) -> Compared {
     Compared::Differs(differ.join(", "))
 }
 
-/// What of the files beside the record is not as it was.
+/// The file beside the record that differs.
 fn differing_file(before: &Record, attached: &Attached) -> Option<&'static str> {
     let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
     let was = |file: &Option<FileRef>| file.as_ref().map(|f| f.blake3.clone());
@@ -111,7 +111,7 @@ fn differing_file(before: &Record, attached: &Attached) -> Option<&'static str> 
     pairs.into_iter().find(|(_, was, is)| was != is).map(|(what, ..)| what)
 }
 
-/// The record without its circumstances, and without the names of the files beside it.
+/// The record without its circumstances and file names.
 fn measured(record: &Record) -> serde_json::Value {
     let record = Record {
         circumstances: Circumstances::default(),

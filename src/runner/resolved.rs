@@ -1,12 +1,12 @@
-//! A plan as values: what its texts name is looked up once, and everything below takes these.
+//! A plan as values: its names are looked up once, and all other code uses the results.
 //!
 //! ```text
 //! candidate ─▶ setup: place, layers, state ─┐
 //! workloads ─▶ engines with parameters ─────┼─▶ each scenario laid: every part of its works in its place
 //! scenarios ─▶ stages ──────────────────────┘
 //! ```
-//! What is not understood is an error with its reason, here and nowhere else: no trial is shorter than its plan. Nothing of the machine
-//! is looked at, so a stored plan can be resolved anywhere.
+//! Unknown names are errors with a reason, here and only here: no trial is shorter than its plan. The machine is not inspected,
+//! so a stored plan can be resolved anywhere.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,29 +21,29 @@ use crate::states::State;
 use crate::storage::layers::Layer;
 use crate::testbeds::Place;
 
-/// A plan with all that its texts name. It reads as the plan itself.
+/// A plan with everything that its texts name. Dereferences to the plan.
 pub struct Resolved<'p> {
     pub plan: &'p Plan,
     works: Vec<KnownWork<'p>>,
     scenarios: Vec<KnownScenario<'p>>,
     setups: Vec<ResolvedSetup<'p>>,
-    /// What candidates have in common that state nothing else.
+    /// The common state of candidates that state none.
     state: State,
-    /// By label, the index of a candidate's setup.
+    /// Index of a candidate's setup, by label.
     candidates: HashMap<&'p str, usize>,
-    /// By label.
+    /// Index of a scenario, by label.
     at: HashMap<&'p str, usize>,
 }
 
-/// What a setup of a plan names.
+/// The resolved setup of a plan.
 pub struct ResolvedSetup<'p> {
-    /// As the plan has it.
+    /// As in the plan.
     pub stated: Setup<'p>,
     pub place: Place<'p>,
-    /// What lies between the disks and the filesystem, from the disks up.
+    /// Layers between disks and filesystem, from the disks up.
     pub layers: Vec<Box<dyn Layer>>,
     pub state: State,
-    /// Each of the plan's scenarios, from this setup's state on.
+    /// Each of the plan's scenarios, starting from this setup's state.
     laid: Vec<Laid<'p>>,
 }
 
@@ -57,7 +57,7 @@ impl Deref for Resolved<'_> {
 
 impl<'p> Resolved<'p> {
     /// # Errors
-    /// Says which text of the plan names nothing that there is, or which stage cannot stand where it stands, and what to write.
+    /// States which name of the plan is unknown, or which stage is misplaced, and what to write.
     pub fn of(plan: &'p Plan) -> Result<Self, Failure> {
         let works = plan.workloads.iter().map(|work| KnownWork::of(Cow::Borrowed(work)));
         let works: Vec<KnownWork<'_>> = works.collect::<Result<_, _>>()?;
@@ -84,26 +84,26 @@ impl<'p> Resolved<'p> {
         Ok(Resolved { plan, scenarios, setups, state, candidates, at: at.collect(), works })
     }
 
-    /// Of one of its candidates.
+    /// The setup of a candidate.
     ///
     /// # Panics
-    /// When the plan is another than this is of.
+    /// If the candidate is of another plan.
     pub fn of_candidate(&self, candidate: &Candidate) -> &ResolvedSetup<'p> {
         let at = self.candidates.get(candidate.label.as_str());
         &self.setups[*at.unwrap_or_else(|| panic!("{} is a candidate of another plan", candidate.label))]
     }
 
-    /// One of its scenarios as it is carried out, from the state of that candidate on.
+    /// A scenario as carried out, from that candidate's state on.
     ///
     /// # Panics
-    /// When the plan is another than this is of.
+    /// If candidate or scenario is of another plan.
     pub fn laid(&self, candidate: &Candidate, scenario: &Scenario) -> &Laid<'p> {
         let at = self.at.get(scenario.label.as_str());
         let at = *at.unwrap_or_else(|| panic!("{} is a scenario of another plan", scenario.label));
         &self.of_candidate(candidate).laid[at]
     }
 
-    /// The same of a trial.
+    /// The same for a trial.
     pub fn laid_of(&self, trial: &Trial<'_>) -> &Laid<'p> {
         self.laid(trial.candidate, trial.scenario)
     }
@@ -113,27 +113,27 @@ impl<'p> Resolved<'p> {
         self.works.iter().find(|work| work.planned.label == label)
     }
 
-    /// The state that candidates have in common that state none.
+    /// The common state of candidates that state none.
     pub fn common_state(&self) -> &State {
         &self.state
     }
 
-    /// Whether any of its scenarios cuts the power.
+    /// Whether any scenario cuts the power.
     pub fn cuts_power(&self) -> bool {
         self.scenarios.iter().any(KnownScenario::cuts_power)
     }
 
-    /// Whether caches are emptied anywhere, and it must be seen that they were.
+    /// Whether caches are dropped anywhere, which must be verified.
     pub fn empties_caches(&self) -> bool {
         self.plan.cold || self.scenarios.iter().any(KnownScenario::empties_caches)
     }
 
-    /// Whether any of its workloads needs a disk beside that it copies from.
+    /// Whether any workload copies from a second disk.
     pub fn copies_from_beside(&self) -> bool {
         self.works.iter().any(|work| work.work.needs().source)
     }
 
-    /// Whether any of its candidates is on a disk of which every round has another sample.
+    /// Whether any candidate's disk is sampled anew in each round.
     pub fn samples(&self) -> bool {
         self.setups.iter().any(|setup| setup.place.samples())
     }

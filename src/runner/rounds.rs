@@ -1,4 +1,4 @@
-//! Carries a plan out: integrity checks, then round after round, each trial into the store before its place is another's.
+//! Carries out a plan: integrity checks, then round after round, each trial stored before the next takes its place.
 
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::collections::{HashMap, HashSet};
@@ -25,22 +25,22 @@ use crate::schema::seal::Ended;
 use crate::store::{Attached, Folder, Run};
 use crate::testbeds::Testbeds;
 
-/// A void trial is repeated at the end of its round, so often at most.
+/// Most repetitions of a void trial, at the end of its round.
 const REPEATS: u32 = 2;
-/// Of a run that goes on until its figures decide. The last look is after twenty complete ones.
+/// Most rounds of a run with `rounds = "auto"`. The last interim analysis is after twenty complete rounds.
 const MOST_ROUNDS: u32 = 30;
-/// How many attempts a trial has had that stays void.
+/// Attempts of a trial that stays void.
 pub const ATTEMPTS: u32 = REPEATS + 1;
 
-/// Somebody who looks on. Measuring code prints nothing; this is how others hear of it.
+/// An observer. Measuring code prints nothing and reports here.
 pub trait Watch: Send {
     fn begins(&mut self, plan: &Plan, skips: &[Skip]);
-    /// `left` is what is still to come, where it is known.
+    /// `left` is the expected remaining time, if known.
     fn trial(&mut self, name: &str, left: Option<Duration>);
     fn tick(&mut self, done: u64, total: u64);
     fn record(&mut self, record: &Record);
     fn round(&mut self, round: u32, of: Rounds);
-    /// The first rounds tell how far figures scatter here. Differences are for the looks.
+    /// The first rounds show the scatter; differences are left to the interim analyses.
     fn scatter(&mut self, _run: &Run) {}
 }
 
@@ -57,15 +57,15 @@ pub struct Runner<'a> {
     pub folder: &'a mut Folder,
     pub skips: &'a [Skip],
     pub watch: &'a mut dyn Watch,
-    /// How many trials run at a time; more than one only where none can feel the other.
+    /// Trials in parallel; more than one only if they cannot disturb each other.
     pub jobs: usize,
     /// Set by the first Ctrl-C.
     pub stop: &'a AtomicBool,
 }
 
 impl<'a> Runner<'a> {
-    /// Runs to the plan's end, or goes on where `before` ended: an unfinished round is repeated whole, because pairs must not
-    /// straddle an interruption.
+    /// Runs to the plan's end, or continues after `before`. An unfinished round is repeated completely, because pairs must not
+    /// span an interruption.
     pub fn run(mut self, before: &Run) -> anyhow::Result<Finish> {
         let mut history = History::of(before);
         history.is_decided = before.verdict.as_ref().is_some_and(|given| self.decides(before, given));
@@ -103,8 +103,8 @@ impl<'a> Runner<'a> {
         Ok(finish)
     }
 
-    /// Gives the verdict where a planned look has come, and says whether it decides the run. It is sealed before any further round:
-    /// what a look has spent stays spent, whatever becomes of the run.
+    /// Gives the verdict at a planned interim analysis, and returns whether it decides the run. It is sealed before any further
+    /// round, so the error spent stays spent.
     fn looks(&mut self, round: u32) -> anyhow::Result<bool> {
         if self.plan.rounds != Rounds::Auto || round < self.plan.rounds.at_least() {
             return Ok(false);
@@ -120,7 +120,7 @@ impl<'a> Runner<'a> {
         Ok(decides)
     }
 
-    /// Whether further rounds could find nothing more: no pair is open, or no look is left.
+    /// Whether further rounds can find nothing more: no pair is open, or no analysis is left.
     fn decides(&self, run: &Run, given: &Verdict) -> bool {
         let is_last = || {
             let last = given.basis.looks().last().map_or(0, |look| look.rounds as usize);
@@ -133,20 +133,20 @@ impl<'a> Runner<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether a new round is to be begun: within the budget only one that will most likely fit.
+    /// Whether to begin another round: within the budget, only one that will probably fit.
     fn another(&self, round: u32, history: &History, begin: Instant) -> bool {
         match (self.plan.rounds, self.plan.budget) {
             (Rounds::AtLeast(n), Some(budget)) if round > n => {
                 begin.elapsed() + history.a_round() / self.jobs() <= budget.0
             }
-            // A look comes after ten complete rounds: where trials fail, later than after the tenth.
+            // An analysis needs ten complete rounds: later than round ten if trials fail.
             (Rounds::Auto, _) => !history.is_decided && round <= MOST_ROUNDS,
             _ => round <= self.plan.rounds.at_least(),
         }
     }
 
-    /// The rounds from this one on that are carried out in one go, if it is to be carried out at all. It is one, but where several
-    /// trials run at a time: they would wait for each round's last one. Nothing that is decided between rounds may lie among them.
+    /// The rounds to carry out together, from this one on. One round, unless trials run in parallel: they would wait for each
+    /// round's last trial. No decision between rounds may lie within them.
     fn together(&self, round: u32, history: &History, begin: Instant) -> Option<RangeInclusive<u32>> {
         let due = self.round(round, history);
         let has_begun = due.iter().any(|trial| history.attempts(&trial.name()) > 0);
@@ -162,7 +162,7 @@ impl<'a> Runner<'a> {
         Some(round..=last.max(round))
     }
 
-    /// Never 0, to divide by.
+    /// At least 1, for division.
     fn jobs(&self) -> u32 {
         u32::try_from(self.jobs).unwrap_or(u32::MAX).max(1)
     }
@@ -196,7 +196,7 @@ impl<'a> Runner<'a> {
         self.until_none_is_void(due.collect(), history, begin)
     }
 
-    /// The trials of no round that a full ensemble of a modelled disk asks for; where they are worst, only the others tell.
+    /// The extra trials of a full ensemble; the worst corners are known only after the others.
     fn extras(&mut self, history: &mut History, begin: Instant) -> anyhow::Result<()> {
         let is_due = |runner: &Self, history: &History, t: &Trial<'_>| {
             !runner.is_skipped(t) && !history.failed_its_check(t) && !history.is_settled(&t.name())
@@ -213,20 +213,20 @@ impl<'a> Runner<'a> {
         self.until_none_is_void(due, history, begin)
     }
 
-    /// Who takes part in this round.
+    /// The trials of this round.
     fn round(&self, round: u32, history: &History) -> Vec<Trial<'a>> {
         let plan = self.plan.plan;
         plan.round(round).filter(|t| !self.is_skipped(t) && !history.failed_its_check(t)).collect()
     }
 
-    /// All of a round, where any of it is to be carried out.
+    /// All trials of a round, if any of them is unfinished.
     fn unfinished(&self, round: u32, history: &History) -> Vec<Trial<'a>> {
         let due = self.round(round, history);
         let is_over = due.iter().all(|trial| history.is_settled(&trial.name()));
         if is_over { Vec::new() } else { due }
     }
 
-    /// Runs these trials, and those that are void again at the end, twice at most. Each round is told when its last one is over.
+    /// Runs these trials, then repeats void ones, at most twice. Reports each round when its last trial is over.
     fn until_none_is_void(
         &mut self,
         mut due: Vec<Trial<'_>>,
@@ -242,7 +242,7 @@ impl<'a> Runner<'a> {
             }
             due = self.trials(&due, history, begin, &mut open)?;
         }
-        // What stays void is not waited for.
+        // Trials that stay void are not waited for.
         if !self.stopped() {
             open.into_keys().for_each(|round| self.watch.round(round, self.plan.rounds));
         }
@@ -253,7 +253,7 @@ impl<'a> Runner<'a> {
         self.skips.iter().any(|s| s.filesystem == trial.candidate.label && s.scenario == trial.scenario.label)
     }
 
-    /// Runs each once and returns those that are void; takes those that are not from what is `open` of each round.
+    /// Runs each once and returns the void ones; removes the others from their rounds' `open`.
     fn trials<'t>(
         &mut self,
         due: &[Trial<'t>],
@@ -294,7 +294,7 @@ struct Pass<'p, 'r> {
     launcher: Launcher<'p>,
     history: &'p mut History,
     begin: Instant,
-    /// How many trials of each round are not over.
+    /// Unfinished trials of each round.
     open: &'p mut BTreeMap<u32, usize>,
     /// The trials that were void, by name.
     void: HashSet<String>,
@@ -310,7 +310,7 @@ impl Hear for Pass<'_, '_> {
         self.runner.watch.tick(done, total);
     }
 
-    /// What cannot be launched ends a run that has launched nothing; later it is that trial's, and the next may find it mended.
+    /// A launch error ends a run that has launched nothing; later it concerns only that trial, since the next may succeed.
     fn ended(&mut self, attempt: &Attempt<'_>, folded: anyhow::Result<Folded>) -> anyhow::Result<()> {
         let folded = match folded {
             Ok(folded) => folded,
@@ -339,18 +339,18 @@ impl Pass<'_, '_> {
     }
 }
 
-/// What has happened so far, in this process and before it.
+/// The history so far, including earlier processes.
 #[derive(Default)]
 struct History {
-    /// Of each trial: how many attempts, and why the last one was not done.
+    /// For each trial: attempts, and why the last one was not done.
     last: HashMap<String, (u32, Option<Reason>)>,
     failed_checks: HashSet<(String, String)>,
-    /// How many trials of rounds there were, and the host's time for all of them.
+    /// Number of trials in rounds, and their total host time.
     measured: u32,
     measuring: Duration,
-    /// How many rounds are over.
+    /// Rounds that are over.
     rounds: u32,
-    /// Whether a look has decided all.
+    /// Whether an interim analysis has decided everything.
     is_decided: bool,
     /// Whether anything was launched in this process.
     has_launched: bool,
@@ -378,8 +378,8 @@ impl History {
         self.last.get(trial).map_or(0, |(attempt, ..)| *attempt)
     }
 
-    /// Nothing more is to be done about this trial. One that was void is tried again by each resumed run, unless it was carried
-    /// out so often and always under the wrong conditions.
+    /// Whether nothing more is to be done. A resumed run retries a void trial, unless it has used all attempts under wrong
+    /// conditions.
     fn is_settled(&self, trial: &str) -> bool {
         match self.last.get(trial) {
             None => false,
@@ -392,12 +392,12 @@ impl History {
         self.failed_checks.contains(&(trial.candidate.label.clone(), trial.scenario.label.clone()))
     }
 
-    /// What a round has taken on average, one trial after the other.
+    /// Mean duration of a round, without parallel trials.
     fn a_round(&self) -> Duration {
         self.measuring.checked_div(self.rounds).unwrap_or_default()
     }
 
-    /// The time still to come, from the mean of the run's trials.
+    /// The expected remaining time, from the mean of the run's trials.
     fn left(&self, runner: &Runner<'_>, begin: Instant) -> Option<Duration> {
         let plan = runner.plan;
         if let (Rounds::AtLeast(_), Some(budget)) = (plan.rounds, plan.budget)

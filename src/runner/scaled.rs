@@ -1,4 +1,4 @@
-//! `--scale` on an experiment: the work becomes smaller, and with it what the work is measured against, so that the question stays.
+//! `--scale`: shrinks the work and everything that it is measured against, so that the question stays the same.
 //!
 //! ```text
 //! work                scaled, by its engine
@@ -8,10 +8,10 @@
 //! state 'allocated …' neither: its files cost nothing, and its volume is there for the distances on the disk
 //! --memory, --size    as they are given
 //! ```
-//! A state keeps its share and gives up the size of the volume, because allocators, free lists and copies behave by the share that is
-//! free, and hardly by the size. A larger scale than 1 changes the work alone.
+//! A state keeps its share and the volume shrinks, because allocators, free lists and copies depend on the free share and hardly
+//! on the size. A scale above 1 changes only the work.
 //!
-//! Where memory or volume cannot follow down to the end, the plan says so ([`Shortfall`]), and so do dry run, run and report.
+//! If memory or volume cannot shrink enough, the plan records it ([`Shortfall`]), and dry run, run and report state it.
 
 use super::experiment::{Experiment, SIZE};
 use super::values;
@@ -21,12 +21,12 @@ use crate::schema::plan::{Plan, Shortfall};
 use crate::schema::units::{Bytes, MIB, Scale};
 use crate::testbeds;
 
-/// Each client's process itself; its program's text is in memory once.
+/// Memory of each client's process; the program's text is shared.
 const CLIENT: u64 = 2 * MIB;
 /// Below it some kinds choose other block sizes.
 const LEAST_VOLUME: Bytes = Bytes(512 * MIB);
 
-/// What was given beside the scale, and is taken as it is.
+/// Options given beside the scale, which are not scaled.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Given {
     pub memory: bool,
@@ -34,13 +34,13 @@ pub struct Given {
 }
 
 impl Experiment {
-    /// At this scale, in place of its own.
+    /// Replaces the experiment's scale by this one.
     ///
     /// # Errors
-    /// When a state cannot be scaled, or memories that are compared become one.
+    /// If a state cannot be scaled, or compared memories become equal.
     pub fn take_scale(&mut self, scale: Scale, given: Given) -> Result<(), Failure> {
         let own = self.scale.replace(scale);
-        // What stands in its file stands there beside the file's own scale.
+        // Values in the file are meant for the file's own scale.
         let inverse = own.map(|own| Scale { of: own.by, by: own.of });
         let by = inverse.map_or(Some(scale), |inverse| scale.times(inverse));
         let Some(by) = by.filter(|by| by.shrinks()) else { return Ok(()) };
@@ -57,7 +57,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// The same with all that follows a scale.
+    /// Applies the scale and its consequences.
     pub(super) fn at_scale(mut self, scale: Scale) -> Result<Self, Failure> {
         self.take_scale(scale, Given::default()).map(|()| self)
     }
@@ -70,7 +70,7 @@ impl Experiment {
     fn scale_states(&mut self, by: Scale) -> Result<(), Failure> {
         let own = self.filesystem.iter_mut().filter_map(|entry| entry.state.as_mut());
         for state in own.chain(&mut self.state).chain(&mut self.cross.state) {
-            // What is no state is told by its reader, with what is one.
+            // An invalid state is reported by its parser.
             if let Ok(known) = values::state(Some(state)) {
                 *state = known
                     .scaled(by)
@@ -80,7 +80,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Gives what the volume would be, where it must be larger.
+    /// Returns the scaled volume size if the volume must stay larger.
     fn scale_volume(&mut self, by: Scale) -> Option<Bytes> {
         let own = self.size.unwrap_or(SIZE);
         let candidates = self.candidates().unwrap_or_default();
@@ -91,7 +91,7 @@ impl Experiment {
         (asked < least).then_some(asked)
     }
 
-    /// Gives what the memory would be, where it must be larger.
+    /// Returns the scaled memory if it must stay larger.
     fn scale_memory(&mut self, by: Scale) -> Result<Option<Bytes>, Failure> {
         let least = self.least_memory()?;
         let mut short: Option<Bytes> = None;
@@ -101,7 +101,7 @@ impl Experiment {
             if asked < least && *memory > asked {
                 short = Some(short.map_or(asked, |short| short.min(asked)));
             }
-            // Less than a trial needs is as its author has it.
+            // Memory below a trial's minimum stays as the author set it.
             *memory = asked.max(least.min(*memory));
         }
         let crossed = &self.cross.memory;
@@ -116,7 +116,7 @@ impl Experiment {
         Ok(short)
     }
 
-    /// For page cache and all clients of the work that needs the most, on the testbeds of this experiment.
+    /// For page cache and all clients of the most demanding work, on this experiment's testbeds.
     fn least_memory(&self) -> Result<Bytes, Failure> {
         let entries = self.filesystem.iter().filter_map(|entry| entry.on.as_deref());
         let on = entries.chain(self.on.as_deref()).chain(self.cross.on.iter().map(String::as_str));
@@ -138,12 +138,12 @@ impl Experiment {
     }
 }
 
-/// Of a guest's memory and of an image, whole mebibytes.
+/// Guest memory and images are whole mebibytes.
 fn whole(bytes: u64) -> Bytes {
     Bytes(bytes.div_ceil(MIB).saturating_mul(MIB))
 }
 
-/// What a scaled plan tests no longer, one sentence each, with what to do.
+/// Questions that a scaled plan no longer tests, one sentence each, with a remedy.
 pub fn no_longer_tested(plan: &Plan) -> Vec<String> {
     let Some(Shortfall { by, memory, size }) = &plan.shortfall else { return Vec::new() };
     let mut said = Vec::new();
@@ -174,7 +174,7 @@ fn times(had: Bytes, asked: Bytes) -> String {
 
 /// The smallest scale of the form 1/n that reaches the floor.
 fn remedy(asked: Bytes, had: Bytes, by: Scale) -> String {
-    // had ÷ asked times the scale; rounded so that it is reached.
+    // had ÷ asked × scale, rounded so that the floor is reached.
     let n = (by.by as f64 / by.of as f64) * asked.0 as f64 / had.0.max(1) as f64;
     match n.floor() as u64 {
         0 | 1 => " Try it without --scale.".to_owned(),

@@ -1,4 +1,4 @@
-//! The scenarios of a plan: those that an experiment gives, and the engines' own for workloads that none names. Pure.
+//! The scenarios of a plan: the experiment's, and the engines' defaults for other workloads. Pure.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,19 +14,19 @@ use crate::schema::scenario::{OtherStage, Scenario, Stage, WorkStage};
 use crate::stages::{self, Around, StageKind, WorkEnds};
 use crate::workloads::{Work, Workload};
 
-/// A scenario with every part of its works in its place.
+/// A scenario with all parts of its works in place.
 #[derive(Clone, Default)]
 pub struct Laid<'p> {
     pub works: Vec<LaidWork<'p>>,
     pub stages: Vec<LaidStage>,
-    /// How many of the stages bring the state about in which the others find the filesystem.
+    /// The number of leading stages that create the initial state.
     pub before: usize,
 }
 
-/// A workload, or those parts of one that are done together.
+/// A workload, or the parts of one that run together.
 #[derive(Clone)]
 pub struct LaidWork<'p> {
-    /// Its label, with a number behind it where the scenario has it more than once.
+    /// Its label, with a number if the scenario has it several times.
     pub name: String,
     pub planned: Cow<'p, PlannedWork>,
     pub work: Arc<dyn Work>,
@@ -35,12 +35,12 @@ pub struct LaidWork<'p> {
 }
 
 impl LaidWork<'_> {
-    /// Whether it needs a disk beside that it copies from.
+    /// Whether it copies from a second disk.
     pub fn copies_from_beside(&self) -> bool {
         self.work.needs().source
     }
 
-    /// Whether the same is done in the same way.
+    /// Whether both do the same work in the same way.
     fn is_as(&self, other: &LaidWork<'_>) -> bool {
         (&self.planned, self.measured, self.clients) == (&other.planned, other.measured, other.clients)
     }
@@ -52,7 +52,7 @@ pub enum LaidStage {
     Other { kind: &'static dyn StageKind, argument: Option<String> },
 }
 
-/// A workload of a plan, or one that brings a state about, understood.
+/// A parsed workload of a plan or of a state.
 pub struct KnownWork<'p> {
     pub planned: Cow<'p, PlannedWork>,
     pub engine: &'static dyn Workload,
@@ -61,20 +61,20 @@ pub struct KnownWork<'p> {
 
 impl<'p> KnownWork<'p> {
     /// # Errors
-    /// When there is no such workload, or it does not understand its parameters.
+    /// If there is no such workload, or its parameters are not understood.
     pub fn of(planned: Cow<'p, PlannedWork>) -> Result<Self, Failure> {
         let (engine, work) = values::work(&planned)?;
         Ok(KnownWork { planned, engine, work })
     }
 }
 
-/// A scenario of a plan, every stage of it understood.
+/// A parsed scenario of a plan.
 pub struct KnownScenario<'p> {
     stages: Vec<KnownStage<'p>>,
 }
 
 enum KnownStage<'p> {
-    /// `of` is the plan's workload; so much of it is done, by so many.
+    /// `of` is the plan's workload; `stage` gives part, portion and clients.
     Work {
         stage: &'p WorkStage,
         of: usize,
@@ -87,7 +87,7 @@ enum KnownStage<'p> {
     },
 }
 
-/// One scenario for each workload that none of these names: the work alone, or with the power cut in it.
+/// Adds a scenario for each workload that none of these names: the work alone, or with the power cut.
 pub fn with_those_of_works(
     given: &[Scenario],
     works: &[PlannedWork],
@@ -104,7 +104,7 @@ fn of_work(label: &str, cut: Option<PowerCut>) -> Scenario {
     cut.map_or_else(|| Scenario::of_work(label), |cut| stages::short_form(label, cut))
 }
 
-/// The scenarios of a plan that no short form gives, and the power cut of the short form that gives the others.
+/// The scenarios of a plan that are not defaults, and the power cut of the defaults.
 pub fn given(plan: &Plan) -> (Vec<Scenario>, Option<PowerCut>) {
     let cuts = plan.scenarios.iter().flat_map(Scenario::others).filter_map(|stage| stage.argument.as_deref());
     let cut = cuts.filter_map(|argument| argument.parse().ok()).find(|cut| {
@@ -114,10 +114,10 @@ pub fn given(plan: &Plan) -> (Vec<Scenario>, Option<PowerCut>) {
     (plan.scenarios.iter().filter(is_given).cloned().collect(), cut)
 }
 
-/// This scenario of a plan whose workloads are these. All its stages can be done one after the other.
+/// Parses this scenario and checks that its stages can follow each other.
 ///
 /// # Errors
-/// Names the scenario and the stage, and says what to write.
+/// Names the scenario and the stage, and what to write.
 pub fn understood<'p>(
     plan: &'p Plan,
     works: &[KnownWork<'p>],
@@ -152,7 +152,7 @@ fn known_stages<'p>(
     Ok(known)
 }
 
-/// Of a stage; work has none.
+/// The kind of a stage; `None` for work.
 type Kind = Option<&'static dyn StageKind>;
 
 fn known_stage<'p>(
@@ -199,7 +199,7 @@ fn known_stage<'p>(
     }
 }
 
-/// Whether so many clients can do it.
+/// Whether this many clients can do it.
 fn so_many(clients: u32, work: &dyn Work) -> Result<(), String> {
     bounds::are_so_many(clients)?;
     let most = work.most_clients();
@@ -212,7 +212,7 @@ fn so_many(clients: u32, work: &dyn Work) -> Result<(), String> {
     }
 }
 
-/// What of the work is done, by what stands behind it and before the next work.
+/// How a work ends, by the stages between it and the next work.
 fn ends<'s>(
     stage: &WorkStage,
     after: impl Iterator<Item = (&'s Stage, &'s Kind)>,
@@ -231,12 +231,12 @@ fn ends<'s>(
 }
 
 impl<'p> KnownScenario<'p> {
-    /// Whether any of its stages cuts the power.
+    /// Whether any stage cuts the power.
     pub fn cuts_power(&self) -> bool {
         self.others().any(|(kind, argument)| matches!(kind.ends_work(argument), WorkEnds::Cut(_)))
     }
 
-    /// Whether caches are emptied in it, and it must be seen that they were.
+    /// Whether caches are dropped in it, which must be verified.
     pub fn empties_caches(&self) -> bool {
         self.others().any(|(kind, _)| kind.empties_caches())
     }
@@ -248,10 +248,10 @@ impl<'p> KnownScenario<'p> {
         })
     }
 
-    /// The scenario as it is carried out, where the plan's workloads are `works`, and `state` brings about what is there before.
+    /// The scenario as carried out with these `works`, after `state` creates the initial content.
     ///
     /// # Errors
-    /// When an engine has its work done in stages that there are not.
+    /// If an engine requests stages that do not exist.
     pub fn lay(&self, works: &[KnownWork<'p>], state: &[KnownWork<'p>]) -> Result<Laid<'p>, String> {
         let mut laid = Laid::default();
         for KnownWork { planned, work, .. } in state {
@@ -299,7 +299,7 @@ impl<'p> Laid<'p> {
         Ok(())
     }
 
-    /// The work that this part goes on with, or a new one.
+    /// The work that this part continues, or a new one.
     fn work(&mut self, work: LaidWork<'p>, part: Option<&str>) -> usize {
         let last = self.works.len().wrapping_sub(1);
         let is_done = |stage: &LaidStage| match stage {
@@ -317,7 +317,7 @@ impl<'p> Laid<'p> {
         self.works.len() - 1
     }
 
-    /// Of each work all its files, none deleted, and nothing else.
+    /// All files of each work, none deleted, and nothing else.
     pub fn kept(&self) -> Vec<LaidStage> {
         (0..self.works.len()).map(|of| LaidStage::Work { of, portion: Portion::KEEP_FILES }).collect()
     }
@@ -329,7 +329,7 @@ mod tests {
     use crate::runner::experiment::Experiment;
     use crate::runner::resolved::Resolved;
 
-    /// The laid scenario of that place in the plan.
+    /// The laid scenario at that index of the plan.
     fn laid(plan: &Plan, at: usize) -> Laid<'_> {
         Resolved::of(plan).expect("it is laid").laid(&plan.candidates[0], &plan.scenarios[at]).clone()
     }

@@ -1,4 +1,4 @@
-//! Trials side by side: a queue of them and so many threads, each with one trial at a time.
+//! Parallel trials: a queue, and threads with one trial each at a time.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,19 +9,19 @@ use super::fold::Folded;
 use super::launch::{Attempt, Launcher};
 use crate::exit::Failure;
 
-/// Somebody who hears what becomes of the trials, of one at a time.
+/// Receives the results of trials, one at a time.
 pub trait Hear: Send {
     fn begins(&mut self, _attempt: &Attempt<'_>) {}
-    /// How much of a trial's work is done, of how much.
+    /// The work done and the total.
     fn tick(&mut self, _done: u64, _total: u64) {}
-    /// `folded` is an error where the trial could not be launched. Its thread begins no other before this returns.
+    /// `folded` is an error if the trial could not be launched. Its thread starts no other trial before this returns.
     ///
     /// # Errors
-    /// Those end all: nothing more is begun, and what runs is ended and not told.
+    /// Errors end everything: no new trial begins, and running ones are ended without report.
     fn ended(&mut self, attempt: &Attempt<'_>, folded: anyhow::Result<Folded>) -> anyhow::Result<()>;
 }
 
-/// Carries these out in their order, `jobs` at a time.
+/// Carries these out in order, `jobs` at a time.
 ///
 /// # Errors
 /// The first of `hear`.
@@ -42,13 +42,13 @@ pub fn side_by_side(
         if broken.load(Ordering::Relaxed) {
             return Ok(());
         }
-        // Before anybody else may tell.
+        // Set before another thread may report.
         hear.ended(attempt, folded).inspect_err(|_| broken.store(true, Ordering::Relaxed))
     };
     in_threads(attempts, jobs, &broken, || !stop(), carry_out)
 }
 
-/// Takes these in their order, `jobs` at a time, as long as it may go on. The first error breaks it off.
+/// Takes these in order, `jobs` at a time, as long as allowed. The first error stops it.
 fn in_threads<T: Sync>(
     all: &[T],
     jobs: usize,
@@ -58,7 +58,7 @@ fn in_threads<T: Sync>(
 ) -> anyhow::Result<()> {
     let breaks = || broken.store(true, Ordering::Relaxed);
     let waiting = Mutex::new(all.iter());
-    // A function of its own, as in a loop's condition the lock would be held until the one that was taken is done.
+    // A separate closure: in the loop condition the lock would be held until the item is done.
     let next = || locked(&waiting).next();
     let take_one_after_the_other = || {
         while goes_on()
@@ -71,7 +71,7 @@ fn in_threads<T: Sync>(
     std::thread::scope(|scope| {
         let start = |_| {
             let started = Builder::new().spawn_scoped(scope, take_one_after_the_other);
-            // Those that were started end before they have begun much.
+            // Threads already started end soon.
             started.map_err(not_started).inspect_err(|_| breaks())
         };
         let threads: Vec<_> = (0..jobs.min(all.len())).map(start).collect();
@@ -98,14 +98,14 @@ mod tests {
 
     use super::*;
 
-    /// How many of these were carried out at the same time, at most.
+    /// The largest number carried out in parallel.
     fn at_once(jobs: usize) -> usize {
         let (busy, changed, most) = (Mutex::new(0), Condvar::new(), Mutex::new(0));
         let carry_out = |_: &u32| {
             let mut now = locked(&busy);
             *now += 1;
             changed.notify_all();
-            // Long enough for all others to come, and no longer where all have.
+            // Long enough for all others to arrive; ends early if all have.
             let (mut now, _) =
                 changed.wait_timeout_while(now, Duration::from_secs(2), |now| *now < jobs).unwrap();
             let mut most = locked(&most);

@@ -1,4 +1,4 @@
-//! The record of a cell that stays empty: its name, and its place in the plan.
+//! The record of a skipped cell: its name and its place in the plan.
 
 use crate::schema::job::Purpose;
 use crate::schema::plan::Trial;
@@ -8,7 +8,7 @@ pub fn name(trial: &Trial<'_>) -> String {
     format!("skipped/{}/{}", trial.scenario.label, trial.candidate.label)
 }
 
-/// In no round, and at no place in one.
+/// In no round, and without order.
 pub fn trial<'p>(of: Trial<'p>) -> Trial<'p> {
     Trial { purpose: Purpose::Integrity, round: 0, order: 0, ..of }
 }

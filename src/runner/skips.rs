@@ -1,4 +1,4 @@
-//! What cannot take part here, and why: said before anything is measured, never silently.
+//! Candidates that cannot take part here, and why: reported before anything is measured.
 
 use std::cell::LazyCell;
 
@@ -12,28 +12,28 @@ use crate::schema::units::Bytes;
 use crate::testbeds::{Testbed, Testbeds};
 use crate::workloads::{Needs, clients};
 
-/// Of the volume, what a filesystem may take for itself before the workload's files no longer fit for certain.
+/// The share of the volume that certainly remains for the workload's files.
 const ROOM: f64 = 0.85;
 
-/// A cell of the table that stays empty.
+/// A skipped cell of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
     pub filesystem: String,
     pub scenario: String,
     /// One sentence, with what to try.
     pub reason: String,
-    /// Nothing is missing on this machine: the experiment asks for what cannot be.
+    /// The machine lacks nothing: the experiment itself is impossible.
     pub by_experiment: bool,
 }
 
-/// All cells that stay empty, in the plan's order.
+/// All skipped cells, in plan order.
 pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
     let mut skips = Vec::new();
     for candidate in &plan.candidates {
         let testbed = testbeds.of(plan, candidate);
         let asked: Vec<_> =
             plan.scenarios.iter().map(|scenario| Asked::of(plan, candidate, scenario)).collect();
-        // A plan whose layers make no device is refused before.
+        // A plan whose layers form no device is refused earlier.
         let device = jobs::device(plan, candidate, testbed).unwrap_or(plan.size);
         if !testbed.traits().fidelity.makes_filesystem() {
             let all = plan.scenarios.iter().zip(&asked);
@@ -69,7 +69,7 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
     skips
 }
 
-/// A filesystem that was there before is others' too.
+/// A workload that fills the whole filesystem would affect other users of an existing one.
 fn not_ours(scenario: &Scenario) -> String {
     let label = &scenario.label;
     format!(
@@ -77,7 +77,7 @@ fn not_ours(scenario: &Scenario) -> String {
     )
 }
 
-/// Who makes no filesystem has no disk either.
+/// A testbed without mkfs has no second disk either.
 fn no_disk(scenario: &Scenario, testbed: &str) -> String {
     format!(
         "{} copies from a second disk, which {testbed} does not have\n  try: --on loop, --on vm, or --on model:DISK",
@@ -89,7 +89,7 @@ fn skip(candidate: &Candidate, scenario: &Scenario, reason: String, by_experimen
     Skip { filesystem: candidate.label.clone(), scenario: scenario.label.clone(), reason, by_experiment }
 }
 
-/// The kernel and the tools.
+/// Checks the kernel and the tools.
 fn machine(kind: &dyn Filesystem, testbed: &dyn Testbed) -> Option<String> {
     if let Err(missing) = testbed.serves(&kind.kernel()) {
         return Some(missing.to_string());
@@ -119,18 +119,18 @@ fn size(kind: &dyn Filesystem, size: Bytes) -> Option<String> {
     }
 }
 
-/// What a scenario asks of any filesystem.
+/// A scenario's requirements on any filesystem.
 struct Asked {
     needs: Needs,
     peak: Bytes,
-    /// The share of the filesystem that its state leaves.
+    /// The share of the filesystem that its state leaves free.
     left: f64,
-    /// The first work that needs preallocation, which may be its state's.
+    /// The first work that needs preallocation; may be the state's.
     preallocates: Option<String>,
 }
 
 impl Asked {
-    /// Of all its works: in the integrity check the files of all are there at once.
+    /// For all its works: in the integrity check all their files exist at once.
     fn of(plan: &Resolved<'_>, candidate: &Candidate, scenario: &Scenario) -> Self {
         let left = plan.of_candidate(candidate).state.leaves();
         let mut asked = Asked { needs: Needs::default(), peak: Bytes(0), left, preallocates: None };

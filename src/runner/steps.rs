@@ -7,7 +7,7 @@ use crate::schema::plan::Trial;
 use crate::schema::setup::Variant;
 use crate::stages::Now;
 
-/// All steps of a trial. A directory that is taken as it is has no filesystem to make, mount or check.
+/// All steps of a trial. An existing directory needs no mkfs, mount or check.
 pub fn steps(kind: Option<&dyn Filesystem>, trial: &Trial<'_>, laid: &Laid<'_>, cold: bool) -> Vec<Step> {
     let own = Own { kind, variant: &trial.candidate.variant };
     let mut steps = own.made(cold);
@@ -51,7 +51,7 @@ impl Own<'_> {
         self.kind.and_then(|kind| kind.check()).map(|check| Step::Check { check, at })
     }
 
-    /// The stages' steps, and whether the last of them comes right after a power cut.
+    /// The stages' steps, and whether the last one directly follows a power cut.
     fn stages(&self, laid: &Laid<'_>, cold: bool) -> (Vec<Step>, bool) {
         let mut now = Now {
             kind: self.kind,
@@ -102,7 +102,7 @@ impl Own<'_> {
         steps
     }
 
-    /// What was found after a power cut stays for the check.
+    /// The state after a power cut stays for the check.
     fn recovered(&self) -> Vec<Step> {
         self.unmount().into_iter().chain(self.check(At::Recovered)).collect()
     }
@@ -116,7 +116,7 @@ fn works(laid: &Laid<'_>) -> impl Iterator<Item = Step> {
     laid.works.iter().enumerate().flat_map(|(at, work)| one_work(at, work, false))
 }
 
-/// What is cut has no end.
+/// A work ended by a power cut has no end step.
 fn one_work(work: usize, laid: &LaidWork<'_>, is_cut: bool) -> Vec<Step> {
     let mut steps = Vec::new();
     if laid.copies_from_beside() {

@@ -1,5 +1,5 @@
-//! What the texts of an experiment and its plan stand for. Only an experiment, which has no plan yet, and the resolver ask here:
-//! everything else in the runner is given the values.
+//! Resolves the texts of an experiment and its plan. Only experiments, which have no plan yet, and the resolver use this; all
+//! other code receives the values.
 
 use std::sync::Arc;
 
@@ -11,23 +11,23 @@ use crate::storage::layers::{self, Layer};
 use crate::testbeds::Place;
 use crate::workloads::{self, Work, Workload};
 
-/// Where trials happen. The argument is not looked at: it may name a file.
+/// The testbed. Its argument is not inspected: it may name a file.
 ///
 /// # Errors
-/// When the text names no testbed; `auto` is one only where it has been chosen.
+/// If the text names no testbed; `auto` is one only after it was chosen.
 pub fn place(text: &str) -> Result<Place<'_>, String> {
     Place::parse(text)
 }
 
-/// The same, where it may still have to be chosen.
+/// The same, before `auto` is chosen.
 ///
 /// # Errors
-/// When the text names no testbed.
+/// If the text names no testbed.
 pub fn asked(text: &str) -> Result<Place<'_>, String> {
     Place::asked(text)
 }
 
-/// What lies between the disks and the filesystem, from the disks up.
+/// Layers between disks and filesystem, from the disks up.
 ///
 /// # Errors
 /// Names the layer and what to write.
@@ -35,16 +35,16 @@ pub fn layers(texts: &[String]) -> Result<Vec<Box<dyn Layer>>, String> {
     layers::parse(texts)
 }
 
-/// What is on the filesystem before the work; `None` is fresh.
+/// The filesystem's initial content; `None` is fresh.
 ///
 /// # Errors
-/// When there is no such state, or it says too little.
+/// If there is no such state, or it is incomplete.
 pub fn state(text: Option<&str>) -> Result<State, String> {
     states::parse(text.unwrap_or(states::FRESH))
 }
 
 /// # Errors
-/// When there is no such workload, or it does not understand its parameters.
+/// If there is no such workload, or its parameters are not understood.
 pub fn work(planned: &PlannedWork) -> Result<(&'static dyn Workload, Arc<dyn Work>), Failure> {
     let fault = |e: String| Failure::usage(format!("workload {}: {e}", planned.label));
     let engine = workloads::engine(&planned.work.engine);

@@ -1,4 +1,4 @@
-//! What the works of a trial write, known before any of it is done.
+//! Bytes that the works of a trial write, known beforehand.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use crate::schema::plan::Trial;
 use crate::schema::work::Amount;
 use crate::workloads::clients;
 
-/// Of each work that was asked for: to know one may take a while, and a run asks for the same ones again and again.
+/// Cached amounts: computing one may be slow, and a run asks for the same ones repeatedly.
 #[derive(Default)]
 pub struct Amounts(HashMap<(String, u64, u32), Amount>);
 
 impl Amounts {
-    /// Bytes that the works of the trial write.
+    /// Bytes written by the trial's works.
     pub fn of(&mut self, plan: &Resolved<'_>, trial: &Trial<'_>) -> u64 {
         let (laid, works) = (plan.laid_of(trial), jobs::works(plan, trial));
         let whole = |(at, work): &(usize, &WorkJob)| works[..*at].iter().all(|before| before.of != work.of);
@@ -27,7 +27,7 @@ impl Amounts {
         written
     }
 
-    /// Whether any fills what it finds, so that it is known only when it is done.
+    /// Whether any work fills a volume, so that its amount is unknown beforehand.
     pub fn lack_one(&self) -> bool {
         self.0.values().any(|amount| *amount == Amount::default())
     }

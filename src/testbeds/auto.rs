@@ -1,13 +1,13 @@
-//! `--on auto`: one testbed for the whole comparison, never two.
+//! `--on auto`: chooses one testbed for the whole comparison.
 
 use super::model::ModelKind;
 use super::vm::VmKind;
 use super::{Need, Testbed, TestbedKind, loop_image, usable};
 use crate::filesystems::KernelNeed;
 
-/// `loop` where it can be used and this kernel has all that is asked for, or where everything is taken as it comes; else `vm`
-/// on this machine's CPU; else the modelled disk, whose times say more than an emulated CPU's; else `vm` on that; else `loop`,
-/// whose error says what is missing.
+/// `loop` if it is usable and this kernel supports everything requested, or if kinds are taken as available. Otherwise `vm` on
+/// this machine's CPU, then the modelled disk (its times say more than an emulated CPU's), then `vm` on an emulated CPU, then
+/// `loop`, whose error states the requirements.
 pub fn choose(asked: &[KernelNeed], takes_all: bool, need: &Need) -> Result<Box<dyn Testbed>, String> {
     let here = loop_image::LoopKind.with(None)?;
     let serves_all = || takes_all || asked.iter().all(|kernel| here.serves(kernel).is_ok());

@@ -1,11 +1,11 @@
-//! The bundle that a testbed's guests start from, where one is named.
+//! The bundle from which a testbed's guests start, if one is named.
 
 use std::sync::{Arc, OnceLock};
 
 use super::Missing;
 use crate::guest::bundle::{self, Bundle};
 
-/// None unless a testbed's text names one.
+/// Empty unless a testbed's text names a bundle.
 #[derive(Default)]
 pub struct Bundled {
     id: Option<String>,
@@ -13,10 +13,10 @@ pub struct Bundled {
 }
 
 impl Bundled {
-    /// `guest=ID` of a testbed's settings.
+    /// `guest=ID` in a testbed's settings.
     ///
     /// # Errors
-    /// When it cannot be the beginning of an ID, or a kernel is named beside it.
+    /// If it cannot be a prefix of an ID, or a kernel is named too.
     pub fn of(id: Option<&str>, kernel: Option<&str>) -> Result<Self, String> {
         match (id, kernel) {
             (Some(id), _) if !bundle::is_id(id) => {
@@ -34,10 +34,10 @@ impl Bundled {
         self.id.as_deref()
     }
 
-    /// The bundle, looked for once.
+    /// The bundle, searched once.
     ///
     /// # Errors
-    /// When it is not in the cache, or cannot be used.
+    /// If it is not in the cache, or is unusable.
     pub fn find(&self) -> Result<Option<&Arc<Bundle>>, Missing> {
         let Some(id) = &self.id else { return Ok(None) };
         let look = || {
@@ -47,13 +47,13 @@ impl Bundled {
         self.found.get_or_init(look).as_ref().map(Some).map_err(Clone::clone)
     }
 
-    /// The bundle where it is there.
+    /// The bundle, if it is in the cache.
     pub fn get(&self) -> Option<&Bundle> {
         self.find().ok().flatten().map(|bundle| &**bundle)
     }
 }
 
-/// What an error says, and after it what to try.
+/// Splits an error into the problem and the remedy.
 fn missing(text: &str) -> Missing {
     let (what, try_this) = text.split_once("\n  try: ").unwrap_or((
         text,

@@ -1,4 +1,4 @@
-//! `directory:PATH`: whatever is mounted there, as it is. Nothing is formatted.
+//! `directory:PATH`: uses the filesystem mounted there. Nothing is formatted.
 
 use std::path::{Path, PathBuf};
 

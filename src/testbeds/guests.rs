@@ -1,4 +1,4 @@
-//! What guests of a testbed start from, and what they can have: kernel, programs and agent of this machine, or a bundle.
+//! The origin of a testbed's guests: kernel, programs and agent of this machine, or a bundle.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,43 +12,43 @@ use crate::guest::{Closure, Files, Here};
 use crate::host::programs;
 use crate::storage::layers::Layer;
 
-/// The guests in which a testbed has its trials.
+/// The guests of a testbed.
 pub trait Guests {
     fn starts(&self) -> &StartsFrom;
     fn starts_mut(&mut self) -> &mut StartsFrom;
-    /// The kernel that they boot, where it is there.
+    /// The kernel that they boot, if available.
     fn boots(&self) -> Option<&Kernel>;
-    /// Whether its machine can have these layers on its disks: what they need of kernel and programs.
+    /// Whether its guests support these layers: kernel modules and programs.
     fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
         carries(self.boots(), self.starts().bundle(), layers)
     }
 }
 
-/// What a testbed's text and what is given beside it say of its guests.
+/// The guests' origin, from a testbed's text and from options.
 pub struct StartsFrom {
-    /// A release in the cache; the newest where absent.
+    /// A release in the cache; `None` for the newest.
     pub kernel: Option<String>,
-    /// The program that becomes the guest's init: this one.
+    /// The program that becomes the guest's init; by default this one.
     pub agent: PathBuf,
-    /// In place of kernel, this machine's programs and the agent.
+    /// Replaces kernel, this machine's programs and the agent.
     bundled: Bundled,
 }
 
-/// What guests are given beside their testbed's text.
+/// Options for guests beside their testbed's text.
 #[derive(Clone, Copy)]
 pub enum Start<'s> {
-    /// This program as their agent in place of our own: a new host with an older agent must repeat what that agent did.
+    /// This program as agent instead of ours: a new host with an older agent must reproduce that agent's results.
     Agent(&'s Path),
-    /// This kernel of the cache.
+    /// This cached kernel.
     Kernel(&'s str),
-    /// This bundle of the cache, kernel, programs and agent, and nothing of this machine.
+    /// This cached bundle (kernel, programs and agent), with nothing of this machine.
     Bundle(&'s str),
 }
 
-/// Has the guests of this testbed start from it.
+/// Makes this testbed's guests start from it.
 ///
 /// # Errors
-/// When it has none, or its text says something else.
+/// If it has no guests, or its text states something else.
 pub fn start_from(testbed: &mut dyn Testbed, start: Start<'_>) -> Result<(), Missing> {
     if let Some(guests) = testbed.guests_mut() {
         return guests.starts_mut().take(start);
@@ -68,10 +68,10 @@ impl Default for StartsFrom {
 }
 
 impl StartsFrom {
-    /// `guest=ID` and `kernel=RELEASE` of a testbed's settings.
+    /// `guest=ID` and `kernel=RELEASE` in a testbed's settings.
     ///
     /// # Errors
-    /// When it cannot be the beginning of an ID, or a kernel is named beside it.
+    /// If the ID cannot be a prefix of one, or a kernel is named too.
     pub fn of(guest: Option<&str>, kernel: Option<&str>) -> Result<Self, String> {
         let bundled = Bundled::of(guest, kernel)?;
         Ok(StartsFrom { kernel: kernel.map(str::to_owned), bundled, ..StartsFrom::default() })
@@ -89,25 +89,25 @@ impl StartsFrom {
         Ok(())
     }
 
-    /// The bundle that they start from, as its name has it, where one is named.
+    /// The bundle's ID as written, if one is named.
     pub fn bundle_id(&self) -> Option<&str> {
         self.bundled.id()
     }
 
-    /// The same itself, where it is in the cache.
+    /// The bundle itself, if it is in the cache.
     pub fn bundle(&self) -> Option<&Bundle> {
         self.bundled.get()
     }
 
-    /// The same, looked for once.
+    /// The bundle, searched once.
     ///
     /// # Errors
-    /// When it is not in the cache, or cannot be used.
+    /// If it is not in the cache, or is unusable.
     pub fn find_bundle(&self) -> Result<Option<&Arc<Bundle>>, Missing> {
         self.bundled.find()
     }
 
-    /// The kernel of a bundle where one is named, else of the cache.
+    /// The bundle's kernel if one is named, otherwise the cache's.
     pub fn find_kernel(&self) -> Option<Kernel> {
         match self.bundled.find() {
             Ok(Some(bundle)) => Some(bundle.kernel()),
@@ -117,7 +117,7 @@ impl StartsFrom {
     }
 }
 
-/// What a testbed is given beside its text.
+/// The bundle of an option beside the testbed's text.
 fn given(guest: Option<&str>, kernel: Option<&str>) -> Result<Bundled, Missing> {
     Bundled::of(guest, kernel).map_err(|text| {
         let (what, try_this) = text.split_once("\n  try: ").unwrap_or((&text, "fsderby guest list"));
@@ -125,12 +125,12 @@ fn given(guest: Option<&str>, kernel: Option<&str>) -> Result<Bundled, Missing> 
     })
 }
 
-/// Whether a guest's kernel has what a filesystem needs.
+/// Whether a guest's kernel has a filesystem's modules.
 pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(), Missing> {
     has(kernel, need.modules)
 }
 
-/// Whether it has these modules, by name or alias, with all that they need.
+/// Whether it has these modules, by name or alias, with their dependencies.
 fn has(kernel: Option<&Kernel>, modules: &[&str]) -> Result<(), Missing> {
     let Some(kernel) = kernel else {
         return Err(Missing { what: "no kernel to boot".into(), try_this: "fsderby kernel fetch".into() });
@@ -146,7 +146,7 @@ fn has(kernel: Option<&Kernel>, modules: &[&str]) -> Result<(), Missing> {
         .map_err(|e| Missing { what: format!("{e:#}"), try_this: format!("fsderby kernel fetch {release}") })
 }
 
-/// Whether a guest with this kernel can build these layers: their modules, and their tools with all libraries.
+/// Whether a guest with this kernel can build these layers: modules, and tools with their libraries.
 fn carries(
     kernel: Option<&Kernel>,
     bundle: Option<&Bundle>,
@@ -171,7 +171,7 @@ fn carries(
     Ok(())
 }
 
-/// Whether a program is in the bundle, or without one here, and can run in a guest, with all its libraries.
+/// Whether a program, with its libraries, can run in a guest; searched in the bundle, or without one on this machine.
 pub fn tool(bundle: Option<&Bundle>, program: &str) -> Result<(), Missing> {
     if let Some(bundle) = bundle {
         let path = bundle.program(program).ok_or_else(|| Missing {

@@ -1,4 +1,4 @@
-//! An agent on this machine's own kernel: what `loop` and `directory` have in common.
+//! An agent on this machine's kernel: the common part of `loop` and `directory`.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -18,7 +18,7 @@ use crate::host::programs;
 use crate::schema::job::Job;
 use crate::schema::units::Bytes;
 
-/// Starts our own binary as supervisor and agent, with this job.
+/// Starts our binary as supervisor and agent, with this job.
 pub fn launch(job: &Job) -> anyhow::Result<Box<dyn Launched>> {
     let console = File::from(
         memfd_create("fsderby-console", MemfdFlags::CLOEXEC).context("could not open the console file")?,
@@ -56,7 +56,7 @@ impl Launched for LocalAgent {
         self.lifeline = None;
         let ended = self.child.wait();
         let code = ended.as_ref().ok().and_then(ExitStatus::code);
-        // The supervisor has done so, unless it was what was killed, or could not.
+        // The supervisor has done this, unless it was killed or failed.
         if !code.is_some_and(|code| [0, i32::from(STUCK)].contains(&code)) {
             clean_up(&self.job);
         }
@@ -72,7 +72,7 @@ impl Launched for LocalAgent {
     }
 }
 
-/// A supervisor ends as its agent did; of a signal's number it makes an exit code as shells do.
+/// A supervisor exits like its agent; like shells, it turns a signal's number into an exit code.
 fn how(status: ExitStatus) -> Fault {
     Fault::Lost(match (status.signal(), status.code()) {
         (None, Some(code)) if code == i32::from(STUCK) => {
@@ -84,8 +84,7 @@ fn how(status: ExitStatus) -> Fault {
     })
 }
 
-/// Whether the running kernel has one of these types, or a module that it would load by itself on a mount.
-/// Nothing is loaded here.
+/// Whether the running kernel has one of these types, or a module that it would load on mount. Loads nothing.
 pub fn kernel_serves(need: &KernelNeed) -> Result<(), Missing> {
     let modprobe = programs::find("modprobe");
     let loadable = |fstype: &str| {
@@ -93,7 +92,7 @@ pub fn kernel_serves(need: &KernelNeed) -> Result<(), Missing> {
         dry.args(["--dry-run", "--quiet", &format!("fs-{fstype}")]).stderr(Stdio::null());
         dry.status().ok().filter(ExitStatus::success)
     };
-    // A type is the last word of its line; `procfs` does not read this list.
+    // The type is the last word of a line; `procfs` does not read this file.
     let list = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     let is_known = |fstype: &str| list.lines().any(|line| line.split_whitespace().last() == Some(fstype));
     if need.types.iter().any(|fstype| is_known(fstype) || loadable(fstype).is_some()) {
@@ -117,7 +116,7 @@ pub fn has_tool(program: &str) -> Result<(), Missing> {
     programs::find(program).map(|_| ()).ok_or_else(missing)
 }
 
-/// Whether an image of this size fits into the folder, with some slack left; `elsewhere` says how to name another.
+/// Whether an image of this size fits into the folder, with slack; `elsewhere` tells how to name another folder.
 pub fn has_room(folder: &Path, size: Bytes, slack: u64, elsewhere: &str) -> Result<(), Missing> {
     let missing = |what: String, try_this: String| Err(Missing { what, try_this });
     let name = folder.display();

@@ -1,4 +1,4 @@
-//! `loop`: a fresh image for each trial, behind a loop device that goes away by itself.
+//! `loop`: a new image for each trial, on a loop device that detaches itself.
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,9 @@ use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::image;
 
-/// Where images lie unless the experiment says otherwise: it outlives a boot, so it is on a disk and not in memory.
+/// Default folder of images: it survives a boot, so it is on a disk, not in memory.
 const FOLDER: &str = "/var/tmp";
-/// What must stay free on the host beside the image.
+/// Free space that must remain on the host.
 const SLACK: u64 = 64 * MIB;
 
 pub const NAME: &str = "loop";

@@ -1,6 +1,6 @@
-//! Where the work is done: one trait, one table.
+//! Testbeds: one trait, one table.
 //!
-//! A testbed supplies a storage in the agent's world, a way to launch the agent, and its death. Nothing else.
+//! A testbed provides a storage for the agent, launches the agent, and ends it. Nothing else.
 
 mod auto;
 mod bundled;
@@ -34,8 +34,8 @@ use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 
-/// In a guest the tools that make and check filesystems run out of memory with less. On this machine's kernel they are not limited, and a
-/// scale goes no further down, so that an experiment has the same memory on every testbed.
+/// In a guest with less, mkfs and fsck tools run out of memory. On this machine's kernel they are not limited, but `--scale` uses
+/// the same minimum, so that an experiment has equal memory on every testbed.
 pub const LEAST_MEMORY: Bytes = Bytes(16 * MIB);
 
 /// Every kind of testbed.
@@ -48,65 +48,65 @@ pub static TABLE: &[&dyn TestbedKind] = &[
     &twin::TwinKind,
 ];
 
-/// A kind of testbed, as an experiment names it: `loop`, `directory:PATH`.
+/// A kind of testbed as named in an experiment: `loop`, `directory:PATH`.
 pub trait TestbedKind: Sync {
     fn name(&self) -> &'static str;
-    /// How it is written, with its argument.
+    /// The syntax, with its argument.
     fn usage(&self) -> &'static str;
     fn story(&self) -> Story;
-    /// Whether a filesystem is made here, or one is taken as it is.
+    /// Whether a filesystem is created here, rather than an existing one used.
     fn makes_filesystem(&self) -> bool;
-    /// Whether the same trial gives other figures each time.
+    /// Whether repeating a trial gives different figures.
     fn scatters(&self) -> bool {
         true
     }
-    /// The least memory for page cache and workload in which trials of one client are carried out.
+    /// The least memory for page cache and workload in trials with one client.
     fn least_memory(&self) -> Bytes {
         LEAST_MEMORY
     }
-    /// Whether every round of a testbed with this argument has another sample of its disk.
+    /// Whether a testbed with this argument samples its disk anew in each round.
     fn samples(&self, _argument: Option<&str>) -> bool {
         false
     }
-    /// Whether this setting of an argument names a place on the host, such as a folder, a mount or a device. Runs that differ in it
-    /// alone can be compared.
+    /// Whether this setting of an argument names a place on the host, such as a folder, mount or device. Runs that differ only
+    /// there are comparable.
     fn is_on_host(&self, setting: &str) -> bool {
         setting.starts_with('/')
     }
-    /// The testbed with its argument, the text after the colon. The error says what to write.
+    /// The testbed with its argument, the text after the colon. The error states what to write.
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String>;
 }
 
 pub trait Testbed: Sync {
-    /// As the record names it, argument included.
+    /// The name in records, including the argument.
     fn name(&self) -> String;
     fn traits(&self) -> TestbedTraits;
-    /// Whether this testbed can be used at all on this machine, for volumes of this size.
+    /// Whether this testbed is usable on this machine for these needs.
     fn ready(&self, need: &Need) -> Result<(), Missing>;
-    /// Whether one kind can be compared here. Asked once per filesystem; a refusal skips that filesystem alone.
+    /// Whether a kind with these kernel needs can be compared here. Asked once per filesystem; a refusal skips only that
+    /// filesystem.
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing>;
-    /// Where the tools that a filesystem needs are looked for; `None` where it brings its own.
+    /// Whether this tool of a filesystem is available to its trials.
     fn tool(&self, program: &str) -> Result<(), Missing>;
-    /// How many disks a trial's storage has, each of the volume's size.
+    /// Number of disks of a trial's storage, each of the volume's size.
     fn disks(&self) -> usize {
         1
     }
-    /// The storage that a trial gets, and the part of it that mkfs is given. Pure: what must be looked at for it was when the
-    /// testbed was asked whether it is [`Testbed::ready`].
+    /// A trial's storage, and the part of it given to mkfs. Pure: inspection happens in [`Testbed::ready`].
     fn storage(&self, moment: &Moment) -> (Named, Volume);
-    /// Release and build of the kernel where it is not this machine's.
+    /// Release and build of the kernel, if it is not this machine's.
     fn kernel(&self) -> Option<(String, String)> {
         None
     }
-    /// Whether its machine can have so many CPUs. Of a kernel that others work on too, none can be taken away for certain.
+    /// Whether its machine can have this many CPUs. The host's own kernel cannot be limited reliably.
     fn has_cpus(&self, _cpus: u32) -> Result<(), Missing> {
         Err(Missing {
             what: format!("{} uses the CPUs of this machine; their number cannot be limited", self.name()),
             try_this: "--on vm, or without --cpus".into(),
         })
     }
-    /// Whether its drive can begin as one that was filled and overwritten at random. Below a file or a volume lies more of a drive
-    /// than can be written from here.
+    /// Whether its drive can start preconditioned (filled and overwritten at random). Behind a file or volume, a drive has areas
+    /// that cannot be written from here.
     fn preconditions(&self) -> Result<(), Missing> {
         Err(Missing {
             what: format!(
@@ -117,19 +117,19 @@ pub trait Testbed: Sync {
             try_this: "--on model:DISK with a flash disk, such as model:samsung-pm9a3-1920".into(),
         })
     }
-    /// The programs that the testbed itself is made with.
+    /// The programs that the testbed uses.
     fn programs(&self) -> &'static [&'static str] {
         &[]
     }
-    /// The guests that its trials happen in, where they do.
+    /// The guests of its trials, if it has guests.
     fn guests(&self) -> Option<&dyn Guests> {
         None
     }
-    /// The same, to be given what they start from.
+    /// The same, mutable, to set their origin.
     fn guests_mut(&mut self) -> Option<&mut dyn Guests> {
         None
     }
-    /// The host's folder whose disk stands below everything.
+    /// The host folder on the underlying disk.
     fn folder(&self) -> &Path;
     /// Starts an agent with this job.
     fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>>;
@@ -139,18 +139,18 @@ pub trait Testbed: Sync {
 pub struct TestbedTraits {
     pub clock: ClockKind,
     pub fidelity: Fidelity,
-    /// Whether its agent runs on a machine of its own.
+    /// Whether its agent runs on a separate machine.
     pub guest: bool,
-    /// Whether the experiment's memory limit can be kept.
+    /// Whether the memory limit can be enforced.
     pub limits_memory: bool,
-    /// Whether it can lose its power in the middle of the work, and go on from the disk as that left it.
+    /// Whether it can lose its power during the work, and continue with the resulting disk.
     pub loses_power: bool,
 }
 
-/// Whether it can be used here for this, with its machine's CPUs.
+/// Whether it is usable here for these needs, including CPUs.
 ///
 /// # Errors
-/// What is missing.
+/// If a requirement is missing.
 pub fn usable(testbed: &dyn Testbed, need: &Need) -> Result<(), Missing> {
     need.cpus.map_or(Ok(()), |cpus| testbed.has_cpus(cpus))?;
     if need.preconditioned {
@@ -162,59 +162,59 @@ pub fn usable(testbed: &dyn Testbed, need: &Need) -> Result<(), Missing> {
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
     pub size: Bytes,
-    /// What is on the filesystem before the work: so much of it has content.
+    /// Bytes of the filesystem's initial content.
     pub content: Bytes,
     pub memory: Option<Bytes>,
     pub cpus: Option<u32>,
-    /// Whether every trial is to begin with empty caches.
+    /// Whether every trial begins with empty caches.
     pub cold: bool,
-    /// Whether trials are to lose their power.
+    /// Whether trials lose their power.
     pub power_cut: bool,
-    /// Whether work copies from a disk beside.
+    /// Whether a work copies from a second disk.
     pub source: bool,
-    /// Whether its drive must have been filled and overwritten before.
+    /// Whether its drive must be preconditioned.
     pub preconditioned: bool,
 }
 
-/// What a trial's storage may depend on, beside the testbed.
+/// The inputs to a trial's storage, beside the testbed.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     pub image: ImageState,
-    /// The volume's.
+    /// Size of the volume.
     pub size: Bytes,
     /// 0 for an integrity check.
     pub round: u32,
-    /// The plan's.
+    /// The plan's seed.
     pub seed: u64,
-    /// Whether there is a disk beside, of the same size, that work copies from.
+    /// Whether there is a second disk of the same size, from which a work copies.
     pub source: bool,
-    /// How often the program that plays a disk does its own work.
+    /// How often the disk-model server repeats its work.
     pub server_work: u32,
-    /// Whether its drive was filled and overwritten before.
+    /// Whether its drive is preconditioned.
     pub preconditioned: bool,
-    /// Another sample of a modelled disk than the round's.
+    /// A corner instead of the round's sample of a modelled disk.
     pub corner: Option<Point>,
-    /// With which further seed of the work, from 1; 0 is the round's.
+    /// The further workload seed, from 1; 0 is the round's.
     pub reseeded: u8,
-    /// Of an instruction, on a machine in virtual time.
+    /// Instruction cost, on a machine in virtual time.
     pub cost: Cost,
 }
 
 impl Need {
-    /// With the disk beside, where there is one.
+    /// With the second disk, if there is one.
     pub fn disks(&self, own: usize) -> usize {
         own + usize::from(self.source)
     }
 }
 
 impl Moment {
-    /// The whole of a storage that is made for it.
+    /// The whole of a storage created for it.
     pub fn volume(&self) -> Volume {
         Volume { size: self.size, offset: Bytes(0) }
     }
 }
 
-/// Something that is not here, and what brings it.
+/// A missing requirement, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}\n  try: {try_this}")]
 pub struct Missing {
@@ -226,27 +226,27 @@ pub struct Missing {
 pub trait Launched {
     /// Waits for the next event; `None` when there will be no more.
     fn next(&mut self, wait: Duration) -> Next;
-    /// BLAKE3 of what the agent's machine was started from, by name; empty where it is this machine.
+    /// BLAKE3 of the inputs of the agent's machine, by name; empty for this machine.
     fn provenance(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
-    /// Asks the agent to stop what it does, clean up and end.
+    /// Asks the agent to stop, clean up and end.
     fn stop(&mut self);
-    /// Waits for its end and says how it ended.
+    /// Waits for its end and returns how it ended.
     fn end(self: Box<Self>) -> Ended;
 }
 
 #[derive(Debug)]
 pub enum Next {
     Event(Stamped),
-    /// A line that was damaged or out of order: the trial is void.
+    /// A damaged or misplaced line: the trial is void.
     Damaged(String),
     /// Nothing yet.
     Quiet,
     Ended,
 }
 
-/// An event with the moment of its arrival on the host's monotonic clock.
+/// An event with its arrival time on the host's monotonic clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stamped {
     pub host_ns: u64,
@@ -257,51 +257,51 @@ pub struct Stamped {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
     pub fault: Option<Fault>,
-    /// All lines that it wrote to its standard error or console.
+    /// All lines of its standard error or console.
     pub console: Vec<String>,
-    /// What a modelled disk did, request after request; see [`crate::schema::request`].
+    /// The requests of a modelled disk; see [`crate::schema::request`].
     pub requests: Vec<u8>,
 }
 
-/// What was wrong with an agent's end, in words for people.
+/// The fault of an agent's end, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// `exit code 3`, `killed by signal 9`.
     Lost(String),
-    /// It or its machine said or did nothing for too long.
+    /// It or its machine was silent or inactive for too long.
     Hung(String),
-    /// Its machine's kernel could not go on.
+    /// Its machine's kernel panicked.
     Panic(String),
     /// Its machine could not be started.
     Launch(String),
 }
 
 impl Ended {
-    /// The last lines, for a sentence.
+    /// The last lines, for a message.
     pub fn last_lines(&self) -> &[String] {
         const LAST: usize = 12;
         &self.console[self.console.len().saturating_sub(LAST)..]
     }
 }
 
-/// The testbed of [`AUTO`] wherever it can be used, as it is named.
+/// The choice of [`AUTO`] wherever it is usable.
 pub const LOOP: &str = loop_image::NAME;
-/// The testbed that this machine serves best.
+/// Chooses the best testbed for this machine.
 pub const AUTO: &str = "auto";
 
 /// The first testbed of the table that boots this kernel.
 ///
 /// # Errors
-/// When none does.
+/// If there is none.
 pub fn booting(release: &str) -> Result<Box<dyn Testbed>, String> {
     let found = first_that(|testbed| start_from(testbed, Start::Kernel(release)));
     found.ok_or_else(|| "no testbed boots a kernel".into())
 }
 
-/// The first testbed of the table whose guests start from this bundle.
+/// The first testbed of the table whose guests can start from this bundle.
 ///
 /// # Errors
-/// When none does.
+/// If there is none.
 pub fn starting_from(id: &str) -> Result<Box<dyn Testbed>, String> {
     let found = first_that(|testbed| start_from(testbed, Start::Bundle(id)));
     found.ok_or_else(|| {
@@ -316,15 +316,15 @@ fn first_that(takes: impl Fn(&mut dyn Testbed) -> Result<(), Missing>) -> Option
     })
 }
 
-/// A testbed from the experiment's text: `directory:/mnt/test`; for [`AUTO`] the one that is tried first, see [`choose`].
+/// The testbed of an experiment's text: `directory:/mnt/test`; for [`AUTO`] the first one to try, see [`choose`].
 pub fn parse(text: &str) -> Result<Box<dyn Testbed>, String> {
     Place::asked(text)?.testbed()
 }
 
-/// The name of the testbed that a text names.
+/// The testbed's name for this text.
 ///
 /// # Errors
-/// When it names none; [`AUTO`] is one only where it has been chosen.
+/// If there is none; [`AUTO`] is one only after it was chosen.
 pub fn named(text: &str) -> Result<String, String> {
     Ok(Place::parse(text)?.testbed()?.name())
 }

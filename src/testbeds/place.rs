@@ -1,25 +1,25 @@
-//! Where the trials of a setup happen: a kind of testbed, and what it is given.
+//! The testbed of a setup: its kind, and its argument.
 
 use super::{AUTO, LEAST_MEMORY, TABLE, Testbed, TestbedKind};
 use crate::names;
 use crate::schema::units::Bytes;
 
-/// Before the kernel that a testbed's guests boot, in its text.
+/// Prefix of the guest kernel's release in a testbed's text.
 const KERNEL: &str = "kernel=";
 
-/// A place as a plan names it: `loop`, `directory:PATH`, `model:DISK`. Nothing of it is looked at: the argument may name a file, a
-/// mount or a device of another machine.
+/// A testbed as a plan names it: `loop`, `directory:PATH`, `model:DISK`. It is not inspected: the argument may name a file, mount
+/// or device of another machine.
 #[derive(Clone, Copy)]
 pub struct Place<'t> {
     text: &'t str,
-    /// `None` is [`AUTO`], which has not been chosen yet.
+    /// `None` for [`AUTO`], which is not chosen yet.
     kind: Option<&'static dyn TestbedKind>,
     argument: Option<&'t str>,
 }
 
 impl<'t> Place<'t> {
     /// # Errors
-    /// When the text names no testbed; [`AUTO`] is one only where it has been chosen.
+    /// If the text names no testbed; [`AUTO`] is one only after it was chosen.
     pub fn parse(text: &'t str) -> Result<Self, String> {
         let (name, argument) =
             text.split_once(':').map_or((text, None), |(name, argument)| (name, Some(argument)));
@@ -28,10 +28,10 @@ impl<'t> Place<'t> {
         Ok(Place { text, kind: Some(found.ok_or_else(known)?), argument })
     }
 
-    /// The same, where it may still have to be chosen.
+    /// The same, before [`AUTO`] is chosen.
     ///
     /// # Errors
-    /// When the text names no testbed.
+    /// If the text names no testbed.
     pub fn asked(text: &'t str) -> Result<Self, String> {
         if text == AUTO { Ok(Place { text, kind: None, argument: None }) } else { Place::parse(text) }
     }
@@ -40,12 +40,12 @@ impl<'t> Place<'t> {
         self.text
     }
 
-    /// What of it is on the host: the folder, mount or device; empty where nothing is named.
+    /// The folder, mount or device on the host; empty if none is named.
     pub fn on_host(&self) -> String {
         self.settings(true).join(",")
     }
 
-    /// What must be the same in runs that are compared: all but that, and but the kernel, which is told from their records.
+    /// The settings that compared runs must share: all except places on the host and the kernel, which records state.
     pub fn alike(&self) -> String {
         let name = self.kind.map_or(AUTO, TestbedKind::name);
         let others: Vec<&str> =
@@ -59,31 +59,31 @@ impl<'t> Place<'t> {
         all.filter(|setting| is_on_host(setting) == on_host).collect()
     }
 
-    /// Whether a filesystem is made there, or one is taken as it is.
+    /// Whether a filesystem is created there, rather than an existing one used.
     pub fn makes_filesystem(&self) -> bool {
         self.kind.is_none_or(TestbedKind::makes_filesystem)
     }
 
-    /// Whether the same trial gives other figures each time. What has not been chosen yet is no modelled disk.
+    /// Whether repeating a trial gives different figures. [`AUTO`] counts as scattering until it is chosen.
     pub fn scatters(&self) -> bool {
         self.kind.is_none_or(TestbedKind::scatters)
     }
 
-    /// Whether every round has another sample of its disk.
+    /// Whether its disk is sampled anew in each round.
     pub fn samples(&self) -> bool {
         self.kind.is_some_and(|kind| kind.samples(self.argument))
     }
 
-    /// The least memory in which trials are carried out there; of [`AUTO`], on whichever it becomes.
+    /// The least memory for trials there; for [`AUTO`] on any testbed.
     pub fn least_memory(&self) -> Bytes {
         let any = || TABLE.iter().map(|kind| kind.least_memory()).max().unwrap_or(LEAST_MEMORY);
         self.kind.map_or_else(any, TestbedKind::least_memory)
     }
 
-    /// The testbed itself; of [`AUTO`] the one that is tried first, see [`super::choose`].
+    /// The testbed; for [`AUTO`] the first one to try, see [`super::choose`].
     ///
     /// # Errors
-    /// Says what to write in place of the argument.
+    /// States what to write instead of the argument.
     pub fn testbed(&self) -> Result<Box<dyn Testbed>, String> {
         match self.kind {
             Some(kind) => kind.with(self.argument),

@@ -1,4 +1,4 @@
-//! A machine whose power is cut: it ends the moment its agent says so, and another machine goes on with what its disk holds.
+//! A machine with a power cut: it ends as soon as its agent says so, and another machine continues with its disk.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use crate::schema::event::Event;
 
 /// A machine that can lose its power.
 pub trait Powered: Launched {
-    /// Ends it as a power cut does, and waits until nothing of it can write any more.
+    /// Ends it like a power cut, and waits until none of its writes can follow.
     fn cut(&mut self) -> Ended;
 }
 
-/// Starts the machine that goes on, with what the one that ended has left.
+/// Starts the machine that continues, with the disk of the ended one.
 pub type Restart<M> = Box<dyn FnOnce(&M) -> anyhow::Result<M>>;
 
 pub struct PowerCut<M> {
     machine: Box<M>,
     restart: Option<Restart<M>>,
-    /// What the machine before the cut has said and done.
+    /// Output and requests of the machine before the cut.
     before: Ended,
     /// Why there is no machine after the cut.
     fault: Option<Fault>,
@@ -63,7 +63,7 @@ impl<M: Powered> Launched for PowerCut<M> {
         self.machine.stop();
     }
 
-    /// Both machines' words and requests, in the order of their lives.
+    /// The output and requests of both machines, in order.
     fn end(self: Box<Self>) -> Ended {
         let PowerCut { machine, before, fault, .. } = *self;
         let after = machine.end();

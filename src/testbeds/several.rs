@@ -1,4 +1,4 @@
-//! The testbeds of a plan, whose candidates may each have another one.
+//! The testbeds of a plan; each candidate may have another one.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use super::{Missing, Start, Testbed, parse, start_from};
 use crate::schema::plan::{Candidate, Plan};
 use crate::schema::setup::ClockKind;
 
-/// Each testbed that a plan names, made once.
+/// Each testbed that a plan names, created once.
 pub struct Made(Vec<(String, Box<dyn Testbed>)>);
 
 impl Made {
     /// # Errors
-    /// Says what to write in place of the text that names no testbed, and of which candidate it is where there are several.
+    /// States what to write instead of a wrong text, and for which candidate if there are several.
     pub fn of(plan: &Plan) -> Result<Self, String> {
         let several = plan.testbeds().len() > 1;
         let mut made = Vec::new();
@@ -23,7 +23,7 @@ impl Made {
         Ok(Made(made))
     }
 
-    /// Has all guests run this program as their agent.
+    /// Makes all guests use this program as agent.
     pub fn take_agent(&mut self, agent: &Path) -> Result<(), Missing> {
         self.0.iter_mut().try_for_each(|(_, testbed)| start_from(&mut **testbed, Start::Agent(agent)))
     }
@@ -33,25 +33,25 @@ impl Made {
     }
 }
 
-/// The testbeds of a plan, each under the text that the plan names it by.
+/// The testbeds of a plan, by the plan's texts.
 #[derive(Clone)]
 pub struct Testbeds<'t>(Vec<(String, &'t dyn Testbed)>);
 
 impl<'t> Testbeds<'t> {
-    /// For a plan that has all of its trials on this one.
+    /// For a plan with a single testbed.
     pub fn one(testbed: &'t dyn Testbed) -> Self {
         Testbeds::all_of([testbed])
     }
 
-    /// Under their own names.
+    /// By their names.
     pub fn all_of(testbeds: impl IntoIterator<Item = &'t dyn Testbed>) -> Self {
         Testbeds(testbeds.into_iter().map(|testbed| (testbed.name(), testbed)).collect())
     }
 
-    /// The one that this candidate's trials happen on.
+    /// The testbed of this candidate.
     ///
     /// # Panics
-    /// When the plan is another than these are of.
+    /// If the plan is not that of these testbeds.
     pub fn of(&self, plan: &Plan, candidate: &Candidate) -> &'t dyn Testbed {
         let text = plan.setup(candidate).testbed;
         let found = self.0.iter().find(|(name, _)| name == text);
@@ -62,7 +62,7 @@ impl<'t> Testbeds<'t> {
         self.0.iter().map(|(_, testbed)| *testbed)
     }
 
-    /// Whether no trial can feel another that runs beside it.
+    /// Whether parallel trials cannot disturb each other.
     pub fn are_all_virtual(&self) -> bool {
         self.each().all(|testbed| testbed.traits().clock == ClockKind::Virtual)
     }

@@ -1,4 +1,4 @@
-//! The events of an agent as they come out of a pipe.
+//! An agent's events, read from a pipe.
 
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -15,10 +15,10 @@ pub struct Events<R> {
     lines: Lines,
 }
 
-/// Bytes that came, and the events in them.
+/// Received bytes, and the events in them.
 #[derive(Default)]
 pub struct Lines {
-    /// Not yet a whole line.
+    /// An incomplete line.
     unread: Vec<u8>,
     expected: u64,
 }

@@ -1,4 +1,4 @@
-//! `twin:DISK`: this machine's own kernel on a modelled disk that answers in real time. What virtual time says can be held against it.
+//! `twin:DISK`: this machine's kernel on a modelled disk in real time, for comparison with virtual time.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::twin;
 
-/// The disk where none is named, as on the testbed `model`.
+/// The default disk, as on the testbed `model`.
 const DISK: &str = "hdd-16tb";
 
 pub struct TwinKind;
@@ -52,7 +52,7 @@ impl TestbedKind for TwinKind {
 }
 
 struct Twin {
-    /// As it was written: a disk's name, or a file.
+    /// As written: a disk's name, or a file.
     disk: String,
     text: String,
     bytes: Bytes,

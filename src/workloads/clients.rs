@@ -1,11 +1,11 @@
-//! Several clients of one work: with which seed and in which folder each of them does all of it, and what they did together.
+//! Several clients of one work: their seeds and folders, and their combined results.
 //!
 //! ```text
 //! client 0      │ create ─────── │ transactions ────────────────── │ delete ── │
 //! client 1       │ create ───── │ transactions ──────────────── │ delete ─── │
-//! all           [ create ───────][ … ]                            the first one's begin to the last one's end
+//! all           [ create ───────][ … ]                            from the first one's start to the last one's end
 //! ```
-//! Clients start together and do not wait for each other between phases, so the phases of all of them overlap.
+//! Clients start together and do not wait for each other between phases, so their phases overlap.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ use crate::schema::event::{Buckets, Stepped, Switches};
 use crate::schema::random::seeded;
 use crate::schema::units::sum;
 
-/// More processes than this are not started: each takes memory, and descriptors of the agent's.
+/// Most clients: each takes memory, and descriptors of the agent.
 pub const MOST: u32 = 1024;
 
-/// Where it works, below the folder in which a single client works.
+/// A client's folder, below that of a single client.
 pub fn folder(client: u32) -> String {
     format!("c{client}")
 }
 
-/// What a client draws from. The first one's is the workload's own, and none depends on how many there are.
+/// A client's seed. The first one's is the workload's; none depends on the number of clients.
 pub fn seed(seed: u64, client: u32) -> u64 {
     match client {
         0 => seed,
@@ -32,12 +32,12 @@ pub fn seed(seed: u64, client: u32) -> u64 {
     }
 }
 
-/// How much work it is for all of them.
+/// The amount of work of all clients.
 pub fn amount(work: &dyn Work, seed: u64, clients: u32) -> Amount {
     (0..clients).map(|client| work.amount(self::seed(seed, client))).fold(Amount::default(), together)
 }
 
-/// The same at once and in little memory: each has about as much to do as the first.
+/// A fast estimate in little memory: each client has about as much to do as the first.
 pub fn expected(work: &dyn Work, seed: u64, clients: u32) -> Amount {
     let one = work.expected(seed);
     let all = |n: u64| n.saturating_mul(clients.into());
@@ -58,12 +58,12 @@ fn together(one: Amount, other: Amount) -> Amount {
     }
 }
 
-/// Each phase from the first client's begin to the last one's end, with the sums of what they counted.
+/// Each phase from the first client's start to the last one's end, with summed counts.
 pub fn phases(clients: &[Client]) -> Vec<Phase> {
     windows(clients).into_iter().map(|(phase, began, ended)| Phase { ns: ended - began, ..phase }).collect()
 }
 
-/// The same, without the time that another phase took already: together they last as long as any client was in a phase.
+/// The same without overlap: together they last as long as any client was in a phase.
 pub fn phases_apart(clients: &[Client]) -> Vec<Phase> {
     let mut windows = windows(clients);
     windows.sort_by_key(|(_, began, ended)| (*began, *ended));
@@ -76,7 +76,7 @@ pub fn phases_apart(clients: &[Client]) -> Vec<Phase> {
     apart.collect()
 }
 
-/// In the order in which they were first told, each with its begin and its end.
+/// In order of first appearance, each with its start and end.
 fn windows(clients: &[Client]) -> Vec<(Phase, u64, u64)> {
     let mut all: Vec<(Phase, u64, u64)> = Vec::new();
     for told in clients.iter().flat_map(|client| &client.phases) {
@@ -99,7 +99,7 @@ fn count(phase: &mut Phase, told: &ClientPhase) {
     }
 }
 
-/// What all of them cost, from the first one's begin to the last one's end.
+/// The cost of all clients, from the first one's start to the last one's end.
 pub fn cost(clients: &[Client]) -> Stepped {
     let began = clients.iter().map(|client| client.began_ns).min().unwrap_or(0);
     let ended = clients.iter().map(|client| client.ended_ns).max().unwrap_or(0);
@@ -118,13 +118,13 @@ pub fn cost(clients: &[Client]) -> Stepped {
     }
 }
 
-/// What is known of all of them, where it is known of each.
+/// The sum, if every client has a value.
 fn known_of_all<T>(clients: &[Client], of: fn(&Stepped) -> Option<T>, plus: fn(T, T) -> T) -> Option<T> {
     let each = clients.iter().map(|client| of(&client.cost));
     each.reduce(|a, b| a.zip(b).map(|(a, b)| plus(a, b))).flatten()
 }
 
-/// One for each operation: what is counted of the same values is added up, and nothing of it is lost.
+/// One for each operation, with the counts of equal values added.
 pub fn histograms(told: impl IntoIterator<Item = Buckets>) -> Vec<Buckets> {
     let mut all: Vec<(Buckets, BTreeMap<u64, u64>)> = Vec::new();
     for mut one in told {

@@ -1,7 +1,7 @@
-//! What is done in a directory: one trait, one table.
+//! Workloads: one trait, one table.
 //!
-//! A workload knows neither its filesystem nor its testbed. It is described by parameters (a TOML table); ready sets of
-//! them are data beside the code and are entered into experiments by name.
+//! A workload knows neither its filesystem nor its testbed. Its parameters are a TOML table; shipped parameter sets are data
+//! beside the code, and experiments refer to them by name.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -53,27 +53,26 @@ pub static TABLE: &[&dyn Workload] = &[
 pub type Histogram = hdrhistogram::Histogram<u64>;
 
 pub trait Workload: Sync {
-    /// The engine's name: `postmark`. Its parameter sets have names of their own.
+    /// The engine's name: `postmark`. Its parameter sets have other names.
     fn name(&self) -> &'static str;
     fn story(&self) -> Story;
-    /// Ready parameters, by name. Names are unique over all engines.
+    /// Shipped parameter sets. Names are unique over all engines.
     fn sets(&self) -> &'static [ParamSet];
-    /// Every metric that any parameters can give.
+    /// Every metric that any parameters can produce.
     fn declared(&self) -> Vec<&'static Declared>;
-    /// The tables in which people know these metrics from the tool itself.
+    /// Tables of these metrics in the layout of the original tool.
     fn sheets(&self) -> &'static [Sheet] {
         &[]
     }
-    /// Which operations of a phase have their latencies told, each with the phase's count of them.
+    /// The operations of a phase with recorded latencies, each with the phase's count.
     fn timed(&self, _phase: &str) -> &'static [(&'static str, &'static str)] {
         &[]
     }
-    /// The names of its parts, which other processes may go on with.
+    /// The names of its parts; another process may run the next part.
     fn parts(&self) -> &'static [&'static str] {
         &[]
     }
-    /// The stages of this work where an experiment names no part: before each part but the first, nothing of the filesystem's
-    /// is left in memory.
+    /// The stages of this work if an experiment names no part: a cold start before each part but the first.
     fn scenario(&self, work: &WorkStage) -> Vec<Stage> {
         if work.part.is_some() || self.parts().is_empty() {
             return vec![Stage::Work(work.clone())];
@@ -83,13 +82,13 @@ pub trait Workload: Sync {
         let remount = || Stage::other("remount", None);
         parts.enumerate().flat_map(|(at, part)| (at > 0).then(remount).into_iter().chain([part])).collect()
     }
-    /// Parameters to work. The error names the key, the nearest right one, or the limit that was passed.
+    /// Parses parameters. Errors name the key, the nearest right one, or the exceeded limit.
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String>;
     /// The same work, smaller or larger.
     fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String>;
 }
 
-/// A ready set of parameters: a TOML file with `story`, `source` and a `parameters` table.
+/// A shipped parameter set: a TOML file with `story`, `source` and a `parameters` table.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamSet {
     pub name: &'static str,
@@ -97,75 +96,76 @@ pub struct ParamSet {
     pub toml: &'static str,
 }
 
-/// Parameters understood. Says what it needs and how much it moves before anything is run.
+/// Parsed parameters. States needs and amounts before anything runs.
 pub trait Work: Send + Sync {
     fn needs(&self) -> Needs;
-    /// How much the work is, as exactly as it can be told from parameters and seed, without any I/O.
+    /// The amount of work, as exactly as parameters and seed allow, without any I/O.
     fn amount(&self, seed: u64) -> Amount;
-    /// The same at once and in little memory, however much it is: exact where that is soon counted.
+    /// The amount, fast and in little memory: exact if it is quickly counted.
     fn expected(&self, seed: u64) -> Amount {
         self.amount(seed)
     }
-    /// How many clients can do it at the same time at most, each all of it in a folder of its own: no more than it has files, and one
-    /// alone where it is about the whole filesystem.
+    /// The most clients that can do it in parallel, each all of it in its own folder: at most its number of files, and one if it
+    /// concerns the whole filesystem.
     fn most_clients(&self) -> u64 {
         u64::MAX
     }
-    /// Everything that must not be timed: buffers, tables, random data. The work itself happens in the current folder.
+    /// Does everything that must not be timed: buffers, tables, random data. The work runs in the current folder.
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String>;
-    /// After how many of its operations it can be stopped, the last included; 0 where it cannot.
+    /// The number of operations after which it can be stopped, including the last; 0 if it cannot.
     fn operations(&self) -> u64 {
         0
     }
-    /// What must survive when the power is cut right after so many operations. Pure, and the same that a run with this seed
-    /// would leave.
+    /// Files that must survive a power cut right after this many operations. Pure, and equal to the state that a run with this
+    /// seed would leave.
     fn durable(&self, _seed: u64, _operations: u64) -> Durable {
         Durable::default()
     }
-    /// Pure: raw phases to metrics. `fsderby verify` calls it again.
+    /// Pure: raw phases to metrics. `fsderby verify` recomputes them.
     fn metrics(&self, phases: &[Phase]) -> Vec<Metric>;
-    /// Counted up whenever [`Work::metrics`] gives another value for the same phases.
+    /// Incremented when [`Work::metrics`] changes for the same phases.
     fn metrics_version(&self) -> u32;
 }
 
-/// What a filesystem must be able to do for this work.
+/// Requirements of this work on a filesystem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     pub hard_links: bool,
     pub symlinks: bool,
     pub largest_file: Bytes,
-    /// It takes whatever space there is, so nobody else may have any there.
+    /// Uses all space, so nothing else may use the filesystem.
     pub whole_filesystem: bool,
-    /// A second disk to copy from. Its part [`SOURCE`] fills that disk before anything is timed, and [`Ready::take_source`] has it.
+    /// A second disk to copy from. Its part [`SOURCE`] fills that disk before timing starts, and [`Ready::take_source`] receives
+    /// it.
     pub source: bool,
-    /// Space that is given to a file without writing to it.
+    /// Allocating space for a file without writing to it.
     pub preallocation: bool,
-    /// What each client keeps in memory beside the page cache, where that is more than a mebibyte or so.
+    /// Memory of each client beside the page cache, if more than about a mebibyte.
     pub memory: Bytes,
 }
 
-/// The part of a work that fills the disk that it copies from.
+/// The part of a work that fills its source disk.
 pub const SOURCE: &str = "source";
 
-/// Work with everything at hand: what follows is timed.
+/// Prepared work: the following is timed.
 pub trait Ready {
     /// Works in the current folder. Stops at the first operation that fails.
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError>;
-    /// The disk that it copies from, where it needs one: its folder, which can only be read.
+    /// Receives the folder of its source disk, read-only, if it needs one.
     fn take_source(&mut self, _source: OwnedFd) {}
-    /// Where it kept its files: the files that must now be there, in any order.
+    /// The files that must now exist, in any order, if it kept them.
     fn live(&self) -> Vec<LiveFile>;
 }
 
-/// Files that the work has had written through to the disk, and not deleted since.
+/// Files that the work has synced and not deleted since.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Durable {
     pub files: Vec<LiveFile>,
-    /// Whether their names are promised too: fsync of a file promises its content, that of its folder its name (fsync(2)).
+    /// Whether their names are durable too: fsync of a file covers its content, fsync of its folder its name (fsync(2)).
     pub named: bool,
 }
 
-/// An operation that failed: which one, on what, and why.
+/// A failed operation: its name, its path, and the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("{operation} of '{}' failed: {error}", path.display())]
 pub struct OpError {
@@ -175,23 +175,23 @@ pub struct OpError {
     pub error: io::Error,
 }
 
-/// Nanoseconds from some fixed moment; never steps back.
+/// Nanoseconds from a fixed point; never decreases.
 pub trait Clock {
     fn now_ns(&self) -> u64;
-    /// The same for the threads of a work, which cannot share this.
+    /// A clock for the threads of a work, which cannot share this one.
     fn of_threads(&self) -> fn() -> u64 {
         fsderby_sys::process::monotonic_ns
     }
 }
 
-/// Where a running workload tells what it did. None of this does I/O; only ends of phases allocate.
+/// Receives the results of a running workload. Does no I/O; only ends of phases allocate.
 pub trait Log {
-    /// A phase has ended, with the last reading of the clock.
+    /// A phase has ended, at the last clock reading.
     fn phase(&mut self, phase: Phase);
     /// The latencies of one kind of operation in that phase, in nanoseconds.
     fn histogram(&mut self, phase: &'static str, operation: &'static str, latencies: &Histogram);
     fn progress(&self) -> &Progress;
-    /// The last operation is done; what is left to do is to reckon. Where the power is cut it goes now.
+    /// The last operation is done; only computation is left. A power cut happens now.
     fn finished(&mut self) {}
 }
 
@@ -203,7 +203,7 @@ pub fn find(set: &str) -> Option<(&'static dyn Workload, &'static ParamSet)> {
 /// The work of these parameters.
 ///
 /// # Errors
-/// Where there is no such engine, or it does not understand them.
+/// If there is no such engine, or its parameters are not understood.
 pub fn parsed(spec: &WorkSpec) -> Result<Box<dyn Work>, String> {
     let engine =
         engine(&spec.engine).ok_or_else(|| format!("this fsderby has no workload {}", spec.engine))?;
@@ -215,19 +215,19 @@ pub fn engine(name: &str) -> Option<&'static dyn Workload> {
     TABLE.iter().copied().find(|w| w.name() == name)
 }
 
-/// The `parameters` table and texts of a ready set.
+/// A shipped set: its `parameters` table and texts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetFile {
-    /// What it is for, in a sentence or two.
+    /// Its purpose, in a sentence or two.
     pub story: String,
-    /// Where the parameters come from.
+    /// The source of the parameters.
     pub source: String,
     pub parameters: Table,
 }
 
 impl ParamSet {
-    /// Panics on a set that does not parse: they are part of the program, and a test reads them all.
+    /// Panics on a set that does not parse: sets are part of the program, and a test reads them all.
     pub fn file(&self) -> SetFile {
         toml::from_str(self.toml)
             .unwrap_or_else(|e| panic!("the shipped set {} does not parse: {e}", self.name))

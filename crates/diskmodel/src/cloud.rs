@@ -1,9 +1,9 @@
-//! A volume of a cloud: a service at the end of a network, with operations and bytes a second that are paid for.
+//! A cloud volume: a network service with limits on operations and bytes per second.
 //!
-//! Two buckets, one of operations and one of bytes, fill at the volume's rates and hold a burst. A request waits until
-//! both hold what it costs (ITU-T I.371's "generic cell rate algorithm": the time at which a bucket would be full again
-//! says how much is in it), then takes the network's and the service's latency. What is acknowledged is stored safely,
-//! so a flush has nothing to do.
+//! Two token buckets, for operations and bytes, fill at the volume's rates and hold a burst. A request waits until both hold
+//! its cost, then takes the latency of network and service. The implementation is the "generic cell rate algorithm" of ITU-T
+//! I.371: the time at which a bucket would be full again gives its contents. Acknowledged writes are durable, so a flush has
+//! nothing to do.
 
 use crate::counters::Counters;
 use crate::mix::mix;
@@ -15,11 +15,11 @@ use crate::waits::{Role, Waits};
 /// A bucket of tokens.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
-    /// One token every so many 2⁻¹⁶ ns.
+    /// Time per token, in 2⁻¹⁶ ns.
     token_ns_16: u64,
-    /// How long an empty bucket takes to fill.
+    /// Time to fill an empty bucket.
     depth_ns: u64,
-    /// When it is full again.
+    /// When the bucket is full again.
     full_ns: u64,
 }
 
@@ -29,7 +29,7 @@ impl Bucket {
         Bucket { token_ns_16, depth_ns: span_ns(token_ns_16, burst), full_ns: 0 }
     }
 
-    /// When it holds so many tokens, or all it can hold.
+    /// When the bucket holds this many tokens, or is full.
     fn holds_ns(&self, now_ns: u64, tokens: u64) -> u64 {
         let after_ns = self.full_ns.max(now_ns) + span_ns(self.token_ns_16, tokens);
         after_ns.saturating_sub(self.depth_ns).max(now_ns)
@@ -47,7 +47,7 @@ fn span_ns(token_ns_16: u64, tokens: u64) -> u64 {
 #[derive(Clone, Debug)]
 pub(crate) struct Cloud {
     operations: Bucket,
-    /// In sectors.
+    /// Counts in sectors.
     bytes: Bucket,
     operation_sectors: u64,
     read_latency_ns: u64,
@@ -56,11 +56,11 @@ pub(crate) struct Cloud {
     interface_kbps: u64,
     seed: u64,
     submitted: u64,
-    /// When the last request left the buckets: they serve in order.
+    /// When the last request left the buckets, which serve in order.
     served_ns: u64,
-    /// By the order of their times.
+    /// Ordered by completion time.
     under_way: Vec<(Completion, Role)>,
-    /// The first of them, whose end was noted.
+    /// Number of them, from the front, whose end is already counted.
     noted: usize,
     waits: Waits,
     counters: Counters,
@@ -103,7 +103,7 @@ impl Cloud {
         self.under_way.insert(index, (Completion { tag: request.tag, at_ns, cost }, role));
     }
 
-    /// What has ended by now and was not told yet.
+    /// Counts the requests that have ended by now.
     fn note(&mut self, now_ns: u64) {
         let ended = self.under_way.iter().skip(self.noted).take_while(|(c, _)| c.at_ns <= now_ns);
         for (completion, role) in ended {
@@ -112,7 +112,7 @@ impl Cloud {
         }
     }
 
-    /// When the buckets let it pass, and what it then costs.
+    /// When the buckets let the request pass, and its cost.
     fn serve(&mut self, now_ns: u64, request: &Request) -> (u64, Cost) {
         let sectors = u64::from(request.sectors);
         let operations = sectors.div_ceil(self.operation_sectors);

@@ -1,12 +1,12 @@
-//! What a disk did in all.
+//! Activity totals of a disk.
 
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Access;
 use crate::request::{Op, Request};
 
-/// Totals since the drive was made. Times are those of the mechanism, work in the background included; of a RAID they are
-/// the sums over its members, of flash the sums over its dies.
+/// Totals since the drive was created. Times are the mechanism's, background work included. They are sums over members for a
+/// RAID and over dies for flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     pub reads: u64,
@@ -15,18 +15,18 @@ pub struct Counters {
     pub discards: u64,
     pub sectors_read: u64,
     pub sectors_written: u64,
-    /// Reads that needed nothing from the medium.
+    /// Reads served without the medium.
     pub read_hits: u64,
-    /// Reads that joined a read-ahead under way, so that they needed no seek.
+    /// Reads that joined a read-ahead under way and so needed no seek.
     pub stream_hits: u64,
-    /// Writes complete when they were in the cache.
+    /// Writes that completed in the cache.
     pub writes_cached: u64,
 
     pub seek_ns: u64,
     pub rotation_ns: u64,
     pub transfer_ns: u64,
     pub overhead_ns: u64,
-    /// Since the drive was made, up to the last event: the mechanism had nothing to do.
+    /// Idle time of the mechanism from creation up to the last event.
     pub idle_ns: u64,
     /// Operations of the mechanism, and their sectors.
     pub media_reads: u64,
@@ -34,16 +34,16 @@ pub struct Counters {
     pub media_sectors_read: u64,
     pub media_sectors_written: u64,
     pub sectors_read_ahead: u64,
-    /// From the write cache to the medium.
+    /// Sectors from the write cache to the medium.
     pub sectors_destaged: u64,
 
-    /// RAID: what the controller asked of its members.
+    /// RAID: requests from the controller to its members.
     pub member_reads: u64,
     pub member_writes: u64,
     pub stripes_whole: u64,
     pub stripes_patched: u64,
 
-    /// Shingled disks: bands written anew.
+    /// Shingled disks: bands rewritten.
     pub bands_rewritten: u64,
 
     /// Flash. Write amplification is `units_programmed` ÷ `units_written`.
@@ -51,10 +51,10 @@ pub struct Counters {
     pub units_programmed: u64,
     pub units_copied: u64,
     pub erases: u64,
-    /// Of `transfer_ns`: copying and erasing, which nobody asked for.
+    /// Part of `transfer_ns`: background copying and erasing.
     pub copy_ns: u64,
 
-    /// Time with a request outstanding, each nanosecond once, by what was waited for: `waits.rs` says how. Drives that are older have none.
+    /// Time with outstanding requests, each nanosecond once, split by access (see `waits.rs`). Absent in older records.
     #[serde(default)]
     pub waited_reads_ns: u64,
     #[serde(default)]
@@ -68,7 +68,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Time in which a request of this kind was outstanding.
+    /// Time attributed to this access.
     pub fn waited_ns(&self, access: Access) -> u64 {
         match access {
             Access::Reads => self.waited_reads_ns,
@@ -109,7 +109,7 @@ impl Counters {
         }
     }
 
-    /// Adds what the mechanism of another did: a RAID's members.
+    /// Adds the mechanism's counters of a RAID member.
     pub(crate) fn add_mechanism(&mut self, other: &Counters) {
         self.seek_ns += other.seek_ns;
         self.rotation_ns += other.rotation_ns;

@@ -1,12 +1,12 @@
-//! What was written to the cache and is not on the medium yet.
+//! Dirty data: written to the cache but not yet on the medium.
 //!
-//! Extents lie in a sorted vector of fixed capacity: a drive's firmware has a limited number of descriptors too, and
-//! nothing is allocated while requests run. Each extent carries the epoch of its oldest data; a flush closes an epoch and
-//! waits until nothing of it or of an earlier one is left.
+//! Extents lie in a sorted vector of fixed capacity. Drive firmware has a limited number of descriptors too, and nothing is
+//! allocated while requests run. Each extent carries the epoch of its oldest data. A flush closes the current epoch and
+//! waits until no data of that or an earlier epoch is left.
 
 use crate::passage::Passage;
 
-/// Sectors `start..end`, all of them dirty.
+/// Sectors `start..end`, all dirty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub start: u64,
@@ -26,11 +26,11 @@ pub(crate) struct Flight {
     pub extent: Extent,
 }
 
-/// Which extents may be chosen to be written now.
+/// Which extents may be written now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Any,
-    /// Those that flushes up to this epoch wait for, and the urgent ones.
+    /// Urgent extents and those that flushes up to this epoch wait for.
     Awaited(Option<u64>),
 }
 
@@ -49,15 +49,15 @@ pub(crate) struct Dirty {
     flights: Vec<Flight>,
     next_flight: u64,
     epoch: u64,
-    /// In extents, in flight, and promised to writes whose data is still coming.
+    /// Dirty sectors in all, those of them in flight, and sectors reserved for writes whose data is still arriving.
     sectors: u64,
     flying: u64,
     reserved: u64,
     capacity: u64,
     entries: usize,
-    /// No extent is older.
+    /// Lower bound of the extents' `born_ns`.
     oldest_ns: u64,
-    /// What has set out and landed since somebody asked last; `None` where nobody does.
+    /// Launches and landings since the last query; `None` unless watched.
     passages: Option<Vec<Passage>>,
 }
 
@@ -78,17 +78,17 @@ impl Dirty {
         }
     }
 
-    /// From now on what sets out and what lands is noted.
+    /// Starts logging launches and landings.
     pub fn watch(&mut self) {
         self.passages = Some(Vec::with_capacity(256));
     }
 
-    /// What was noted since the last call.
+    /// The events logged since the last call.
     pub fn passages(&mut self) -> impl Iterator<Item = Passage> {
         self.passages.iter_mut().flat_map(|noted| noted.drain(..))
     }
 
-    /// The sectors of this flight.
+    /// The extent of this flight.
     pub fn flight(&self, id: u64) -> Option<Extent> {
         self.flights.iter().find(|f| f.id == id).map(|f| f.extent)
     }
@@ -101,19 +101,19 @@ impl Dirty {
         &self.extents
     }
 
-    /// Sectors that are neither in flight nor still coming.
+    /// Sectors in extents: neither in flight nor reserved.
     pub fn pending_sectors(&self) -> u64 {
         self.sectors - self.flying
     }
 
-    /// Whether a write has room. A long one begins when half of the cache is free, and streams through the rest.
+    /// Whether a write has room. A long write begins when half the cache is free and streams through it.
     pub fn has_room(&self, sectors: u64) -> bool {
         let used = self.sectors + self.reserved;
         let needed = sectors.min(self.capacity / 2);
         used == 0 || (used + needed <= self.capacity && self.extents.len() < self.entries)
     }
 
-    /// The most that should be written at once, so that room appears while a stream passes.
+    /// The most sectors to write at once, so that space frees up while a stream passes.
     pub fn piece(&self) -> u64 {
         (self.capacity / 4).max(8)
     }
@@ -122,32 +122,32 @@ impl Dirty {
         self.reserved += sectors;
     }
 
-    /// Closes the epoch: what is written from now on belongs to the next one.
+    /// Closes the epoch and returns it: later writes belong to the next one.
     pub fn close_epoch(&mut self) -> u64 {
         self.epoch += 1;
         self.epoch - 1
     }
 
-    /// Whether something of this epoch or an earlier one is not on the medium.
+    /// Whether data of this or an earlier epoch is not yet on the medium.
     pub fn holds_epoch(&self, epoch: u64) -> bool {
         self.flights.iter().any(|f| f.extent.epoch <= epoch) || self.extents.iter().any(|e| e.epoch <= epoch)
     }
 
-    /// Whether any of these sectors is not on the medium.
+    /// Whether any of these sectors is not yet on the medium.
     pub fn overlaps(&self, start: u64, end: u64) -> bool {
         let inside = |e: &Extent| e.start < end && start < e.end;
         self.flights.iter().any(|f| inside(&f.extent))
             || self.extents.get(self.first_ending_after(start)).is_some_and(inside)
     }
 
-    /// Whether all of these sectors are in the cache.
+    /// Whether the cache holds all of these sectors.
     pub fn covers(&self, start: u64, end: u64) -> bool {
         let within = |e: &Extent| e.start <= start && end <= e.end;
         self.flights.iter().any(|f| within(&f.extent))
             || self.extents.get(self.first_ending_after(start)).is_some_and(within)
     }
 
-    /// When the oldest extent was written, if that is so long ago. All are looked at only when one may be.
+    /// Time of the oldest write, if at least `age_ns` ago. Scans the extents only when one may be that old.
     pub fn older_than(&mut self, age_ns: u64, now_ns: u64) -> Option<u64> {
         let is_old = |born_ns: u64| born_ns.saturating_add(age_ns) <= now_ns;
         if is_old(self.oldest_ns) {
@@ -156,8 +156,8 @@ impl Dirty {
         is_old(self.oldest_ns).then_some(self.oldest_ns)
     }
 
-    /// The data that was promised arrives. What overwrites dirty sectors takes their place, and their epoch: a flush that
-    /// waits for them then writes at least what it must. What is urgent is cut out of them: only its own sectors are.
+    /// Reserved data arrives. Data that overwrites dirty sectors inherits their extent and epoch, so a flush that waits for
+    /// them may write more than it must. Urgent sectors are split off: only they become urgent.
     pub fn insert(&mut self, start: u64, end: u64, urgent: bool, now_ns: u64) {
         self.reserved -= end - start;
         self.oldest_ns = self.oldest_ns.min(now_ns);
@@ -191,7 +191,7 @@ impl Dirty {
         }
     }
 
-    /// Cuts what is urgent out of an extent that holds `start`. Returns the index of what follows the extent's end.
+    /// Splits the urgent sectors off an extent that holds `start`. Returns the index after the extent's last part.
     fn make_urgent(&mut self, index: usize, start: u64, end: u64) -> usize {
         let whole = self.extents[index];
         let (from, to) = (whole.start.max(start), whole.end.min(end));
@@ -206,7 +206,7 @@ impl Dirty {
         index + 1 + self.extents.len() - before
     }
 
-    /// Sends sectors `start..end` of an extent on their way.
+    /// Launches sectors `start..end` of an extent towards the medium.
     pub fn launch(&mut self, index: usize, start: u64, end: u64) -> Flight {
         let whole = self.extents[index];
         debug_assert!(whole.start <= start && start < end && end <= whole.end, "sectors of the extent");
@@ -227,7 +227,7 @@ impl Dirty {
         flight
     }
 
-    /// It is on the medium.
+    /// A flight has landed on the medium.
     pub fn land(&mut self, id: u64) -> Option<Extent> {
         let index = self.flights.iter().position(|f| f.id == id)?;
         let landed = self.flights.swap_remove(index).extent;
@@ -243,7 +243,7 @@ impl Dirty {
         }
     }
 
-    /// Forgets sectors that nobody needs any more, but for those in flight.
+    /// Drops discarded sectors, except those in flight.
     pub fn discard(&mut self, start: u64, end: u64) {
         let mut index = self.first_ending_after(start);
         while let Some(known) = self.extents.get(index).copied().filter(|e| e.start < end) {
@@ -265,14 +265,14 @@ impl Dirty {
         }
     }
 
-    /// The extents that may be chosen, upwards from a sector and on from the lowest: the order in which an arm sweeps.
+    /// The eligible extents in arm-sweep order: upwards from `from`, then on from the lowest.
     pub fn sweep(&self, from: u64, choice: Choice) -> impl Iterator<Item = (usize, &Extent)> {
         let middle = self.first_ending_after(from);
         let indices = (middle..self.extents.len()).chain(0..middle);
         indices.map(|i| (i, &self.extents[i])).filter(move |(_, e)| choice.allows(e))
     }
 
-    /// The first of them.
+    /// The first extent of the sweep.
     pub fn next(&self, from: u64, choice: Choice) -> Option<(usize, Extent)> {
         self.sweep(from, choice).next().map(|(index, extent)| (index, *extent))
     }
@@ -281,8 +281,8 @@ impl Dirty {
         self.extents.partition_point(|e| e.end <= sector)
     }
 
-    /// Adds a new extent before `index`, joined with its neighbours where it continues them. Returns the index of what
-    /// holds or follows its end.
+    /// Adds a new extent before `index` and merges it with adjacent ones. Returns the index of the extent that holds or follows
+    /// its end.
     fn add(&mut self, index: usize, fresh: Extent) -> usize {
         self.sectors += fresh.end - fresh.start;
         let joins = |known: &Extent| known.epoch == fresh.epoch && known.urgent == fresh.urgent;

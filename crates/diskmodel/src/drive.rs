@@ -1,4 +1,4 @@
-//! A drive: one disk under requests.
+//! A drive: one modelled disk that serves requests.
 
 use crate::cloud::Cloud;
 use crate::counters::Counters;
@@ -12,15 +12,15 @@ use crate::sample::Sample;
 use crate::spec::{Model, Spec};
 use crate::zero::Zero;
 
-/// One disk, driven by requests and virtual time. Time is given in nanoseconds from any beginning and never goes back.
+/// One disk, driven by requests and virtual time. Times are nanoseconds since an arbitrary origin and never go back.
 #[derive(Clone, Debug)]
 pub struct Drive {
     disk: Disk,
     sectors: u64,
-    /// What it has acknowledged is safe.
+    /// Acknowledged writes survive a power failure.
     is_safe: bool,
     now_ns: u64,
-    /// Of a disk without a volatile cache that is watched: the writes that are not complete.
+    /// Incomplete writes, on a watched disk without a volatile cache.
     writes: Option<Vec<Request>>,
     passages: Vec<Passage>,
 }
@@ -35,7 +35,7 @@ enum Disk {
     Card(Box<Front<Card>>),
 }
 
-/// The same call on whichever disk it is.
+/// Calls the same method on any kind of disk.
 macro_rules! on {
     ($disk:expr, $d:ident => $call:expr) => {
         match $disk {
@@ -64,7 +64,7 @@ impl Drive {
         Drive { disk, sectors: spec.sectors(), is_safe, now_ns: 0, writes: None, passages: Vec::new() }
     }
 
-    /// Gives the disk a request. Reads, writes and discards have at least one sector and lie on the disk.
+    /// Submits a request. Reads, writes and discards have at least one sector and lie within the disk.
     pub fn submit(&mut self, now_ns: u64, request: Request) {
         let is_on_disk = request.sector + u64::from(request.sectors) <= self.sectors && request.sectors > 0;
         assert!(
@@ -79,13 +79,13 @@ impl Drive {
         on!(&mut self.disk, disk => disk.submit(now_ns, request));
     }
 
-    /// When [`Drive::advance`] next has something to do, in the background too. `None`: never without a new request.
+    /// Time of the next event, background work included. `None`: idle until the next request.
     pub fn next_event_ns(&self) -> Option<u64> {
         on!(&self.disk, disk => disk.next_event_ns())
     }
 
-    /// Lets time pass, and appends all completions up to now in the order of their times. Calling it more often than
-    /// [`Drive::next_event_ns`] asks, or less often, changes no completion.
+    /// Advances time to `now_ns` and appends all completions up to then, in time order. Completions do not depend on how often
+    /// this is called.
     pub fn advance(&mut self, now_ns: u64, done: &mut Vec<Completion>) {
         self.pass(now_ns);
         let before = done.len();
@@ -97,7 +97,7 @@ impl Drive {
         }
     }
 
-    /// From now on notes what sets out for the medium and what lands on it, for [`Drive::passages`].
+    /// Starts logging launches towards the medium and landings on it, for [`Drive::passages`].
     pub fn watch(&mut self) {
         match &mut self.disk {
             _ if self.is_safe => self.writes = Some(Vec::new()),
@@ -109,7 +109,7 @@ impl Drive {
         }
     }
 
-    /// Appends what was noted since the last call, in the order in which it came about.
+    /// Appends the events logged since the last call, in order.
     pub fn passages(&mut self, passages: &mut Vec<Passage>) {
         match &mut self.disk {
             _ if self.is_safe => passages.append(&mut self.passages),
@@ -121,8 +121,7 @@ impl Drive {
         }
     }
 
-    /// Appends what of the writes under way is on the medium already, if the power fails at the moment to which time has
-    /// passed.
+    /// Appends the parts of writes under way that are already on the medium, for a power failure at the current time.
     pub fn torn(&self, torn: &mut Vec<Passage>) {
         match &self.disk {
             _ if self.is_safe => {}
@@ -138,7 +137,7 @@ impl Drive {
         on!(&self.disk, disk => disk.counters(self.now_ns))
     }
 
-    /// Nothing is asked for, nothing is dirty, nothing moves.
+    /// No request is outstanding, no data is dirty, no background work runs.
     pub fn is_idle(&self) -> bool {
         on!(&self.disk, disk => disk.is_idle())
     }

@@ -1,28 +1,28 @@
-//! How far the models of a class of disks were from real drives, and whether the samples of a run hold those.
+//! Errors of each class's models against real drives, and whether the samples of a run cover the measured figures.
 //!
-//! Recomputing it takes a minute, so it is a table here, which a test of `validation/` compares with what is computed.
+//! Computing this takes a minute, so it is stored as a table. A test in `validation/` compares the table with the computation.
 
 use serde::{Deserialize, Serialize};
 
 use crate::factor::Class;
 
-/// Fewer measured drives do not test a class: of the range of n values the next one lies within with a probability of
-/// (n − 1)/(n + 1).
+/// Minimum number of measured drives for a class to count as tested. The next value lies within the range of n values with
+/// probability (n − 1)/(n + 1).
 pub const DRIVES_NEEDED: u32 = 3;
 
-/// What a disk is asked for, as far as it makes a difference to how well models meet it.
+/// Access patterns that models reproduce with different accuracy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
-    /// Reads at random places, one at a time.
+    /// Random reads, one at a time.
     Reads,
     /// Requests that wait behind others: many at a time, or beside a writer that flushes.
     Queued,
-    /// In order.
+    /// Sequential requests.
     Streams,
-    /// Writes that must be on the medium before it goes on.
+    /// Writes that must be on the medium before the next request.
     Flushes,
-    /// Writes that have a disk without spare room copy what it holds.
+    /// Writes that make a disk without spare room copy existing data.
     Copying,
 }
 
@@ -41,17 +41,17 @@ impl Access {
     }
 }
 
-/// What was measured of real drives, and from which no value of their files comes.
+/// Measured figures of real drives from which no value of a disk file was derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evidence {
     pub class: Class,
-    /// `None`: of all of them.
+    /// `None`: all accesses together.
     pub access: Option<Access>,
     pub drives: u32,
     pub figures: u32,
-    /// Figures that lie within the samples of a run whose ranges are fitted without the drive that is judged, or within 3 % of them.
+    /// Figures within the samples of a run, or at most 3 % outside. The ranges are fitted without the judged drive.
     pub held: u32,
-    /// How far the nominal disk is off at worst, either way: a factor in thousandths, 1000 or more.
+    /// Largest error of the nominal disk in either direction: a factor in thousandths, at least 1000.
     pub worst_permille: u32,
 }
 
@@ -63,7 +63,7 @@ const fn of(
     Evidence { class, access, drives, figures, held, worst_permille }
 }
 
-/// By class and access, the whole class before its parts.
+/// By class and access; the total of a class precedes its accesses.
 pub const EVIDENCE: &[Evidence] = &[
     of(Class::Hard, None, [12, 22, 18, 2772]),
     of(Class::Hard, Some(Access::Reads), [11, 11, 10, 1413]),
@@ -79,19 +79,19 @@ pub const EVIDENCE: &[Evidence] = &[
 ];
 
 impl Class {
-    /// Of all that was measured of its drives; `None` where nothing was.
+    /// The total over all measured drives of the class; `None` without any.
     pub fn evidence(self) -> Option<&'static Evidence> {
         EVIDENCE.iter().find(|known| known.class == self && known.access.is_none())
     }
 
-    /// Whether its coverage says anything.
+    /// Whether the class has enough measured drives for its coverage to be meaningful.
     pub fn is_tested(self) -> bool {
         self.evidence().is_some_and(|known| known.drives >= DRIVES_NEEDED)
     }
 
-    /// How far a time of this access may be off by: a factor in thousandths, of 1000 or more. The worst miss of the class; where the class
-    /// was not measured in it, of its kind of disk; where that was not either, of all accesses of its kind; and of all disks where
-    /// no disk of its kind was measured.
+    /// Possible error of a time with this access: a factor in thousandths, at least 1000. It is the largest measured error in
+    /// the first of these with data: this access in this class, this access in its kind of disk, any access in its kind, all
+    /// disks.
     pub fn worst_permille(self, access: Access) -> u32 {
         let worst = |of: &dyn Fn(&Evidence) -> bool| {
             EVIDENCE.iter().filter(|known| of(known)).map(|known| known.worst_permille).max()
@@ -104,7 +104,7 @@ impl Class {
             .unwrap_or(1000)
     }
 
-    /// What of a disk the class shares with others.
+    /// The kind of storage, shared by several classes.
     fn kind(self) -> Kind {
         match self {
             Class::Hard | Class::Shingled | Class::Raid => Kind::Platters,
@@ -137,7 +137,7 @@ mod tests {
             assert_eq!(Some(hard), measured(Class::Hard, access), "{access:?}");
             assert_eq!([Class::Raid, Class::Shingled].map(|class| class.worst_permille(access)), [hard; 2]);
         }
-        // No hard disk was measured at it, nor any cloud's volume at anything.
+        // No hard disk was measured with this access, and no cloud volume with any.
         let worst = |class| EVIDENCE.iter().filter(|e| e.class == class).map(|e| e.worst_permille).max();
         assert_eq!(Some(Class::Hard.worst_permille(Access::Copying)), worst(Class::Hard));
         let all = EVIDENCE.iter().map(|e| e.worst_permille).max();

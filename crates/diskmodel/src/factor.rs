@@ -1,8 +1,7 @@
-//! What is not known about a disk and the machine around it, and how far it may be from what the disk's file says.
+//! Unknown properties of a disk and its machine, and how far each may deviate from the disk file.
 //!
-//! Each class of disks has a table of the factors that matter most there, each with its two extremes. A factor has a column of the
-//! screening design of its own, the same in all classes, so that two disks of different classes can be varied together:
-//!
+//! Each class of disks has a table of its most important factors, with the two extremes of each. Every factor has one column
+//! of the screening design, the same in all classes, so that two disks of different classes can be varied together:
 //! ```text
 //! column        0         1        2          3           4         5       6          7           8          9    10
 //! hard disk     seek      settle   segments   position    overhead  cache   entries    destaging   scheduler  fua  cpu
@@ -12,7 +11,7 @@
 //! card          read-card program  erase      open-units  overhead  cache   –          request     scheduler  –    cpu
 //! cloud         latency   write…   burst      jitter      –         –       –          request     scheduler  –    cpu
 //! ```
-//! What a disk does not have is left out of its table: a factor whose two extremes make the same disk.
+//! A disk skips a factor if both extremes give the same disk.
 
 use std::fmt;
 
@@ -20,10 +19,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::{Model, Spec};
 
-/// Columns of the design, and so the most factors that a class may have.
+/// Columns of the design: the maximum number of factors in a class.
 pub const COLUMNS: usize = 11;
 
-/// Something that is varied.
+/// A property that the ensemble varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Factor {
@@ -56,7 +55,7 @@ pub enum Factor {
     Jitter,
 }
 
-/// Which end of a factor's range.
+/// The low or high end of a factor's range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -64,16 +63,16 @@ pub enum Level {
     High,
 }
 
-/// One of the two ends of a factor's range.
+/// The value at one end of a factor's range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// So many times what the file says: numerator and denominator.
+    /// A multiple of the file's value: numerator and denominator.
     Times(u64, u64),
     Kib(u64),
     Is(bool),
-    /// Moved by so many thousandths of the disk.
+    /// Moved inwards by this many thousandths of the disk.
     Moved(i32),
-    /// So many times what the file says, and the firmware chooses the next request among so many of the oldest.
+    /// A multiple of the file's value; and the firmware chooses the next request among this many of the oldest.
     Among {
         times: (u64, u64),
         oldest: u64,
@@ -95,7 +94,7 @@ impl fmt::Display for End {
     }
 }
 
-/// A factor of a class of disks, how far it may be from the file, and why so far.
+/// A factor of a class: its two extremes, and the reason for their distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     pub factor: Factor,
@@ -159,13 +158,14 @@ const CACHE: Range = times(
     "our estimate: firmware keeps a part for itself, or shares the memory with read-ahead",
 );
 const ENTRIES: Range = times(Factor::Entries, 4, "our estimate: no maker publishes it");
-/// In an array the members' order has this column, as the controller's entries decide what comes to them together.
+/// In an array this column also varies the members' request order: the controller's entries decide which requests reach
+/// them together.
 const MEMBERS_ENTRIES: Range = Range {
     low: IN_ORDER,
     why: "our estimate: no maker publishes it; a measured disk hardly reorders, and is one of its members",
     ..ENTRIES
 };
-/// How long requests wait and how far they overtake each other are one matter: both say how far firmware is from their order.
+/// Waiting time and reordering distance form one factor: both describe how far firmware departs from arrival order.
 const DESTAGING: Range = Range {
     factor: Factor::Destaging,
     low: IN_ORDER,
@@ -261,7 +261,7 @@ const CLOUD: &[Range] = &[
 ];
 const ZERO: &[Range] = &[CPU];
 
-/// Disks that have the same factors.
+/// Disks with the same factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     Hard,
@@ -289,8 +289,8 @@ impl Class {
         }
     }
 
-    /// Counted up whenever an extreme of the class changes, so that a stored sample is not taken for one with the same levels and other
-    /// extremes. 1: the misses of measured hard disks are in them.
+    /// Version of the class's extremes, raised at every change, so that stored samples with other extremes are not mistaken for
+    /// these. 1: the extremes include the errors found on measured hard disks.
     pub fn extremes(self) -> u8 {
         match self {
             Class::Hard | Class::Shingled | Class::Raid => 1,
@@ -298,7 +298,7 @@ impl Class {
         }
     }
 
-    /// What may be known better by the disk's maker than by us.
+    /// The ranges of factors that the disk file may not know exactly.
     pub(crate) fn ranges(self) -> &'static [Range] {
         match self {
             Class::Hard => HARD,
@@ -325,7 +325,7 @@ impl Spec {
         }
     }
 
-    /// The factors of this disk, by their columns. Those whose extremes make no other disk are left out.
+    /// The factors of this disk in column order, without those whose extremes give the same disk.
     pub fn factors(&self) -> Vec<&'static Range> {
         let differs = |range: &&Range| match range.factor {
             Factor::Cpu => true,
@@ -367,7 +367,7 @@ impl Factor {
         Factor::Jitter,
     ];
 
-    /// Of the screening design. No class has two factors of one column.
+    /// Column of the screening design. Within a class each column has at most one factor.
     pub fn column(self) -> usize {
         match self {
             Factor::Seek | Factor::Flush | Factor::ReadCard | Factor::ReadLatency => 0,
@@ -415,7 +415,7 @@ impl Factor {
         }
     }
 
-    /// What its low and its high level are called.
+    /// The names of its low and high level.
     pub fn ends(self) -> [&'static str; 2] {
         match self {
             Factor::Position => ["further out", "further in"],
@@ -473,7 +473,7 @@ mod tests {
             has("samsung-870-evo", Factor::Flush) && !has("ssd-sata", Factor::Flush),
             "only one of them takes time to flush"
         );
-        // What loses nothing is forced by nothing.
+        // A disk that loses nothing needs no FUA.
         assert!(has("samsung-870-evo", Factor::Fua) && !has("samsung-pm9a3-1920", Factor::Fua));
         assert!(!has("sd-card", Factor::Position) && has("hdd-16tb", Factor::Position));
     }

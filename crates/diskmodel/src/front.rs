@@ -1,4 +1,4 @@
-//! What every disk with a cache shares: the command queue, the interface, the write cache, honest flush and FUA.
+//! The parts common to every disk with a cache: command queue, interface, write cache, correct flush and FUA.
 //!
 //! ```text
 //!             overhead            room in the cache        interface
@@ -19,7 +19,7 @@ use crate::request::{Completion, Cost, Op, Request, wire_ns};
 use crate::spec::FrontSpec;
 use crate::waits::{Role, Waits};
 
-/// Of a read that streams from the medium, what remains to be sent when the medium is done: 4 KiB.
+/// The part of a streamed read that is still to be sent when the medium is done: 4 KiB.
 const TAIL_SECTORS: u64 = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,13 +36,13 @@ enum Phase {
 }
 
 impl Phase {
-    /// Whether it goes on when something has been written to the medium.
+    /// Whether the phase may end when data reaches the medium.
     fn waits(self) -> bool {
         matches!(self, Phase::Roomless | Phase::Landing | Phase::Draining { .. })
     }
 }
 
-/// A place in the command queue.
+/// A slot of the command queue.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     phase: Phase,
@@ -51,7 +51,7 @@ struct Slot {
     arrived_ns: u64,
     /// When the phase began.
     since_ns: u64,
-    /// Up to when the movements that it waits for are part of its cost: those that overlap count once.
+    /// Medium operations up to this time are already charged, so overlapping ones count once.
     charged_ns: u64,
     cost: Cost,
 }
@@ -84,26 +84,26 @@ pub(crate) struct Front<M> {
     command_ns: u64,
     interface_kbps: u64,
     write_through: bool,
-    /// What is in its cache is not lost with the power.
+    /// The cache survives a power failure.
     is_safe: bool,
     flush_queued: bool,
-    /// A flush is in the queue that must be there alone.
+    /// The queue holds a flush that must be alone in it.
     is_flushing: bool,
     age_limit_ns: u64,
 
-    /// Requests beyond the queue's depth, as the host's driver keeps them.
+    /// Requests beyond the queue depth, held by the host's driver.
     waiting: VecDeque<(u64, Request, Role)>,
     slots: Vec<Slot>,
-    /// When the phase of each place ends, for phases that end by themselves. Apart, as it is looked through at each event.
+    /// End of each slot's phase, for phases that end by themselves. A separate vector, because every event scans it.
     ends_ns: Vec<u64>,
-    /// Places in a phase that waits for the cache to be written; those of them that wait for room.
+    /// Slots that wait for the cache to be written, and those of them that wait for room.
     waiters: usize,
     roomless: usize,
-    /// Places below this one may be taken; those above are free.
+    /// Slots from this index on are free.
     used: usize,
     reads: Vec<Read>,
     dirty: Dirty,
-    /// Whether what lands out of this cache comes into another.
+    /// Whether data from this cache lands in a second cache.
     lands_in_a_cache: bool,
     controller_free_ns: u64,
     interface_free_ns: u64,
@@ -170,25 +170,25 @@ impl<M: Medium> Front<M> {
             && self.medium.next_event_ns().is_none()
     }
 
-    /// Whether any of these sectors would be lost with the power.
+    /// Whether a power failure would lose any of these sectors.
     pub fn is_volatile(&self, start: u64, end: u64) -> bool {
         !self.is_safe && (self.dirty.overlaps(start, end) || self.medium.is_volatile(start, end))
     }
 
-    /// From now on what passes the cache is noted.
+    /// Starts logging data that passes the cache.
     pub fn watch(&mut self) {
         self.dirty.watch();
         self.lands_in_a_cache = self.medium.watch();
     }
 
-    /// What was noted since the last call.
+    /// Appends the events logged since the last call.
     pub fn passages(&mut self, passages: &mut Vec<Passage>) {
         let through = self.lands_in_a_cache;
         passages.extend(self.dirty.passages().filter(|p| !through || p.stage == Stage::Launched));
         self.medium.passages(passages);
     }
 
-    /// What of the writes under way is on the medium already.
+    /// Appends the parts of writes under way that are already on the medium.
     pub fn torn(&self, now_ns: u64, torn: &mut Vec<Passage>) {
         if let Some((flight, sectors)) = self.medium.written_by(now_ns)
             && let Some(extent) = self.dirty.flight(flight)
@@ -211,14 +211,14 @@ impl<M: Medium> Front<M> {
         (next != NEVER).then_some(next)
     }
 
-    /// Everything that happens up to now, in the order of time.
+    /// Processes all events up to now, in time order.
     fn run(&mut self, now_ns: u64) {
         while let Some(at) = self.next_step_ns().filter(|at| *at <= now_ns) {
             self.step(at);
         }
     }
 
-    /// Everything that happens at one moment, in an order that is always the same.
+    /// Processes all events of one time, in a fixed order.
     fn step(&mut self, now_ns: u64) {
         while let Some(done) = self.medium.finish(now_ns) {
             self.medium_done(now_ns, done);
@@ -233,7 +233,7 @@ impl<M: Medium> Front<M> {
         self.start_medium(now_ns);
     }
 
-    /// Takes waiting requests into free places of the queue.
+    /// Admits waiting requests into free slots of the queue.
     fn admit(&mut self, now_ns: u64) {
         while let Some((arrived_ns, request, role)) = self.waiting.front().copied() {
             let is_alone = request.op == Op::Flush && !self.flush_queued;
@@ -272,7 +272,7 @@ impl<M: Medium> Front<M> {
         }
     }
 
-    /// The controller has understood the command.
+    /// The controller has processed the command.
     fn begin(&mut self, now_ns: u64, index: usize) {
         let request = self.slots[index].request;
         let (start, end) = (request.sector, request.sector + u64::from(request.sectors));
@@ -323,7 +323,7 @@ impl<M: Medium> Front<M> {
         self.ends_ns[index] = NEVER;
     }
 
-    /// Writes receive their data as the cache has room, the longest waiting first.
+    /// Lets writes receive their data as the cache has room, the longest waiting first.
     fn give_room(&mut self, now_ns: u64) {
         while self.roomless > 0 {
             let roomless =
@@ -343,7 +343,7 @@ impl<M: Medium> Front<M> {
         }
     }
 
-    /// A write's data is in the cache.
+    /// A write's data has arrived in the cache.
     fn received(&mut self, now_ns: u64, index: usize) {
         let request = self.slots[index].request;
         let through = self.goes_through(&request);
@@ -360,26 +360,26 @@ impl<M: Medium> Front<M> {
         }
     }
 
-    /// Whether this write is complete only when it is on the medium.
+    /// Whether this write completes only when it is on the medium.
     fn goes_through(&self, request: &Request) -> bool {
         (request.fua && !self.is_safe) || self.write_through
     }
 
-    /// Whether the medium has copied or erased since it was asked last, or does.
+    /// Whether the medium copies or erases now, or has since the last call.
     fn copied(&mut self) -> bool {
         let copied = self.medium.has_copied();
         self.medium.forget_copies();
         copied
     }
 
-    /// Whether a write waits until none of these sectors is dirty: what is written over it meanwhile must land too.
+    /// Whether a FUA write to these sectors is still waiting; data that overwrites them must land too.
     fn lands_at(&self, start: u64, end: u64) -> bool {
         let waiters = if self.waiters > 0 { self.used } else { 0 };
         let overlaps = |r: &Request| r.sector < end && start < r.sector + u64::from(r.sectors);
         self.slots[..waiters].iter().any(|slot| slot.phase == Phase::Landing && overlaps(&slot.request))
     }
 
-    /// The medium has the data of a read, or a buffer has; the interface may carry it from `ready_ns` on.
+    /// A read's data is available; the interface may transfer it from `ready_ns` on.
     fn send(&mut self, now_ns: u64, index: usize, ready_ns: u64) {
         let sectors = u64::from(self.slots[index].request.sectors);
         let tail_ns = self.wire_ns(sectors.min(TAIL_SECTORS));
@@ -411,7 +411,7 @@ impl<M: Medium> Front<M> {
         }
     }
 
-    /// Something is on the medium: those who waited for it account for the movement, and may be done.
+    /// Data has reached the medium: charges the operation to the slots that waited for it and completes those that can.
     fn settle_waiters(&mut self, now_ns: u64, done: Option<Done>) {
         if self.waiters == 0 {
             return;
@@ -468,7 +468,7 @@ impl<M: Medium> Front<M> {
         self.medium.start(now_ns, &mut Work { reads: &mut self.reads, dirty: &mut self.dirty, awaited });
     }
 
-    /// Which dirty data somebody waits for, and since when: a flush, a FUA write, a write without room, or its own age.
+    /// The awaited dirty data, and since when: for a flush, a FUA write, a write without room, or because of its age.
     fn awaited(&mut self, now_ns: u64) -> Option<(Choice, u64)> {
         let mut since_ns = NEVER;
         let mut epoch = None;
@@ -484,7 +484,7 @@ impl<M: Medium> Front<M> {
             since_ns = since_ns.min(slot.since_ns);
         }
         if since_ns == NEVER {
-            // Only reads can keep data from being written for long, so only then is its age of interest.
+            // Only reads can delay writes for long, so age matters only while reads are pending.
             let may_wait = self.reads.is_empty();
             let old = if may_wait { None } else { self.dirty.older_than(self.age_limit_ns, now_ns) };
             return old.map(|born_ns| (Choice::Any, born_ns));

@@ -1,7 +1,7 @@
-//! The modelled disk: requests and virtual time go in, completion times come out.
+//! The modelled disk: input is requests with virtual times, output is completion times.
 //!
-//! No clock, no I/O, no threads, no floating point, no order of a hash table: the same disk, sample and requests give the
-//! same completions to the nanosecond, everywhere. How often [`Drive::advance`] is called changes nothing.
+//! The model uses no clock, I/O, threads, floating point or hash-table order. The same disk, sample and requests give the
+//! same completions to the nanosecond on every machine, however often [`Drive::advance`] is called.
 //!
 //! ```text
 //!  disks/NAME.toml ──▶ Spec ──┐
@@ -10,12 +10,13 @@
 //!                                          advance ◀── completions ◀┴── medium: arm and platters, RAID, flash
 //! ```
 //!
-//! `front.rs` is what all disks with a cache share: queue, interface, write cache, flush and FUA. Behind it stands a
-//! medium: `hard/`, `raid/` or `flash/`. A cloud's volume (`cloud.rs`) and a disk of zero cost need neither.
+//! `front.rs` models the parts common to all disks with a cache: queue, interface, write cache, flush and FUA. It drives a
+//! medium: `hard/`, `raid/` or `flash/`. A cloud volume (`cloud.rs`) and a zero-cost disk need neither.
 //!
-//! What all models leave out: errors and retries, wear, heat, sleep, background scans, firmware's heuristics for special
-//! patterns. Each disk's own story says more. Written data is not kept for reading once it is on the medium; a read that
-//! is only partly in the write cache goes to the medium as a whole; the interface carries one transfer at a time.
+//! No model includes errors and retries, wear, heat, sleep, background scans or firmware heuristics for special patterns.
+//! Each disk's story lists further omissions. Three simplifications apply to all disks: data on the medium is no longer
+//! cached for reads; a read that is only partly in the write cache goes to the medium entirely; the interface carries one
+//! transfer at a time.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::float_arithmetic)]

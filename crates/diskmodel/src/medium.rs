@@ -1,4 +1,4 @@
-//! What stands behind queue and cache: the part of a disk that holds the data.
+//! The medium: the part of a disk behind queue and cache that stores the data.
 
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
@@ -19,15 +19,15 @@ impl Read {
     }
 }
 
-/// What is to be done, out of which the medium chooses.
+/// The pending operations from which the medium chooses.
 pub(crate) struct Work<'a> {
     pub reads: &'a mut Vec<Read>,
     pub dirty: &'a mut Dirty,
-    /// Which writes somebody waits for, since when.
+    /// The awaited writes, and since when a request has waited for them.
     pub awaited: Option<(Choice, u64)>,
 }
 
-/// Where a medium's operation spent its time.
+/// A medium operation's time by component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Motion {
     pub seek_ns: u64,
@@ -49,21 +49,21 @@ impl Motion {
     }
 }
 
-/// What has ended.
+/// The kind of operation that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Read {
         slot: usize,
     },
-    /// A flight has landed.
+    /// A flight has landed: its sectors are on the medium.
     Written {
         flight: u64,
     },
-    /// A flush that the medium had more to do for.
+    /// A flush for which the medium had further work.
     Flushed {
         slot: usize,
     },
-    /// Work of its own accord.
+    /// Background work that the medium started itself.
     Background,
 }
 
@@ -72,60 +72,59 @@ pub(crate) struct Done {
     pub what: What,
     pub began_ns: u64,
     pub motion: Motion,
-    /// How long data has been leaving the medium: the interface can carry them meanwhile.
+    /// How long data has been leaving the medium; the interface can transfer it meanwhile.
     pub streamed_ns: u64,
 }
 
-/// All calls come in the order of time. A medium never looks ahead of `now_ns`, so what it does depends on the requests
-/// alone and not on how often it is asked.
+/// Calls come in time order. A medium never looks beyond `now_ns`, so its behaviour depends on the requests alone and not on
+/// how often it is called.
 pub(crate) trait Medium {
-    /// Whether these sectors are in a buffer of the medium's own.
+    /// Whether the medium's own buffer holds these sectors.
     fn is_buffered(&mut self, now_ns: u64, sector: u64, sectors: u32) -> bool;
 
-    /// These sectors are written anew: buffers that hold them are out of date.
+    /// Invalidates buffers that hold these sectors, because they are being overwritten.
     fn overwrite(&mut self, now_ns: u64, sector: u64, sectors: u32);
 
     fn discard(&mut self, now_ns: u64, sector: u64, sectors: u32);
 
-    /// Starts what can be started: takes reads out of `work`, launches extents.
+    /// Starts operations: takes reads out of `work` and launches extents.
     fn start(&mut self, now_ns: u64, work: &mut Work<'_>);
 
-    /// All launched extents have landed: whether there is nothing further to wait for. Otherwise [`What::Flushed`] follows.
+    /// Called once all launched extents have landed. True if the flush is complete; otherwise [`What::Flushed`] follows.
     fn flush(&mut self, now_ns: u64, slot: usize) -> bool;
 
     fn next_event_ns(&self) -> Option<u64>;
 
-    /// One operation that has ended by now.
+    /// Returns one operation that has ended by now.
     fn finish(&mut self, now_ns: u64) -> Option<Done>;
 
-    /// Whether sectors that have landed would be lost with the power.
+    /// Whether a power failure would lose landed sectors.
     fn is_volatile(&self, _start: u64, _end: u64) -> bool {
         false
     }
 
-    /// From now on its own caches note what passes them. Whether it has such: else what lands out of the cache before it is on
-    /// the medium.
+    /// Starts logging in the medium's own caches. False if it has none: landed data is then on the medium.
     fn watch(&mut self) -> bool {
         false
     }
 
-    /// What its own caches have noted since the last call, in the sectors of the whole disk.
+    /// Appends what its own caches logged since the last call, in sectors of the whole disk.
     fn passages(&mut self, _passages: &mut Vec<Passage>) {}
 
-    /// The flight that is being written, and how many of its sectors are on the medium already, one after the other.
+    /// The flight being written, and how many of its sectors, in order from its start, are already on the medium.
     fn written_by(&self, _now_ns: u64) -> Option<(u64, u64)> {
         None
     }
 
-    /// Which sectors its own caches' flights have on the medium already.
+    /// Appends the sectors of its own caches' flights that are already on the medium.
     fn torn(&self, _now_ns: u64, _torn: &mut Vec<Passage>) {}
 
-    /// Whether it copies or erases of its own accord, or has since [`Medium::forget_copies`].
+    /// Whether the medium copies or erases in the background now, or has since [`Medium::forget_copies`].
     fn has_copied(&self) -> bool {
         false
     }
 
-    /// What it has copied and erased by now is forgotten, what it is at is not.
+    /// Resets [`Medium::has_copied`] for finished copies and erases; one under way still counts.
     fn forget_copies(&mut self) {}
 
     fn count(&self, now_ns: u64, counters: &mut Counters);

@@ -1,4 +1,4 @@
-//! A hash of whole numbers, by which all that is random about a disk follows from a seed.
+//! An integer hash. All randomness of a disk follows from a seed through it.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;

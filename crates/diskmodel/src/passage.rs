@@ -1,14 +1,14 @@
-//! The way of written sectors to the medium, for whoever keeps what a power cut leaves: a drive that is watched notes when
-//! sectors set out from its cache, and when they are on the medium.
+//! Progress of written sectors to the medium, for computing the contents after a power cut. A watched drive logs when sectors
+//! leave its cache and when they are on the medium.
 //!
 //! ```text
-//!  written ──▶ cache ──▶ Launched ──▶ Landed        what is not landed when the power fails is as it was before
+//!  written ──▶ cache ──▶ Launched ──▶ Landed        sectors not landed at a power failure keep their old contents
 //! ```
-//! What is launched is what the sectors hold at that moment: written anew meanwhile, they have to set out again. A sector is
-//! on the medium as a whole or not at all. Of a write to a track those sectors are there that have passed under the head; a
-//! program unit of flash, and what a shingled disk writes to its log or its bands, is there as a whole or not.
+//! A launch captures the sectors' contents at that time; sectors overwritten later must be launched again. A sector is written
+//! completely or not at all. A track write that is cut keeps the sectors that have passed under the head. A flash program unit,
+//! and a shingled disk's write to its log or bands, is atomic.
 
-/// Sectors `start..end` come nearer to the medium.
+/// Progress of sectors `start..end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
     pub stage: Stage,
@@ -18,9 +18,9 @@ pub struct Passage {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// On their way, as they are now.
+    /// On the way to the medium, with their current contents.
     Launched,
-    /// On the medium, as they were when they were launched last.
+    /// On the medium, with the contents at the latest launch.
     Landed,
 }
 

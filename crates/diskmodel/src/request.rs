@@ -1,32 +1,32 @@
-//! What a disk is asked, and what it answers.
+//! Requests and their completions.
 
 use serde::{Deserialize, Serialize};
 
-/// What a request wants.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
     Read,
     Write,
-    /// All writes that were completed before it was submitted are on the medium when it completes.
+    /// Completes when all writes completed before its submission are on the medium.
     Flush,
-    /// The sectors' contents are of no use any more.
+    /// The contents of the sectors are no longer needed.
     Discard,
 }
 
-/// One request. Sectors are of 512 bytes and counted on the whole disk; whoever submits adds a partition's offset.
+/// One request. Sectors are 512 bytes and count from the start of the disk; the submitter adds any partition offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Comes back with the completion; the disk gives it no meaning.
+    /// Returned unchanged with the completion.
     pub tag: u64,
     pub op: Op,
-    /// The write is on the medium when it completes ("force unit access").
+    /// Force unit access: the write completes only when it is on the medium.
     pub fua: bool,
     pub sector: u64,
     pub sectors: u32,
 }
 
-/// A request is done.
+/// A completed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     pub tag: u64,
@@ -34,23 +34,23 @@ pub struct Completion {
     pub cost: Cost,
 }
 
-/// Where a request's time went. The parts add up to the time from its submission to its completion.
+/// Latency of a request by component. The components add up to the time from submission to completion.
 ///
-/// A flush, a FUA write and a write that waits for room in the cache carry the movements that they waited for; what was
-/// under way before them counts as queue.
+/// A flush, a FUA write and a write that waits for cache space include the medium operations they wait for. Operations that
+/// began earlier count as queue time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Waiting for its turn, for others' use of interface and medium.
+    /// Waiting while other requests use the interface or the medium.
     pub queue_ns: u64,
-    /// The controller's work on the command; on a cloud volume the network's and the service's.
+    /// The controller's command processing; on a cloud volume, network and service.
     pub overhead_ns: u64,
     pub seek_ns: u64,
     pub rotation_ns: u64,
-    /// The medium: sectors passing under the head; pages of flash read, programmed, erased.
+    /// Medium transfer: sectors passing under the head, or flash pages read, programmed and erased.
     pub transfer_ns: u64,
-    /// The interface between host and disk, where it does not overlap the medium.
+    /// Transfer between host and disk, as far as it does not overlap the medium.
     pub interface_ns: u64,
-    /// The medium had no part in it: read from a buffer, or written to the cache alone.
+    /// Served without the medium: read from a buffer or written to the cache only.
     pub from_cache: bool,
 }
 
@@ -60,13 +60,13 @@ impl Cost {
         self.queue_ns + self.service_ns()
     }
 
-    /// Everything but waiting.
+    /// The total without queue time.
     pub(crate) fn service_ns(&self) -> u64 {
         self.overhead_ns + self.seek_ns + self.rotation_ns + self.transfer_ns + self.interface_ns
     }
 }
 
-/// The time of sectors at a rate of thousands of bytes a second.
+/// Transfer time of `sectors` in nanoseconds, at `kbps` thousand bytes a second.
 pub(crate) fn wire_ns(sectors: u64, kbps: u64) -> u64 {
     sectors * 512 * 1_000_000 / kbps
 }

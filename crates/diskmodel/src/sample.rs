@@ -1,5 +1,5 @@
-//! One sample of the ensemble: what is not known about a disk, the partition on it and the CPU before it stands at extremes that
-//! are the same for every filesystem.
+//! One sample of the ensemble: the unknown properties of a disk, the partition's place and the CPU speed are set to extremes
+//! that are the same for every filesystem.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,8 +10,8 @@ use crate::factor::{COLUMNS, Factor, Level};
 use crate::mix::mix;
 use crate::spec::Spec;
 
-/// Where in the cube of all factors a sample stands: in its middle, where everything is as the disk's file says, or at a corner.
-/// Written as `nominal`, or as a sign for each column of the design, `++-+++---+-`.
+/// Position of a sample in the factor space: the centre (all values from the disk's file) or a corner. Written as `nominal`
+/// or as one sign per column of the design, `++-+++---+-`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Point(Option<u16>);
@@ -19,13 +19,13 @@ pub struct Point(Option<u16>);
 impl Point {
     pub const NOMINAL: Point = Point(None);
 
-    /// By whether each column is high.
+    /// The corner with these columns high.
     pub fn corner(is_high: [bool; COLUMNS]) -> Point {
         let bit = |(column, is_high): (usize, &bool)| u16::from(*is_high) << column;
         Point(Some(is_high.iter().enumerate().map(bit).sum()))
     }
 
-    /// Of this column; `None` in the middle.
+    /// Level of this column; `None` at the centre.
     pub fn level(self, column: usize) -> Option<Level> {
         Some(if self.0? >> column & 1 == 1 { Level::High } else { Level::Low })
     }
@@ -66,7 +66,7 @@ impl TryFrom<String> for Point {
     }
 }
 
-/// The level of each factor that is not as the disk's file says.
+/// Level of each factor that deviates from the disk's file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "BTreeMap<Factor, Level>", from = "BTreeMap<Factor, Level>")]
 pub struct Levels {
@@ -86,7 +86,7 @@ impl Levels {
         }
     }
 
-    /// The same with this factor at this end.
+    /// A copy with this factor at this level.
     #[must_use]
     pub fn with(self, factor: Factor, level: Level) -> Levels {
         let bit = 1 << factor as u32;
@@ -96,7 +96,7 @@ impl Levels {
         }
     }
 
-    /// All that are at an end.
+    /// All factors at an extreme.
     pub fn all(self) -> impl Iterator<Item = (Factor, Level)> {
         Factor::ALL.into_iter().filter_map(move |factor| Some((factor, self.of(factor)?)))
     }
@@ -114,20 +114,20 @@ impl From<BTreeMap<Factor, Level>> for Levels {
     }
 }
 
-/// What is varied. [`Sample::NOMINAL`] is the disk as its file says.
+/// The varied properties. [`Sample::NOMINAL`] is the disk as described in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
     pub point: Point,
-    /// What that is for a disk of this class. A drive sees neither the partition's position nor the CPU; they are for whoever builds the
-    /// machine around it.
+    /// The levels of `point` for this class of disk. The drive ignores the partition's position and the CPU; the builder of the
+    /// machine applies them.
     #[serde(default, skip_serializing_if = "is_nominal")]
     pub levels: Levels,
-    /// Which extremes the levels stand for, as [`Class::extremes`](crate::Class::extremes) counts them; 0 in the nominal disk. Two samples of
-    /// the same levels are the same only with the same extremes.
+    /// Version of the extremes, see [`Class::extremes`](crate::Class::extremes); 0 in the nominal disk. Two samples with the
+    /// same levels are equal only if this matches too.
     #[serde(default, skip_serializing_if = "is_first")]
     pub extremes: u8,
-    /// Where the platters stand at time zero, how flash spreads its pages, what latency a cloud's request meets.
+    /// Seed of the platters' angle at time zero, the spread of flash pages, and a cloud's latencies.
     pub seed: u64,
 }
 
@@ -143,13 +143,13 @@ impl Sample {
     pub const NOMINAL: Sample =
         Sample { point: Point::NOMINAL, levels: Levels::NOMINAL, extremes: 0, seed: 0 };
 
-    /// The disk as its file says, with this seed.
+    /// The disk as described in its file, with this seed.
     pub fn nominal(seed: u64) -> Sample {
         Sample { seed, ..Sample::NOMINAL }
     }
 
-    /// The same sample of the `n`th of several disks of one kind: the platters of different disks do not turn in step. Number 0
-    /// is the sample itself.
+    /// The sample for the `n`th disk of the same kind: its own seed, because platters of different disks do not turn in step.
+    /// Number 0 is the sample itself.
     pub fn of_member(&self, n: u64) -> Sample {
         let seed = if n == 0 { self.seed } else { mix(self.seed ^ n) };
         Sample { seed, ..*self }
@@ -157,7 +157,7 @@ impl Sample {
 }
 
 impl Spec {
-    /// A disk of this kind at that point, with the `n`th seed of a run: number 0 is the run's own.
+    /// A sample of this disk at `point`, with the `n`th seed of a run. Number 0 is the run's seed.
     pub fn sample(&self, point: Point, seed: u64, n: u32) -> Sample {
         let at = |range: &&crate::factor::Range| Some((range.factor, point.level(range.factor.column())?));
         let levels: BTreeMap<Factor, Level> = self.factors().iter().filter_map(at).collect();
@@ -215,7 +215,7 @@ mod tests {
         for name in ["hdd-16tb", "hdd-smr", "3ware-raid5"] {
             assert_eq!((extremes(name, corner), extremes(name, Point::NOMINAL)), (1, 0), "{name}");
         }
-        // What was stored of classes whose extremes are as they were still pairs with new runs.
+        // Stored samples of classes with unchanged extremes still pair with new runs.
         assert_eq!([extremes("ssd-sata", corner), extremes("cloud-volume", corner)], [0; 2]);
     }
 }

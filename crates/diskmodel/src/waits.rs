@@ -1,41 +1,41 @@
-//! For how long a disk has held requests, by what they were: see [`Access`].
+//! Time during which a disk has outstanding requests, by [`Access`].
 //!
-//! The time in which at least one request is outstanding, from its submission to its completion, is counted once. Between two moments
-//! at which a request comes or is done it belongs to the first of these that fits:
+//! Time with at least one outstanding request counts once. It is split at each submission and completion. Each interval
+//! belongs to the first row that matches:
 //!
 //! ```text
 //! outstanding                                                              counts to
-//! a write or flush, and flash has copied or erased meanwhile               copying
-//! a flush or a write that must be on the medium, and a read                queued
-//! a flush or a write that must be on the medium                            flushes
-//! nothing but requests that each begin where the last of its kind ended    streams
+//! a write or flush, while flash copied or erased in the background         copying
+//! a flush or forced write, and a read                                      queued
+//! a flush or forced write (complete only on the medium)                    flushes
+//! only sequential requests: each begins where the last of its kind ended   streams
 //! one read                                                                 reads
-//! anything else: several, or a write that the cache takes                  queued
+//! anything else: several requests, or a cached write                       queued
 //! ```
-//! It is counted from outside: nothing that a disk does depends on it. What goes on in the host meanwhile is not known here.
+//! This is observation only: no disk's behaviour depends on it. It knows nothing of the host's activity.
 
 use crate::counters::Counters;
 use crate::evidence::Access;
 use crate::request::{Op, Request};
 
-/// What matters of a request here.
+/// The properties of a request that decide its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Role {
     reads: bool,
-    /// A flush, or a write that is complete only on the medium.
+    /// A flush, or a write that completes only on the medium.
     forced: bool,
-    /// Begins where the last one of its kind ended.
+    /// Begins where the last request of its kind ended.
     in_order: bool,
     /// A write or a flush.
     changes: bool,
 }
 
 impl Role {
-    /// Of no request.
+    /// The role without a request.
     pub const NONE: Role = Role { reads: false, forced: false, in_order: false, changes: false };
 }
 
-/// How many requests are outstanding, and how many of them are such.
+/// The number of outstanding requests with each property.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outstanding {
     all: u32,
@@ -48,15 +48,15 @@ struct Outstanding {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waits {
     outstanding: Outstanding,
-    /// Where the last read and the last write ended.
+    /// Sector after the last read and after the last write.
     ends: [u64; 2],
     since_ns: u64,
     waited_ns: [u64; Access::ALL.len()],
 }
 
 impl Waits {
-    /// A request comes. `forced`: it is a write that is complete only on the medium; `copied`: flash has copied or erased since the last
-    /// call, or does.
+    /// A request arrives. `forced`: a write that completes only on the medium. `copied`: flash copies or erases now, or has
+    /// since the last call.
     pub fn begin(&mut self, now_ns: u64, request: &Request, forced: bool, copied: bool) -> Role {
         self.pass(now_ns, copied);
         let end = request.sector + u64::from(request.sectors);
@@ -75,13 +75,13 @@ impl Waits {
         role
     }
 
-    /// A request is done.
+    /// A request completes.
     pub fn end(&mut self, now_ns: u64, role: Role, copied: bool) {
         self.pass(now_ns, copied);
         self.outstanding.remove(role);
     }
 
-    /// Up to now, what is outstanding included.
+    /// Adds the times up to now, outstanding requests included.
     pub fn count(&self, now_ns: u64, copied: bool, counters: &mut Counters) {
         let mut waits = self.clone();
         waits.pass(now_ns, copied);
@@ -115,7 +115,7 @@ impl Outstanding {
         self.changes -= u32::from(role.changes);
     }
 
-    /// What a host waits for that has these outstanding; `None` for none.
+    /// The access that the outstanding requests count as; `None` without any.
     fn access(&self, copied: bool) -> Option<Access> {
         Some(match self {
             Outstanding { all: 0, .. } => return None,
@@ -137,7 +137,7 @@ mod tests {
         Request { tag: 0, op, fua: false, sector, sectors: 8 }
     }
 
-    /// What was waited for by then: reads, queued, streams, flushes, copying.
+    /// Times up to `now_ns`: reads, queued, streams, flushes, copying.
     fn waited(waits: &Waits, now_ns: u64) -> [u64; 5] {
         let mut counters = Counters::default();
         waits.count(now_ns, false, &mut counters);
@@ -173,7 +173,7 @@ mod tests {
         let other = waits.begin(30, &request(Op::Read, 816), false, false);
         waits.end(35, other, false);
         stream.into_iter().for_each(|one| waits.end(40, one, false));
-        // A single write that is not in order may wait for what the cache holds.
+        // A single write that is not sequential may wait for other data in the cache.
         assert_eq!(waited(&waits, 50), [0, 15, 25, 0, 0]);
     }
 

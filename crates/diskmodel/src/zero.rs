@@ -1,4 +1,4 @@
-//! A disk of zero cost: what is measured on it is the rest of the machine.
+//! A zero-cost disk: trials on it measure the rest of the machine.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! A cloud's volume against arithmetic.
+//! A cloud volume against arithmetic.
 
 mod support;
 
@@ -13,7 +13,7 @@ fn a_lone_read_takes_the_latency() {
     println!("cloud-volume: random read {is} ns, by arithmetic 703276 ns");
 }
 
-/// Sixteen at a time would be 16 ÷ 0.7 ms = 22,000 a second; 3,000 are paid for.
+/// Sixteen in flight would give 16 ÷ 0.7 ms = 22,000 a second; the volume allows 3,000.
 #[test]
 fn operations_are_capped() {
     let mut host = nominal("cloud-volume");
@@ -29,7 +29,7 @@ fn operations_are_capped() {
     assert!(near(done, 6000, 2), "{done} in two seconds");
 }
 
-/// One mebibyte at a time, four of them under way: four operations each, so it is the bytes that are capped.
+/// Requests of 1 MiB, four in flight: each counts as four operations, so bytes are the limit.
 #[test]
 fn bytes_are_capped() {
     let mut host = nominal("cloud-volume");
@@ -41,7 +41,7 @@ fn bytes_are_capped() {
             host.drive.submit(host.now_ns, write(0, 2048));
         }
     }
-    // 131,072 kB/s for four seconds are 500 MiB.
+    // 131,072 kB/s for four seconds is 500 MiB.
     assert!(near(done, 500, 3), "{done} MiB in four seconds");
 }
 

@@ -1,4 +1,4 @@
-//! Flash against arithmetic: solid-state disks and a card.
+//! Flash against arithmetic: SSDs and a card.
 
 mod support;
 
@@ -7,7 +7,7 @@ use support::{FLUSH, Host, Random, altered, changed, near, nominal, number, read
 
 const SSDS: [&str; 2] = ["ssd-sata", "ssd-nvme"];
 
-/// 4 KiB over a channel or the interface, whose rates are in kB/s.
+/// Time of 4 KiB over a channel or the interface, at a rate in kB/s.
 fn block_ns(kbps: u64) -> u64 {
     4096 * 1_000_000 / kbps
 }
@@ -19,7 +19,7 @@ fn a_random_read_takes_overhead_a_sensing_the_channel_and_the_interface() {
             + block_ns(number(name, "channel_kbps"))
             + block_ns(number(name, "interface_kbps"));
         assert_eq!(spec(name).service_4k_ns(), sum_ns);
-        // Written first: what was never written, or is discarded, is not read from flash.
+        // Written first, because unwritten or discarded sectors are not read from flash.
         let mut host = nominal(name);
         stream(&mut host, 1, 1024, upwards(write));
         host.settle();
@@ -29,7 +29,7 @@ fn a_random_read_takes_overhead_a_sensing_the_channel_and_the_interface() {
     }
 }
 
-/// Kilobytes a second of requests of 128 KiB, so many under way.
+/// Throughput in kB/s of 128 KiB requests with `depth` in flight.
 fn stream(host: &mut Host, depth: u64, requests: u64, mut ask: impl FnMut() -> Request) -> u64 {
     let begun_ns = host.now_ns;
     (0..depth).for_each(|_| host.drive.submit(begun_ns, ask()));
@@ -45,7 +45,7 @@ fn stream(host: &mut Host, depth: u64, requests: u64, mut ask: impl FnMut() -> R
     requests * 256 * 512 * 1_000_000 / (host.now_ns - begun_ns)
 }
 
-/// Reads of 4 KiB at random that so many at a time are asked for, in a second, of what was written before.
+/// Rate per second of 4 KiB random reads of written data, with `depth` in flight.
 fn random_reads_per_s(name: &str, depth: u64, requests: u64) -> u64 {
     let (mut host, mut random) = (nominal(name), Random(5));
     stream(&mut host, 1, 4096, upwards(write));
@@ -63,13 +63,13 @@ fn random_reads_per_s(name: &str, depth: u64, requests: u64) -> u64 {
     requests * 1_000_000_000 / (host.now_ns - begun_ns)
 }
 
-/// A controller is at many commands at once: not its time for each of them limits a full queue, but the commands it takes in a
-/// second, or the dies.
+/// A controller processes many commands at once. A full queue is limited by its commands per second or by the dies, not by its
+/// time per command.
 #[test]
 fn a_full_queue_of_random_reads_comes_to_what_makers_promise() {
     let is = random_reads_per_s("ssd-sata", 32, 20_000);
     assert!(near(is, number("ssd-sata", "commands_per_s"), 2), "{is} reads a second");
-    // M dies with N requests among them, each as likely on any: a closed network is busy on N·M ÷ (N + M − 1) of them.
+    // N requests on M equally likely dies: a closed network keeps N·M ÷ (N + M − 1) dies busy.
     let (name, depth, dies) = ("ssd-nvme", 256, number("ssd-nvme", "dies"));
     let die_ns = 1000 * number(name, "read_us") + block_ns(number(name, "channel_kbps"));
     let sum = depth * dies * 1_000_000_000 / ((depth + dies - 1) * die_ns);
@@ -77,7 +77,7 @@ fn a_full_queue_of_random_reads_comes_to_what_makers_promise() {
     assert!(is > 480_000 && near(is, sum, 10), "{is} reads a second, by arithmetic {sum}");
 }
 
-/// What is still being sensed is not on the wire. After it the slower of interface and channels says how long it takes.
+/// Data still being sensed is not on the wire. The rest takes as long as the slower of interface and channels.
 #[test]
 fn the_interface_carries_what_leaves_the_dies() {
     for name in SSDS {
@@ -86,7 +86,7 @@ fn the_interface_carries_what_leaves_the_dies() {
         host.settle();
         let begun_ns = host.now_ns;
         let is = host.lone(read(1024, 256)).at_ns - begun_ns;
-        // The end of a program unit of 24 blocks and the beginning of the next, sensed at once on two channels.
+        // The end of a program unit of 24 blocks and the start of the next, sensed at once on two channels.
         let carry_ns = 16 * block_ns(number(name, "channel_kbps"));
         let wire_ns = block_ns(number(name, "interface_kbps"));
         let sensed_ns = 1000 * (number(name, "overhead_us") + number(name, "read_us"));
@@ -95,7 +95,7 @@ fn the_interface_carries_what_leaves_the_dies() {
     }
 }
 
-/// Dies are erased one after the other, and stop what they are at for a reader.
+/// Dies are erased one after the other, and suspend their operation for reads.
 #[test]
 fn collecting_leaves_most_dies_to_the_reader() {
     let spec = small(1000, 10);
@@ -115,7 +115,7 @@ fn collecting_leaves_most_dies_to_the_reader() {
         .collect();
     assert!(host.drive.counters().units_copied > 0);
     waits.sort_unstable();
-    // A stop of 500 µs, and others' reads: the median is a lone read, and none waits for a row of erases of 5 ms each.
+    // A suspend of 500 µs and other reads: the median is a lone read, and none waits for several erases of 5 ms each.
     let (median, longest) = (waits[1000], waits[1999]);
     assert!(median < 400_000 && longest < 15_000_000, "{median} ns in the median, {longest} ns the longest");
 }
@@ -166,7 +166,7 @@ fn a_flush_waits_for_one_program() {
             let begun_ns = host.now_ns;
             let written = host.lone(write(80_000, 8));
             assert_eq!(written.at_ns - begun_ns, 1000 * number(name, "overhead_us") + wire_ns);
-            // One page of 16 KiB is filled up and carried; the flush's own overhead passes before it is known to be awaited.
+            // One page of 16 KiB is padded and transferred; the flush's overhead passes before the data is awaited.
             let carry_ns = 4 * block_ns(number(name, "channel_kbps"));
             let sum_ns = 1000 * (number(name, "overhead_us") + number(name, "program_us")) + carry_ns;
             let begun_ns = host.now_ns;
@@ -177,7 +177,7 @@ fn a_flush_waits_for_one_program() {
     }
 }
 
-/// A small disk of the SATA disk's kind: 512 MiB, superblocks of 6 MiB, as full as told.
+/// A small disk like the SATA one: 512 MiB, superblocks of 6 MiB, filled as given.
 fn small(filled: u64, erased: u64) -> Spec {
     let values = [
         ("sectors", 1_048_576),
@@ -199,12 +199,12 @@ fn random_writes(host: &mut Host, sectors: u64, megabytes: u64) -> u64 {
     stream(host, 8, megabytes * 8, || write(random.below(sectors / 256) * 256, 256))
 }
 
-/// Blocks of 4 KiB at random over all of the disk, four times its size.
+/// Random 4 KiB writes over the whole disk, four times its size.
 fn overwrite_at_random(host: &mut Host, sectors: u64) {
     (0..4).for_each(|_| overwrite_part_at_random(host, sectors, 1));
 }
 
-/// As much as this part of the disk, anywhere on it.
+/// Random writes over the whole disk, of 1/`part` of its size in total.
 fn overwrite_part_at_random(host: &mut Host, sectors: u64, part: u64) {
     let mut random = Random(host.now_ns + 4);
     (0..32).for_each(|_| host.drive.submit(host.now_ns, write(random.below(sectors / 8) * 8, 8)));
@@ -218,9 +218,9 @@ fn overwrite_part_at_random(host: &mut Host, sectors: u64, part: u64) {
     host.settle();
 }
 
-/// With 9 % spare flash, random overwriting at rest copies several units for each that is written: by Hu et al.
-/// ("Write amplification analysis in flash-based solid state drives", SYSTOR 2009) greedy collecting amplifies by about 5; a disk this
-/// small has more of its spare flash open or kept erased.
+/// With 9 % spare flash, random overwriting in steady state copies several units per unit written. By Hu et al. ("Write
+/// amplification analysis in flash-based solid state drives", SYSTOR 2009) greedy garbage collection amplifies by about 5. A disk
+/// this small has more of its spare flash open or kept erased.
 #[test]
 fn random_overwriting_of_a_full_disk_amplifies() {
     let spec = small(1000, 10);
@@ -231,7 +231,7 @@ fn random_overwriting_of_a_full_disk_amplifies() {
     println!("a full small disk: random overwriting amplifies by {percent} %");
 }
 
-/// A disk that begins in steady state copies from the beginning as much as one that was overwritten four times.
+/// A disk that starts in steady state copies as much from the start as one overwritten four times.
 #[test]
 fn a_preconditioned_disk_amplifies_at_once_as_much_as_in_the_end() {
     let amplification = |host: &mut Host, spec: &Spec, share: u64| {
@@ -263,7 +263,7 @@ fn sequential_overwriting_of_a_full_disk_does_not_amplify() {
         stream(&mut host, 8, spec.sectors() / 256, upwards(write));
     }
     let percent = amplification_percent(&host);
-    // The first pass meets superblocks that are full since before, each with a few units outside of the pass.
+    // The first pass meets superblocks full since the start, each with a few units outside the pass.
     assert!((100..115).contains(&percent), "{percent} %");
 }
 
@@ -279,7 +279,7 @@ fn a_full_disk_is_slower_than_an_erased_one() {
     assert!(on_full * 3 < on_erased * 2, "{on_full} kB/s full, {on_erased} kB/s erased");
 }
 
-/// What is discarded need not be copied.
+/// Discarded data need not be copied.
 #[test]
 fn a_discard_relieves_a_full_disk() {
     let spec = small(1000, 10);
@@ -324,7 +324,7 @@ fn a_card_writes_in_order_at_the_rate_of_its_pages() {
     println!("{CARD}: sequential write {is} kB/s, by arithmetic {sum} kB/s");
 }
 
-/// Of a unit that was discarded only what was written since is copied.
+/// For a discarded unit only data written since is copied.
 #[test]
 fn a_discard_saves_a_card_its_copying() {
     let unit = 2 * number(CARD, "unit_kib");
@@ -344,7 +344,7 @@ fn a_discard_saves_a_card_its_copying() {
     assert_eq!((copied(false), copied(true)), (closed * pages, closed));
 }
 
-/// How many units a card keeps open is seldom known: the samples differ in it.
+/// The number of units a card keeps open is seldom known, so samples vary it.
 #[test]
 fn the_number_of_open_units_varies() {
     let unit = 2 * number(CARD, "unit_kib");
@@ -363,7 +363,7 @@ fn the_number_of_open_units_varies() {
     assert!(few > 1000, "two open units: {few}");
 }
 
-/// Each block of 4 KiB in another unit closes a unit: all of it is copied.
+/// Each 4 KiB block in a new unit closes a unit, which is copied completely.
 #[test]
 fn a_card_copies_a_unit_for_a_random_block() {
     let mut host = nominal(CARD);

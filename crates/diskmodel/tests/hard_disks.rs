@@ -7,14 +7,14 @@ mod support;
 use fsderby_diskmodel::Sample;
 use support::{FLUSH, Host, Random, changed, fua, near, nominal, number, read, spec, value, write};
 
-/// Names of plain hard disks.
+/// The plain hard disks.
 const HARD: &[&str] = &["diamondmax-plus-8", "wd-caviar-se-160", "fujitsu-mpd3064at", "hdd-16tb", "hdd-smr"];
 
 fn turn_ns(name: &str) -> u64 {
     60_000_000_000 / number(name, "rpm")
 }
 
-/// What a zone gives to a reader: its sectors a turn, and the turn longer by the mean change of track.
+/// Read rate of a zone: its sectors per turn, with the turn lengthened by the mean track switch.
 fn zone_kbps(name: &str, sectors_per_track: u64) -> u64 {
     let heads = number(name, "heads");
     let head_ns = 1000 * number(name, "head_switch_us");
@@ -54,7 +54,7 @@ fn a_sequential_read_has_its_zones_rate() {
 #[test]
 fn a_sequential_write_has_its_zones_rate() {
     for name in HARD {
-        // A tenth, which is not counted, fills the cache.
+        // The first tenth, not counted, fills the cache.
         let requests = 1000 + 16 * number(name, "write_cache_kib") / 128;
         let is = nominal(name).sequential(0, requests, write);
         let sum = zone_kbps(name, value(name, "sectors_per_track")[0]);
@@ -80,13 +80,13 @@ fn a_write_is_quick_and_its_flush_is_not() {
             host.settle();
             host.pass(random.below(50_000_000));
         }
-        // The flush's own overhead passes while the arm moves.
+        // The flush's overhead passes while the arm moves.
         let by_hand = spec(name).service_4k_ns() + 1000 * number(name, "write_settle_us");
         assert!(near(sum / 500, by_hand, 10), "{name}: {} ns, by arithmetic {by_hand} ns", sum / 500);
     }
 }
 
-/// Overwriting one sector again and again, each time on the medium: once a turn.
+/// Overwriting one sector repeatedly, each time on the medium, takes one turn per write.
 #[test]
 fn a_log_of_one_block_turns_once_a_write() {
     for name in HARD {
@@ -97,7 +97,7 @@ fn a_log_of_one_block_turns_once_a_write() {
             host.lone(fua(4096, 8));
         }
         let each = (host.now_ns - begun_ns) / 100;
-        // The log of a shingled disk moves on by the block.
+        // The log of a shingled disk advances block by block.
         assert!(near(each, turn_ns(name), 1), "{name}: {each} ns");
     }
 }
@@ -135,12 +135,12 @@ fn a_queue_shortens_the_way() {
     }
     let each = host.now_ns / done;
     let lone = spec(name).service_4k_ns();
-    // Of 32 ways the shortest is about a third of the mean one; the longest wait stays below the age limit and a bit.
+    // The shortest of 32 positioning times is about a third of the mean; the longest wait slightly exceeds the age limit.
     assert!(each * 2 < lone, "{each} ns in a queue, {lone} ns alone");
     assert!(each * 5 > lone, "{each} ns in a queue, {lone} ns alone");
 }
 
-/// Reads never stop, yet what is in the cache reaches the medium.
+/// Cached data reaches the medium although reads never stop.
 #[test]
 fn cached_writes_do_not_wait_for_ever_behind_reads() {
     for name in HARD {
@@ -156,7 +156,7 @@ fn cached_writes_do_not_wait_for_ever_behind_reads() {
     }
 }
 
-/// A sector of 512 bytes on a disk that writes 4096: the block is read, and comes by again a turn later.
+/// Writing 512 bytes to a 4096-byte block: the block is read, and passes again one turn later.
 #[test]
 fn a_part_of_a_block_costs_a_turn_more() {
     for name in HARD {
@@ -173,8 +173,8 @@ fn a_part_of_a_block_costs_a_turn_more() {
     }
 }
 
-/// Two buffers. The one that is read ahead into was used longest ago, as the other was hit since; the next read takes it, from a
-/// place before what it holds.
+/// Two buffers. The one being filled by read-ahead is the least recently used, because the other was hit since. The next read
+/// takes it, for sectors before its contents.
 #[test]
 fn a_buffer_that_is_given_away_while_it_fills_holds_nothing_of_the_read_that_takes_it() {
     let spec = changed("hdd-16tb", &[("read_segments", 2)]);
@@ -184,7 +184,7 @@ fn a_buffer_that_is_given_away_while_it_fills_holds_nothing_of_the_read_that_tak
         host.lone(read(first, 8));
         host.settle();
         host.lone(read(second, 8));
-        // The read-ahead of the second goes on for some sectors.
+        // The read-ahead of the second buffer continues for some sectors.
         host.pass(1_000_000);
         if is_hit {
             assert!(host.lone(read(first + 64, 8)).cost.from_cache);

@@ -1,4 +1,4 @@
-//! What a drive that is watched says of the way of its writes, held against what must be on the medium when the power fails.
+//! The passages logged by a watched drive, against the data that must survive a power failure.
 
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fsderby_diskmodel::{Drive, Op, Passage, Request, Sample, Spec, Stage};
 use support::{FLUSH, Host, Random, changed, fua, nominal, spec, specs, write};
 
-/// Which write each sector holds: as reads see it, on its way, and on the medium.
+/// The write that each sector holds: as seen by reads, in flight, and on the medium.
 #[derive(Default)]
 struct Contents {
     seen: BTreeMap<u64, u64>,
@@ -43,7 +43,7 @@ fn sectors(request: &Request) -> std::ops::Range<u64> {
     request.sector..request.sector + u64::from(request.sectors)
 }
 
-/// Writes that meet each other again and again, and flushes. No discards: what they leave is anything.
+/// Overlapping writes, and flushes. No discards, because discarded sectors may hold anything.
 fn traffic(spec: &Spec, seed: u64) -> Vec<(u64, Request)> {
     let mut random = Random(seed);
     let mut now_ns = 0;
@@ -69,8 +69,8 @@ fn disks() -> impl Iterator<Item = Spec> {
     specs().chain([changed("hdd-16tb", &tiny), changed("3ware-raid5", &tiny)])
 }
 
-/// After each flush all that was complete before it has landed, unless it was written anew; what is not volatile has landed; and a
-/// disk that is left alone lands everything.
+/// After each flush, all data complete before it has landed unless it was overwritten. Data that is not volatile has landed. An
+/// idle disk eventually lands everything.
 #[test]
 fn what_must_be_on_the_medium_has_landed() {
     for spec in disks() {
@@ -82,7 +82,7 @@ fn what_must_be_on_the_medium_has_landed() {
             let (mut contents, mut passages) = (Contents::default(), Vec::new());
             let mut waiting = arrivals.iter().peekable();
             let mut open: BTreeSet<u64> = BTreeSet::new();
-            // By each flush's number: what was complete when it came.
+            // By each flush's number: the writes complete when it was submitted.
             let mut promised: BTreeMap<u64, BTreeMap<u64, u64>> = BTreeMap::new();
             let mut complete: BTreeMap<u64, u64> = BTreeMap::new();
             loop {
@@ -132,7 +132,7 @@ fn what_must_be_on_the_medium_has_landed() {
     }
 }
 
-/// Telling what lands costs no time and changes no choice.
+/// Watching costs no time and changes no decision.
 #[test]
 fn a_drive_that_is_watched_does_the_same() {
     for spec in disks() {
@@ -167,7 +167,7 @@ fn of_a_write_under_the_head_those_sectors_are_there_that_have_passed() {
         host.pass(20_000);
         seen.push(torn(&host));
     }
-    // Nothing before the head is there, then block after block, and nothing once it has landed.
+    // Nothing at first, then block after block, and nothing once the write has landed.
     let last = seen.iter().rposition(|n| *n > 0).unwrap();
     assert!(seen[..=last].is_sorted() && seen[last + 1..].iter().all(|n| *n == 0), "{seen:?}");
     assert!(seen.iter().all(|n| n % 8 == 0 && *n < 256) && seen[last] > 128, "{seen:?}");

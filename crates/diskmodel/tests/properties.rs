@@ -1,5 +1,5 @@
-//! What holds for every disk under any requests: causality, nothing lost, order of flushes, determinism, and that it does
-//! not matter how often the drive is asked.
+//! Properties of every disk under any requests: causality, nothing lost, flush order, determinism, and independence of how often
+//! the drive is advanced.
 
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
@@ -8,10 +8,10 @@ mod support;
 use fsderby_diskmodel::{Access, Completion, Drive, Op, Request, Sample, Spec};
 use support::{Random, changed, specs};
 
-/// A request and when it is submitted.
+/// Submission time and request.
 type Arrival = (u64, Request);
 
-/// All that ship, and some that come to their limits soon: a full SSD, a shingled disk with a log of 1 MiB, tiny caches.
+/// All shipped disks, and some that soon reach their limits: a full SSD, a shingled disk with a 1 MiB log, tiny caches.
 fn disks() -> impl Iterator<Item = Spec> {
     let full = [
         ("sectors", 262_144),
@@ -31,7 +31,7 @@ fn disks() -> impl Iterator<Item = Spec> {
     specs().chain(at_their_limits)
 }
 
-/// A mix of everything: bursts and pauses, hot and cold places, runs and single blocks.
+/// Mixed traffic: bursts and pauses, hot and cold places, runs and single blocks.
 fn traffic(spec: &Spec, seed: u64, count: u64) -> Vec<Arrival> {
     let mut random = Random(seed);
     let (mut now_ns, mut run) = (0, 0);
@@ -63,7 +63,7 @@ fn traffic(spec: &Spec, seed: u64, count: u64) -> Vec<Arrival> {
     arrivals.collect()
 }
 
-/// Plays them; `glances` asks the drive at so many further moments between two events.
+/// Replays the arrivals; advances the drive at `glances` extra times between two events.
 fn play(spec: &Spec, sample: Sample, arrivals: &[Arrival], glances: u64) -> (Vec<Completion>, Drive) {
     let mut drive = Drive::new(spec, sample);
     let mut random = Random(glances);
@@ -134,7 +134,7 @@ fn the_same_input_gives_the_same_output_however_often_the_drive_is_asked() {
     }
 }
 
-/// The later ones wait for nothing, so nobody asks for them to be written; but they lie where the first one must land.
+/// The later writes wait for nothing, so none of them is awaited; but they cover sectors that the first must land.
 #[test]
 fn a_forced_write_ends_although_its_sectors_are_written_again_meanwhile() {
     for spec in disks() {
@@ -146,7 +146,7 @@ fn a_forced_write_ends_although_its_sectors_are_written_again_meanwhile() {
     }
 }
 
-/// By submissions and completions alone, however the time is divided among the kinds of access.
+/// Counted from submissions and completions alone, regardless of the access.
 #[test]
 fn all_time_with_a_request_outstanding_is_waited_for_and_no_other() {
     let mut kinds = [0; Access::ALL.len()];
@@ -170,7 +170,7 @@ fn all_time_with_a_request_outstanding_is_waited_for_and_no_other() {
     assert!(kinds.iter().all(|ns| *ns > 0), "{kinds:?}");
 }
 
-/// A drive that is never asked between two submissions runs through the events by itself.
+/// A drive that is not advanced between two submissions processes the events in between by itself.
 #[test]
 fn a_drive_that_is_asked_only_at_the_end_did_the_same() {
     for spec in disks() {
@@ -184,7 +184,7 @@ fn a_drive_that_is_asked_only_at_the_end_did_the_same() {
     }
 }
 
-/// A write that completed, and what was written over it since.
+/// A completed write, and the later writes over it.
 struct Written {
     request: Request,
     submitted: u64,
@@ -195,8 +195,8 @@ fn overlap(a: &Request, b: &Request) -> bool {
     a.sector < b.sector + u64::from(b.sectors) && b.sector < a.sector + u64::from(a.sectors)
 }
 
-/// When a flush completes, no write that had completed before the flush was submitted would be lost with the power; when
-/// a FUA write completes, it would not be. Sectors that were written anew meanwhile are left out: the new data may be lost.
+/// When a flush completes, no write completed before its submission would be lost in a power failure. The same holds for a FUA
+/// write at its completion. Sectors overwritten meanwhile are excluded, because the new data may be lost.
 #[test]
 fn what_is_flushed_is_on_the_medium() {
     for spec in disks() {
@@ -219,7 +219,7 @@ fn what_is_flushed_is_on_the_medium() {
                 let Some(next) = next else { break };
                 let mut done = Vec::new();
                 drive.advance(next, &mut done);
-                // Its own completion may be later than that of others at the same moment: note all, then judge all.
+                // Completions at the same time may come in any order: register all, then check all.
                 for completion in &done {
                     let request = arrivals[completion.tag as usize].1;
                     if request.op == Op::Write {

@@ -22,7 +22,7 @@ fn a_random_read_is_a_members_and_the_controllers_part() {
     }
 }
 
-/// With eight requests under way the interface is the limit.
+/// With eight requests in flight the interface is the limit.
 #[test]
 fn a_sequential_read_is_capped_by_the_interface() {
     for name in RAIDS {
@@ -68,7 +68,7 @@ fn a_whole_stripe_is_written_without_reading() {
     }
 }
 
-/// All but one chunk: reading that one chunk is less than reading all others and the parity.
+/// All but one chunk: reading that chunk is cheaper than reading all others and the parity.
 #[test]
 fn most_of_a_stripe_is_rebuilt_from_the_rest() {
     for name in RAIDS {
@@ -82,7 +82,7 @@ fn most_of_a_stripe_is_rebuilt_from_the_rest() {
     }
 }
 
-/// Written in requests of 128 KiB, a long file still goes to the disks in whole stripes.
+/// A long file written in 128 KiB requests still reaches the disks in whole stripes.
 #[test]
 fn a_stream_gathers_into_stripes() {
     for name in RAIDS {
@@ -95,7 +95,7 @@ fn a_stream_gathers_into_stripes() {
     }
 }
 
-/// Read-modify-write: a synchronous small write costs at least a turn more than a read, as its sectors must come by again.
+/// Read-modify-write: a synchronous small write costs at least one turn more than a read, because its sectors must pass again.
 #[test]
 fn a_synchronous_small_write_pays_for_the_parity() {
     for name in RAIDS {

@@ -1,4 +1,4 @@
-//! Draws of the ensemble: what each of them changes, by how much.
+//! Samples of the ensemble: the effect of each factor.
 
 mod support;
 
@@ -15,23 +15,23 @@ fn a_slower_arm_adds_its_share_of_the_mean_seek() {
         let spec = spec(name);
         let nominal = Host::new(&spec, Sample::NOMINAL).random_read_4k(spec.sectors(), 3000);
         let slow = Host::new(&spec, at(Factor::Seek, Level::High)).random_read_4k(spec.sectors(), 3000);
-        // 65 % of the average in µs are 650 ns for each of its µs; arms that arrive later meet the same mean rotation.
+        // 65 % of the average in µs is 650 ns per µs; a later arm meets the same mean rotation.
         let added_ns = 650 * number(name, "seek_average_us");
         assert!(near(slow - nominal, added_ns, 15), "{name}: {} ns added, not {added_ns}", slow - nominal);
     }
 }
 
-/// Sequential reading is a matter of the platters, since a drive's skew is made for its arm.
+/// Sequential reads depend on the platters, since a drive's skew is matched to its arm.
 #[test]
 fn a_slower_arm_reads_in_order_almost_as_fast() {
     let spec = spec("diamondmax-plus-8");
     let nominal = Host::new(&spec, Sample::NOMINAL).sequential(0, 500, support::read);
     let slow = Host::new(&spec, at(Factor::Seek, Level::High)).sequential(0, 500, support::read);
-    // The skew of 0.8 ms grows to 1.32 ms behind a turn of 8.33 ms: 5.7 %.
+    // The skew of 0.8 ms grows to 1.32 ms per turn of 8.33 ms: 5.7 %.
     assert!(near(slow * 1057 / 1000, nominal, 1), "{slow} kB/s, nominal {nominal} kB/s");
 }
 
-/// However slow it is, the next track is reached within half a turn: at 4 ms of 8.33 it cannot be 1.65 times as slow.
+/// The next track is always reached within half a turn: at 4 ms of 8.33 it cannot be 1.65 times as slow.
 #[test]
 fn a_slow_arm_is_no_slower_than_half_a_turn_from_track_to_track() {
     let times = [("seek_track_us", 4000), ("seek_average_us", 9000), ("seek_full_us", 18_000)];
@@ -41,7 +41,7 @@ fn a_slow_arm_is_no_slower_than_half_a_turn_from_track_to_track() {
     assert!(slow >= nominal, "{slow} ns, nominal {nominal} ns");
 }
 
-/// Firmware that hardly reorders takes longer for the same queue, of reads and of writes, and no longer for what comes one by one.
+/// Firmware that hardly reorders is slower on queued reads and writes, and equally fast on single requests.
 #[test]
 fn little_order_costs_what_is_queued_and_nothing_else() {
     let little = at(Factor::Destaging, Level::Low);
@@ -63,7 +63,7 @@ fn little_order_costs_what_is_queued_and_nothing_else() {
     }
 }
 
-/// A disk with one read buffer takes as long for random reads as one with two: the buffer that is given away is not read ahead into.
+/// With one read buffer random reads take as long as with two: read-ahead stops for a buffer being reassigned.
 #[test]
 fn an_only_read_buffer_saves_no_random_read() {
     let ns = |segments| {
@@ -94,7 +94,7 @@ fn written_through_a_write_is_on_the_medium() {
     }
 }
 
-/// A burst that just fits into the cache fits no more into half of it.
+/// A burst that just fits into the cache does not fit into half of it.
 #[test]
 fn a_small_cache_takes_half_the_burst() {
     let small = at(Factor::Cache, Level::Low);
@@ -126,8 +126,8 @@ fn seeds_change_the_phase_and_little_else() {
     }
 }
 
-/// A burst that fills caches, many streams of reads, random traffic with flushes and forced writes, and quiet times in which a disk works
-/// in the background: the sum of what all requests took.
+/// A burst that fills caches, many read streams, random traffic with flushes and FUA writes, and idle times with background work.
+/// Returns the sum of all latencies.
 fn total_ns(spec: &Spec, sample: Sample) -> u64 {
     let mut drive = Drive::new(spec, sample);
     let (mut random, mut done, mut now_ns) = (Random(5), Vec::new(), 0);
@@ -153,15 +153,15 @@ fn total_ns(spec: &Spec, sample: Sample) -> u64 {
     done.iter().map(|completion| completion.cost.total_ns()).sum()
 }
 
-/// The shipped ones, and two on which little traffic suffices: a shingled disk whose map is soon full, and a small SSD that was
-/// overwritten until it collects all the time.
+/// The shipped disks, and two for which little traffic suffices: a shingled disk whose map is soon full, and a small SSD in
+/// steady-state garbage collection.
 fn all_kinds() -> Vec<Spec> {
     let small = [("sectors", 4_000_000.into()), ("block_kib", 768.into()), ("preconditioned", true.into())];
     let small = altered("ssd-sata", &small);
     specs().chain([changed("hdd-smr", &[("log_entries", 200)]), small]).collect()
 }
 
-/// What the kernel does about it, and what the machine around the disk is, the disk alone does not show.
+/// Factors that act through the kernel or the machine and so do not show on the disk alone.
 const ELSEWHERE: [Factor; 5] =
     [Factor::Cpu, Factor::Position, Factor::Scheduler, Factor::Request, Factor::Fua];
 
@@ -185,7 +185,7 @@ fn the_nominal_disk_is_its_file() {
     }
 }
 
-/// Whatever becomes of the extremes: a nominal disk answers as it did when these were written down, to the nanosecond.
+/// A change of extremes leaves the nominal disk unchanged, to the nanosecond.
 #[test]
 fn the_nominal_disk_is_what_it_was() {
     let known = [

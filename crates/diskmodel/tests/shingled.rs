@@ -1,4 +1,4 @@
-//! A shingled disk: quick until its log is full.
+//! A shingled disk: fast until its log is full.
 
 mod support;
 
@@ -16,13 +16,13 @@ fn random_blocks(host: &mut Host, count: u64, seed: u64) -> u64 {
     let mut random = Random(seed);
     let begun_ns = host.now_ns;
     for _ in 0..count {
-        // Over the first 3 GB: a hundred bands.
+        // Within the first 3 GB: a hundred bands.
         host.lone(fua(random.below(750_000) * 8, 8));
     }
     (host.now_ns - begun_ns) / count
 }
 
-/// Before: a turn a block, since the log is written in order. After: a band is read and written for each ten blocks.
+/// Before: one turn per block, since the log is written in order. After: one band is read and written per ten blocks.
 #[test]
 fn random_writes_are_quick_until_the_log_is_full() {
     let mut host = Host::new(&with_a_small_log(), Sample::NOMINAL);
@@ -35,7 +35,7 @@ fn random_writes_are_quick_until_the_log_is_full() {
     assert!(host.drive.counters().bands_rewritten > 20);
 }
 
-/// Reading 30 MiB at 190 MB/s, a block from the log, and writing the 30 MiB again.
+/// Reads 30 MiB at 190 MB/s and a block from the log, and rewrites the 30 MiB.
 #[test]
 fn an_idle_disk_cleans_its_bands() {
     let mut host = nominal(NAME);
@@ -56,7 +56,7 @@ fn a_long_write_needs_no_log() {
     assert!(host.drive.counters().bands_rewritten <= 1, "{:?}", host.drive.counters());
 }
 
-/// What was written in pieces lies in the log: reading it in order goes to and fro.
+/// Data written in pieces lies in the log, so reading it in order seeks back and forth.
 #[test]
 fn what_lies_in_the_log_is_read_from_there() {
     let mut host = nominal(NAME);
@@ -66,7 +66,7 @@ fn what_lies_in_the_log_is_read_from_there() {
     let begun_ns = host.now_ns;
     let done = host.lone(read(1_000_000, 128));
     assert_eq!(done.cost.total_ns(), done.at_ns - begun_ns);
-    // Eight blocks in the log and eight in the band, each a seek away from the one before.
+    // Eight blocks in the log and eight in the band, each one seek from the last.
     let curve_ns = 1000 * number(NAME, "seek_track_us");
     assert!(done.cost.seek_ns > 15 * curve_ns, "{:?}", done.cost);
     host.settle();
@@ -75,11 +75,11 @@ fn what_lies_in_the_log_is_read_from_there() {
     assert!(clean * 4 < done.cost.total_ns(), "{clean} ns after cleaning, {:?} before", done.cost);
 }
 
-/// A run that is longer than the log goes there in pieces, with bands cleaned in between.
+/// A run longer than the log goes there in pieces, with bands cleaned in between.
 #[test]
 fn a_run_longer_than_the_log_arrives() {
     let mut host = Host::new(&changed(NAME, &[("log_mib", 1)]), Sample::NOMINAL);
-    // Not at a band's beginning, so that it cannot go there directly.
+    // Not at the start of a band, so that it cannot go there directly.
     host.lone(fua(8, 8192));
     assert!(!host.drive.is_volatile(8, 8192));
     assert!(host.drive.counters().bands_rewritten >= 3, "4 MiB through 1 MiB: {:?}", host.drive.counters());

@@ -1,4 +1,4 @@
-//! How Linux talks to a disk, and what a disk without a volatile cache does.
+//! How Linux talks to a disk, and how a disk without a volatile cache behaves.
 
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
@@ -7,7 +7,7 @@ mod support;
 use fsderby_diskmodel::{Sample, Scheduler, Spec, SpecError, Stage};
 use support::{FLUSH, Host, Random, altered, fua, number, read, spec, write};
 
-/// What the kernel shows in `/sys/block/…/queue` of such disks: `max_sectors_kb`, `fua`, `scheduler`, `nr_requests`, `write_cache`.
+/// The kernel's values in `/sys/block/…/queue`: `max_sectors_kb`, `fua`, `scheduler`, `nr_requests`, `write_cache`.
 #[test]
 fn what_a_file_leaves_out_is_what_the_kernel_does_with_its_class() {
     let seen = |name: &str| {
@@ -34,7 +34,7 @@ fn a_way_that_no_disk_has_is_refused() {
     assert!(matches!(refused("request_kib = { is = 130, source = 'x' }"), SpecError::Contradiction { .. }));
 }
 
-/// It says so to the kernel too, as it does when its cache is switched off.
+/// It reports this to the kernel, as a disk does whose cache is switched off.
 #[test]
 fn a_disk_whose_cache_outlives_the_power_has_nothing_to_flush() {
     let protected = [("volatile_cache", false.into())];
@@ -66,7 +66,7 @@ fn a_disk_whose_cache_outlives_the_power_has_nothing_to_flush() {
     }
 }
 
-/// A flush of SATA is no command of the queue: what is there is done first, and what comes later waits.
+/// A SATA flush is not a queued command: earlier requests finish first, and later ones wait.
 #[test]
 fn a_flush_that_is_not_queued_has_everything_wait() {
     let behind_a_flush = |flush_queued: bool| {
@@ -88,7 +88,7 @@ fn a_flush_that_is_not_queued_has_everything_wait() {
     assert!(queued < 700_000 && alone > program_ns, "{queued} ns beside it, {alone} ns behind it");
 }
 
-/// A battery keeps what the controller holds, so a member must not hold it.
+/// A battery protects only the controller's cache, so members must not cache writes.
 #[test]
 fn a_controller_with_a_battery_answers_from_its_cache_and_forces_its_members() {
     let (none, battery) = (spec("3ware-raid5"), altered("3ware-raid5", &[("volatile_cache", false.into())]));
@@ -104,7 +104,7 @@ fn a_controller_with_a_battery_answers_from_its_cache_and_forces_its_members() {
     };
     let (slow, fast) = (synced_ns(&none), synced_ns(&battery));
     assert!(fast * 20 < slow, "{fast} ns with a battery, {slow} ns without");
-    // 256 stripes in order: its cache is soon full, and then each waits for disks that cannot gather what is written to them.
+    // 256 stripes in order: the cache is soon full, and then each waits for disks that cannot gather writes.
     let streams = |spec: &Spec| Host::new(spec, Sample::NOMINAL).sequential(0, 512, write);
     let (cached, forced) = (streams(&none), streams(&battery));
     assert!(forced < cached, "{forced} kB/s forced, {cached} kB/s cached by the members too");

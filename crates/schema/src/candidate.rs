@@ -1,4 +1,4 @@
-//! Who takes part: a filesystem under its label, and what of its setup is another than the plan's.
+//! A candidate: a filesystem under its label, and the parts of its setup that differ from the plan.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,38 +11,39 @@ use crate::units::Bytes;
 pub struct Candidate {
     pub label: String,
     pub kind: String,
-    /// What it does not have in common with the plan.
+    /// Values that differ from the plan's common ones.
     #[serde(flatten)]
     pub own: Factors,
     #[serde(default, skip_serializing_if = "is_default")]
     pub variant: Variant,
-    /// The time whose options its own begin with.
+    /// The era whose options come before its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub era: Option<String>,
 }
 
-/// What may differ between candidates beside the filesystem; what is absent is as the plan has it. A further factor is a field
-/// here, its common value in the plan and in [`Setup`], and a line in `Plan::setup`, `Plan::settle` and [`Factors::said`].
+/// Factors in which candidates may differ besides the filesystem; an absent one takes the plan's value. To add a factor, add a
+/// field here, its common value in the plan and in [`Setup`], and a line in `Plan::setup`, `Plan::settle` and
+/// [`Factors::said`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Factors {
-    /// Testbed and storage with their settings, as the plan has them: `model:hdd-16tb`, `vm:kernel=6.1`.
+    /// Testbed and storage with their settings, as in the plan: `model:hdd-16tb`, `vm:kernel=6.1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
-    /// What lies between the disks and the filesystem, from the disks up; an empty list is none.
+    /// Layers between disks and filesystem, from the disks up; an empty list means none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<Vec<String>>,
-    /// What is on the filesystem before the work: `filled 80%`.
+    /// State of the filesystem before the work: `filled 80%`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
 }
 
 impl Factors {
-    /// Each that is stated, as it is written: `on`, `vm:kernel=6.1`.
+    /// Each stated factor as written: `on`, `vm:kernel=6.1`.
     pub fn said(&self) -> Vec<(&'static str, String)> {
         let on = self.on.clone().map(|on| ("on", on));
         let memory = self.memory.map(|memory| ("memory", memory.written()));
@@ -53,7 +54,7 @@ impl Factors {
     }
 }
 
-/// From the top down, as one reads what lies on what.
+/// Layers from the top down, joined by "on".
 pub fn said(layers: &[String]) -> String {
     match layers {
         [] => "none".to_owned(),
@@ -61,7 +62,7 @@ pub fn said(layers: &[String]) -> String {
     }
 }
 
-/// Where, on what and with what a candidate's trials happen: the plan's common values with its own over them.
+/// Setup of a candidate's trials: the plan's common values, overridden by its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup<'p> {
     pub testbed: &'p str,
@@ -80,7 +81,7 @@ impl Setup<'_> {
     }
 }
 
-/// What a setup is called in `machine.json` and in records: its testbed as it is written, and how many CPUs it was given.
+/// Name of a setup in `machine.json` and in records: its testbed as written, and its number of CPUs if given.
 pub fn setup_name(testbed: &str, cpus: Option<u32>) -> String {
     match cpus {
         None => testbed.to_owned(),

@@ -1,6 +1,6 @@
-//! What a metric is, declared by the one that measures it: a workload, a probe, a step of the trial.
+//! Declarations of metrics, made by the part that measures them: a workload, a probe, a step of the trial.
 //!
-//! Reports, `fsderby explain` and `fsderby list metrics` say of a metric what stands here and know none by its name.
+//! Reports, `fsderby explain` and `fsderby list metrics` take all texts from here and refer to no metric by name.
 
 use serde::Serialize;
 
@@ -8,66 +8,66 @@ use crate::job::StepName;
 use crate::metric::{Better, Metric, Of};
 use crate::needs::Aspect;
 
-/// One metric, or where its name ends with [`PART`] one for each part of a work that has several.
+/// One metric; if its name ends with [`PART`], one for each part of a work with several parts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Declared {
-    /// Dotted, from the general to the particular: `transactions.rate`, `mkfs.time`.
+    /// Dotted, from general to specific: `transactions.rate`, `mkfs.time`.
     pub name: &'static str,
-    /// Over its chart. A rate says over which phase it is.
+    /// Title of its chart. A rate names its phase.
     pub title: &'static str,
-    /// Heads a narrow column, over its unit.
+    /// Heading of a narrow column, above its unit.
     pub short: &'static str,
-    /// What a candidate did, as said before how many times as fast as another: `created files`. Empty where nothing suits.
+    /// The candidate's action, printed before "… times as fast as …": `created files`. Empty if none fits.
     pub did: &'static str,
     pub unit: &'static str,
     pub of: Of,
     pub better: Better,
     pub section: Section,
     pub over: Over,
-    /// What it means: a sentence or two.
+    /// Its meaning, in a sentence or two.
     pub explained: &'static str,
-    /// So many at least, where a difference that counts is smaller than the first three digits show.
+    /// Minimum number of decimals, if relevant differences are smaller than three digits show.
     pub decimals: usize,
     /// Whether it stands beside the headline in narrow tables.
     pub key: bool,
-    /// Whether it is explained under such a table, because a short heading does not say it.
+    /// Whether narrow tables explain it in a footnote because its short heading is unclear.
     pub footnote: bool,
-    /// Whether it is drawn as well as listed.
+    /// Whether it gets a chart besides the table.
     pub drawn: bool,
-    /// The quality that it is the measure of where a choice is made.
+    /// The quality that it measures for a recommendation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aspect: Option<Aspect>,
-    /// Whether a verdict is about it where no time says anything, as on an emulated CPU.
+    /// Whether a verdict uses it where times are meaningless, as on an emulated CPU.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stands_in: bool,
 }
 
-/// Stands at the end of a name for the phases of one part of the work, as in `device.reads.walk`.
+/// Name suffix for the phases of one part of the work, as in `device.reads.walk`.
 pub const PART: &str = "PHASE";
 
-/// Metrics side by side as people know them from the tool itself: in each line, for each filesystem, one metric a column.
+/// Metrics in the layout of the original tool: in each line, for each filesystem, one metric per column.
 #[derive(Clone, Copy, Debug)]
 pub struct Sheet {
     pub title: &'static str,
-    /// Speaks of all columns, and is left out where one of them has no figures.
+    /// Applies to all columns; omitted if one of them has no figures.
     pub note: &'static str,
     pub columns: &'static [&'static str],
-    /// What stands before a line, empty where there is one alone; and the names of its metrics, empty where it has none there.
+    /// (line heading, metric names). The heading is empty for a single line; a name is empty if the line has no such metric.
     pub lines: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// What a metric is a measure of. Reports show the sections in their own order and draw each in its own way.
+/// The section of a metric. Reports show the sections in a fixed order and draw each in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Section {
-    /// The one or two figures of a workload, or of a recovery, that a verdict may be about.
+    /// The one or two figures of a workload, or of a recovery, that a verdict may use.
     Headline,
-    /// What only one workload has.
+    /// Metrics of a single workload.
     Own {
         title: &'static str,
         note: &'static str,
     },
-    /// Operations on whole files in a second.
+    /// Operations on whole files per second.
     Files,
     Throughput,
     /// Steps of the trial before and after the work.
@@ -78,21 +78,21 @@ pub enum Section {
     Capacity,
 }
 
-/// The time that a metric is a measure of.
+/// The time over which a metric is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
-    /// One phase of the work, by its name.
+    /// One phase of the work, by name.
     Phase(&'static str),
-    /// All phases of the work, what lies between them left out.
+    /// All phases of the work, without the time between them.
     Phases,
-    /// The work with everything between its phases, without the sync.
+    /// The work including the time between its phases, without the sync.
     Work,
     /// From the start of the work to the end of the sync.
     WorkAndSync,
-    /// The same of one part of the work: see [`PART`].
+    /// Like `WorkAndSync`, for one part of the work: see [`PART`].
     Part,
-    /// Steps of the trial, by their names.
+    /// Steps of the trial, by name.
     Steps(&'static [StepName]),
     /// One moment.
     Moment,
@@ -120,7 +120,7 @@ impl Declared {
         }
     }
 
-    /// What most declarations begin with, as in `Declared { name: "walk.rate", …, ..Declared::PER_SECOND }`.
+    /// Bases for declarations, as in `Declared { name: "walk.rate", …, ..Declared::PER_SECOND }`.
     pub const PER_SECOND: Declared = Declared::base("1/s", Of::Time, Better::Higher);
     pub const MIB_PER_SECOND: Declared = Declared::base("MiB/s", Of::Time, Better::Higher);
     pub const SECONDS: Declared = Declared::base("s", Of::Time, Better::Lower);
@@ -131,7 +131,7 @@ impl Declared {
         Declared::base(unit, Of::Count, Better::Lower)
     }
 
-    /// One quantity divided by another; `unit` says what is divided by what.
+    /// A quotient of two quantities; `unit` names both.
     pub const fn ratio(unit: &'static str) -> Declared {
         Declared::base(unit, Of::Share, Better::Neither)
     }
@@ -141,7 +141,7 @@ impl Declared {
         if self.section == Section::Headline { metric.headline() } else { metric }
     }
 
-    /// That of one part of the work.
+    /// The metric of one part of the work.
     pub fn metric_of_part(&self, part: &str, value: f64) -> Metric {
         let name = self.name.strip_suffix(PART).unwrap_or(self.name);
         Metric { name: format!("{name}{part}"), ..self.metric(value) }
@@ -157,7 +157,7 @@ impl Declared {
         metric.strip_prefix(self.name.strip_suffix(PART)?).filter(|part| !part.is_empty())
     }
 
-    /// The title of the metric of that name: a part's says which.
+    /// Title of the metric of that name, with the phases of a part.
     pub fn title_of(&self, metric: &str) -> String {
         match self.part(metric) {
             Some(part) => format!("{} (phase {})", self.title, part.replace('+', " and ")),
@@ -187,7 +187,7 @@ impl Over {
     }
 }
 
-/// The declaration of a metric of that name; one that says the whole name comes before one of parts.
+/// The declaration of a metric; an exact name precedes a declaration for parts.
 pub fn find<'d>(among: &[&'d Declared], metric: &str) -> Option<&'d Declared> {
     let exact = among.iter().find(|d| d.name == metric);
     exact.or_else(|| among.iter().find(|d| d.declares(metric))).copied()

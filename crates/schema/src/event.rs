@@ -1,7 +1,7 @@
-//! What an agent says while it carries a job out: only events, only outward.
+//! Events that an agent sends while it executes a job. They are its only output, and nothing answers them.
 //!
-//! An event travels as one line of text, `SEQUENCE CRC32 JSON\n`: a running number from 0, the CRC-32 (IEEE) of the JSON
-//! in eight hex digits, and the event. A gap or a wrong sum voids the trial.
+//! An event is one line of text, `SEQUENCE CRC32 JSON\n`: a sequence number from 0, the CRC-32 (IEEE) of the JSON in eight hex
+//! digits, and the event as JSON. A gap or a wrong checksum voids the trial.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::job::{At, StepName};
 use crate::setup::{Identity, Mounted, Sandbox};
 use crate::units::Bytes;
 
-/// What the agent says. `clock_ns` is the agent's monotonic clock.
+/// An agent's event. `clock_ns` is the agent's monotonic clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
@@ -25,9 +25,9 @@ pub enum Event {
         step: StepName,
         clock_ns: u64,
     },
-    /// A step has ended well.
+    /// A step succeeded.
     Stepped(Stepped),
-    /// The device that a reset brought, and which mkfs is given; with layers, the disks below them all.
+    /// The device created by a reset and given to mkfs; with layers, also the disks below them all.
     Device {
         path: String,
         bytes: Bytes,
@@ -35,28 +35,28 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         leaves: Vec<String>,
     },
-    /// What bounds the tools.
+    /// The restrictions of the tools.
     Sandbox(Sandbox),
-    /// Who the worker is, where it gave root's rights up.
+    /// The worker's identity, if it dropped root.
     Worker(Identity),
     Mounted(Mounted),
     Space(Space),
-    /// The agent lives: how much of the work is done, of how much. None in virtual time.
+    /// Heartbeat with the progress of the work. Not sent in virtual time.
     Alive {
         done: u64,
         total: u64,
         clock_ns: u64,
     },
-    /// Of several clients, what all of them did in it.
+    /// With several clients, the totals over all of them.
     Phase(Phase),
     Histogram(Buckets),
-    /// What one of several clients did.
+    /// The result of one of several clients.
     Client(Client),
     Probe {
         name: String,
         raw: BTreeMap<String, u64>,
     },
-    /// What a probe saw change while the work went on.
+    /// Changes that a probe recorded during the work.
     Series {
         name: String,
         points: Series,
@@ -67,14 +67,14 @@ pub enum Event {
     },
     Seen(Seen),
     Tree(Tree),
-    /// The power may go now. `work` and `phases` are what was done until then.
+    /// The power may be cut now. `work` and `phases` cover everything before.
     PowerCut {
         work: Stepped,
         phases: Vec<Phase>,
         clock_ns: u64,
     },
     Survivors(Survivors),
-    /// A step has failed, and with it the trial; what follows is cleaning up.
+    /// A step failed, and the trial with it; only cleanup follows.
     Failed {
         step: StepName,
         operation: String,
@@ -91,23 +91,23 @@ pub enum Event {
     },
 }
 
-/// What the agent saw of a validity check; the host judges it.
+/// The agent's observation for a validity check; the host judges it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seen {
-    /// After the caches were dropped, a file that had been in them was read; so much of it came from the device.
+    /// After dropping the caches, a formerly cached file was read; this much came from the device.
     Cold { asked_bytes: u64, device_bytes_read: Option<u64> },
-    /// A cold start without a mount: so many files lost their pages, and whether names and inodes were forgotten too.
+    /// A cold start without a mount: the number of files whose pages were dropped, and whether names and inodes were dropped too.
     ColdStart { files: u64, all_caches: bool },
-    /// What a read of 4 KiB takes on a modelled disk, and what it costs there when the disk takes no time.
+    /// Time of a 4 KiB read on a modelled disk, and the time of the same read when the disk takes no time.
     Floor { floor_ns: u64, service_ns: u64 },
 }
 
-/// Each counted from the point before: milliseconds, and how many operations of the work were done in them.
+/// Points relative to the previous one: milliseconds, and operations of the work in that time.
 pub type Series = Vec<[u64; 2]>;
 
-/// A finished step with what it cost. CPU and faults are those of the command it ran, by wait4, or of the agent's own thread where
-/// that made the system calls itself.
+/// A finished step with its cost. CPU time and faults are those of its command, by wait4, or of the agent's thread if it made the
+/// system calls itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stepped {
     pub step: StepName,
@@ -118,13 +118,13 @@ pub struct Stepped {
     pub majflt: u64,
     /// Exit code of the command, 0 for a system call.
     pub status: i32,
-    /// The index of the work that it belongs to: put in when it is recorded.
+    /// Index of its work; set when recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<usize>,
-    /// Of the work alone.
+    /// For work only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<Switches>,
-    /// Of the work alone: how long it could have gone on and no CPU was free; absent where the kernel does not say.
+    /// For work only: runnable time without a free CPU; absent if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_ns: Option<u64>,
 }
@@ -132,9 +132,9 @@ pub struct Stepped {
 /// Context switches of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switches {
-    /// It gave the CPU up by itself, to wait for something.
+    /// The process gave up the CPU to wait.
     pub voluntary: u64,
-    /// Another was given the CPU while it could have gone on.
+    /// The process was preempted while runnable.
     pub involuntary: u64,
 }
 
@@ -153,46 +153,46 @@ pub struct Space {
     pub at: At,
     pub total: Bytes,
     pub free: Bytes,
-    /// What an ordinary user may fill.
+    /// Space available to an ordinary user.
     pub usable: Bytes,
-    /// 0 where inodes are made as they are needed.
+    /// 0 if inodes are allocated dynamically.
     pub inodes: u64,
 }
 
-/// What is left, after a power cut, of the files that had been synced and not deleted.
+/// State, after a power cut, of the files that had been synced and not deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survivors {
-    /// How many there were, and their bytes.
+    /// Number of these files, and their bytes.
     pub files: u64,
     pub bytes: u64,
-    /// Whether their folders had been synced too, without which nobody promises that a name survives.
+    /// Whether their directories had been synced too; otherwise no filesystem promises that a name survives.
     pub names_promised: bool,
-    /// Not there at all.
+    /// Files that do not exist any more.
     pub missing: u64,
-    /// There, under another name or in another folder, where a repair puts what it finds nameless.
+    /// Files under another name or in another directory, where a repair puts nameless files.
     pub nameless: u64,
-    /// There, with other content than was written.
+    /// Files with changed content.
     pub altered: u64,
-    /// The first of all three, one sentence each.
+    /// The first of these three, one sentence each.
     pub lost: Vec<String>,
 }
 
 /// A latency histogram at full resolution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Buckets {
-    /// The index of its workload in the record, where that has several: put in when it is recorded.
+    /// Index of its workload in the record, if there are several; set when recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<usize>,
     pub phase: String,
     pub operation: String,
     pub unit: String,
-    /// (highest value that the bucket stands for, how many), rising.
+    /// (highest value of the bucket, count), rising.
     pub buckets: Vec<(u64, u64)>,
 }
 
 impl Buckets {
-    /// The line of a file of histograms. Those are most of a run's bytes, and nearly all of their bytes are pairs of numbers: so
-    /// these are read here where they are as serde_json writes them, and by serde_json where they are not.
+    /// Parses a line of a histogram file. These are most of a run's bytes, and nearly all of their bytes are number pairs.
+    /// Pairs in serde_json's own format are parsed here, all others by serde_json.
     pub fn from_line(line: &[u8]) -> serde_json::Result<Buckets> {
         const KEY: &[u8] = b",\"buckets\":[";
         let at = line.windows(KEY.len()).position(|window| window == KEY).map(|at| at + KEY.len());
@@ -203,7 +203,7 @@ impl Buckets {
     }
 }
 
-/// `[1,2],[3,4]`: no blanks, no signs, no leading zeros, at most 19 digits, which always fit.
+/// `[1,2],[3,4]`: no blanks, signs or leading zeros, and at most 19 digits, which always fit.
 fn pairs(mut text: &[u8]) -> Option<Vec<(u64, u64)>> {
     let mut pairs = Vec::with_capacity(text.len() / "[123456,1],".len());
     while !text.is_empty() {
@@ -229,24 +229,24 @@ fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((value, rest))
 }
 
-/// The hash of a live tree, and how it is stored.
+/// The hash of a live tree, and its stored size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tree {
     pub at: At,
     pub files: u64,
     pub bytes: u64,
-    /// Bytes of the blocks that the filesystem says the files occupy.
+    /// Bytes of the blocks that the files occupy, as the filesystem reports them.
     pub stored: u64,
-    /// BLAKE3 over the sorted list of paths, sizes and checksums as they are on the filesystem.
+    /// BLAKE3 over the sorted list of paths, sizes and checksums found on the filesystem.
     pub hash: String,
-    /// The same over what the engine says must be there, where it says so.
+    /// The same hash over the engine's list of expected files, if it has one.
     pub expected: Option<String>,
-    /// What is free beside them, where a filesystem of our own was asked; absent in older records.
+    /// Free space, if the trial made the filesystem; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free: Option<Bytes>,
 }
 
-/// One part of a workload, in raw whole numbers.
+/// One part of a workload, in raw integers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
     pub name: String,
@@ -255,19 +255,19 @@ pub struct Phase {
     pub counts: BTreeMap<String, u64>,
 }
 
-/// One of several clients of a work, in raw whole numbers. Times are those of the agent's monotonic clock.
+/// One of several clients of a work, in raw integers. Times are those of the agent's monotonic clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {
     /// From 0.
     pub client: u32,
-    /// When it had passed the gate, and when its work was done.
+    /// When it passed the gate, and when its work ended.
     pub began_ns: u64,
     pub ended_ns: u64,
     pub phases: Vec<ClientPhase>,
     pub cost: Stepped,
 }
 
-/// A phase of one client, and when it ended.
+/// A phase of one client, and its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientPhase {
     pub ended_ns: u64,

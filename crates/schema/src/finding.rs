@@ -1,7 +1,7 @@
-//! What the figures of a run allow to be said of each pair of candidates, and what that makes together: the verdict.
+//! Findings about each pair of candidates from a run's figures, and together: the verdict.
 //!
-//! One shape for testbeds whose figures scatter, where a finding is a ratio with an interval, and for modelled disks, where it is
-//! what held in so many samples of the disk.
+//! Testbeds with noisy figures and modelled disks share one format. A finding is a ratio with an interval on the former, and the
+//! result over all samples of the disk on the latter.
 
 use fsderby_diskmodel::{Access, Factor, Point};
 use serde::{Deserialize, Serialize};
@@ -9,51 +9,52 @@ use serde::{Deserialize, Serialize};
 use crate::recommendation::Recommendation;
 use crate::units::Percent;
 
-/// The shape of `verdict.json`. Version 2 charged one of a pair more for an instruction and the other less, and gave factors a share of
-/// the variance; its findings are read without these two.
+/// Schema version of `verdict.json`. Version 2 raised the instruction cost of one candidate of a pair and lowered the other's,
+/// and gave factors a share of the variance; its findings are read without these two.
 pub const SCHEMA: u32 = 3;
 
-/// All findings of a run, from its records alone: `fsderby verify` computes it again.
+/// All findings of a run, computed from its records alone and recomputed by `fsderby verify`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
     pub schema: u32,
-    /// How many records the run had when it was given.
+    /// Number of records when the verdict was given.
     pub records: usize,
     pub basis: Basis,
-    /// Within it a difference does not matter.
+    /// A difference within the margin does not matter.
     pub margin: Percent,
-    /// Each pair of candidates, for each headline metric of each scenario. `a` stands before `b` in the plan.
+    /// Each pair of candidates, for each headline metric of each scenario. `a` precedes `b` in the plan.
     pub findings: Vec<Finding>,
-    /// One for each headline metric of each scenario.
+    /// One per headline metric of each scenario.
     pub ranks: Vec<Ranks>,
-    /// Each pair of candidates over all headline metrics together; empty where there is but one, or not all have all of them.
+    /// Each pair of candidates over all headline metrics; empty if there is only one metric, or if not all candidates have all
+    /// of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overall: Vec<Overall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Guard>,
-    /// Each pair in the CPU time that each scenario took, less being better: no headline, and judged apart from them.
+    /// Each pair's CPU time in each scenario, less being better. Not a headline, and judged separately.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu: Vec<Finding>,
-    /// Where the plan states needs; absent in older runs.
+    /// Present if the plan states needs; absent in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recommendation: Option<Recommendation>,
 }
 
-/// What the findings rest on.
+/// The basis of the findings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "on", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Basis {
-    /// Rounds on a testbed whose figures scatter.
+    /// Rounds on a testbed with noisy figures.
     Rounds {
-        /// Of the scenario that has the fewest, and no later ones than this look took.
+        /// Complete rounds of the scenario with the fewest, up to this look.
         complete: u32,
-        /// Fewer are preliminary.
+        /// Required rounds; with fewer the verdict is preliminary.
         needed: u32,
-        /// What this look may spend: the chance that any of its findings of *better* or *worse* is wrong, if no two candidates differ.
-        /// 0 where no verdict has been given.
+        /// α of this look: the probability that any of its *better* or *worse* findings is wrong if no two candidates differ. 0
+        /// if no verdict has been given.
         alpha: f64,
-        /// Earlier looks at this run: each spent some of the 5 % that all looks have together.
+        /// Earlier looks at this run; each spent part of the 5 % that all looks share.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         earlier: Vec<Look>,
     },
@@ -61,11 +62,11 @@ pub enum Basis {
     Samples { complete: u32, needed: u32 },
 }
 
-/// A verdict that was given.
+/// A verdict given during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Look {
-    /// After so many complete rounds.
+    /// Number of complete rounds before it.
     pub rounds: u32,
     pub alpha: f64,
 }
@@ -74,29 +75,29 @@ pub struct Look {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
-    /// `a` beside `b`.
+    /// `a` relative to `b`.
     pub finding: Found,
     pub scenario: String,
-    /// The metric's name and what else tells it from others of that name.
+    /// The metric's name; `dimensions` distinguishes metrics of the same name.
     pub metric: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dimensions: String,
     pub a: String,
     pub b: String,
-    /// How many times better `a` is than `b`, above 1 where it is: the geometric mean over rounds or samples.
+    /// How many times better `a` is than `b`, above 1 if better: the geometric mean over rounds or samples.
     pub ratio: f64,
-    /// Of the ratio: the simultaneous interval at 1 − α, or the least and the most over all samples. Where few rounds give none,
-    /// neither is there.
+    /// Interval of the ratio: simultaneous at 1 − α, or minimum and maximum over all samples. Both are absent if the rounds are
+    /// too few.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Rounds, or samples, in which both have a trial that is counted.
+    /// Rounds or samples in which both have a valid trial.
     pub n: u32,
     pub evidence: Evidence,
 }
 
-/// What may be said of a pair.
+/// The finding about a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
@@ -107,18 +108,18 @@ pub enum Found {
     CannotTell,
 }
 
-/// Why it may be said.
+/// The evidence for a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Evidence {
     Rounds {
-        /// Adjusted for the whole family; absent where there are too few rounds for any.
+        /// Adjusted for the whole family; absent if the rounds are too few for any p.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         p: Option<f64>,
-        /// The ratio that would be found with a probability of 80 % in as many rounds.
+        /// The ratio detectable with 80 % probability in the same number of rounds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         smallest: Option<f64>,
-        /// How many rounds *equivalent* would take with this scatter.
+        /// Number of rounds that a finding of *equivalent* requires at this noise.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rounds_to_equivalent: Option<u32>,
     },
@@ -126,141 +127,142 @@ pub enum Evidence {
         a_better: u32,
         within_margin: u32,
         b_better: u32,
-        /// What each factor does to the ratio, those that are named first; none without both halves of the design.
+        /// Effect of each factor on the ratio, named ones first; empty without both halves of the design.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         deciders: Vec<Decider>,
-        /// What the program that plays the disk does to the ratio; absent where it was not measured or the metric is no time.
+        /// Disk-model overhead in the ratio; absent if it was not measured or the metric is not a time.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         floor: Option<Floor>,
-        /// What the samples alone would allow, where it is not known to hold without that program.
+        /// The finding from the samples alone, if it is not known to hold without the disk-model overhead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         withheld: Option<Found>,
-        /// What other seeds of the work do on the first sample's disk; absent where they were not tried.
+        /// Effect of other workload seeds on the first sample's disk; absent if not tried.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chaos: Option<Chaos>,
-        /// Where the ratio is expected to be worst; absent where that is not known, or not asked because the samples disagree.
+        /// The corner with the worst expected ratio; absent if unknown, or not tried because the samples disagree.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         corner: Option<Corner>,
-        /// What the cost of an instruction does; absent where it was not tried.
+        /// Effect of the cost of an instruction; absent if not tried.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         costs: Option<Box<Costs>>,
-        /// How far models of such disks were from real ones, and what that may do to the ratio; absent where the metric is no time
-        /// of the work, and of trials whose disk did not count what was waited for.
+        /// Error of the models of this class against real disks, and its possible effect on the ratio. Absent if the metric is
+        /// not a time of the work, or if the disk did not count its waiting times.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model_error: Option<Box<ModelError>>,
-        /// Why what holds in all samples is no finding.
+        /// Why a result that holds in all samples is not a finding.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refuted: Option<Refuted>,
     },
 }
 
-/// One disk, and six seeds of the work. A filesystem amplifies small changes, so each gives another figure.
+/// One disk with six workload seeds. Filesystems amplify small changes, so each seed gives a different figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chaos {
-    /// With the first round's seed, and with each other one.
+    /// Ratio with the first round's seed, then with each other seed.
     pub ratios: Vec<f64>,
-    /// Of `a` and of `b`: how many times its least figure its most is, each beside the mean of all candidates with the same seed.
+    /// For `a` and for `b`: maximum ÷ minimum of its figures, each relative to the mean of all candidates with the same seed.
     pub spreads: [f64; 2],
 }
 
-/// A pair at the corner of what is not known about the disk at which its ratio is expected to be nearest to the other side.
+/// A pair at the corner of the unknown disk properties where its ratio is expected to be nearest to the other side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Corner {
     pub point: Point,
-    /// By the main effects.
+    /// Expected from the main effects.
     pub expected: f64,
-    /// As measured; absent where it was not tried.
+    /// As measured; absent if not tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
 }
 
-/// What becomes of a pair's ratio where instructions cost more than the machine's file says, or less, by up to 1.3 times: all of them,
-/// and besides those that only one of the two carries out.
+/// Range of a pair's ratio if instructions cost up to 1.3 times more or less than in the machine's file. Varied are the cost of
+/// all instructions, and the cost of those that only one of the two executes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
-    /// The least ratio of twelve, and the most.
+    /// Minimum and maximum of twelve ratios.
     pub low: f64,
     pub high: f64,
-    /// Of the time of `a` and of `b`, 0 to 1: what moves with the cost of an instruction.
+    /// Share of the time of `a` and of `b`, 0 to 1, that scales with the cost of an instruction.
     pub moving: [f64; 2],
-    /// Of the same: what both spend on the same instructions, so that its cost is the same for both.
+    /// Share of the time of each that both spend on the same instructions, whose cost is the same for both.
     pub shared: [f64; 2],
-    /// Whether both are of one kind, with options that choose no other algorithm; otherwise they share the workload's own time alone.
+    /// Whether both are of one kind, with options that select no other algorithm. Otherwise only the workload's own time is
+    /// shared.
     pub one_kind: bool,
 }
 
-/// How far a ratio of times may be off because models of a class of disks were off from real ones.
+/// Possible error of a ratio of times, from the errors of a class's models against real disks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelError {
-    /// On the disk as its file says, with the first round's seed.
+    /// Ratio on the nominal disk, with the first round's seed.
     pub ratio: f64,
-    /// By how many times that may be off, either way: 1 or more.
+    /// Error factor of the ratio in either direction, at least 1.
     pub times: f64,
-    /// What makes it so, the largest part first.
+    /// Its components, largest first.
     pub parts: Vec<ErrorPart>,
 }
 
-/// One kind of access.
+/// The contribution of one kind of access.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorPart {
     pub access: Access,
-    /// By how many times models of the class of disk that `a` is on, and `b`, were off at worst: 1 or more.
+    /// Largest error factor of the models of the disk class of `a` and of `b`, at least 1.
     pub worst: [f64; 2],
-    /// Of the elapsed time of `a` and of `b`, 0 to 1: waiting for it, the CPU being idle.
+    /// Share of the elapsed time of `a` and of `b`, 0 to 1, spent waiting for this access with an idle CPU.
     pub shares: [f64; 2],
 }
 
-/// What stands against what holds in all samples.
+/// Reasons that refute a result of all samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refuted {
-    /// With another seed of the work it does not hold, or it is no larger than what the seeds do to it.
+    /// It fails with another workload seed, or is no larger than the variation between seeds.
     Chaos,
-    /// It does not hold at every cost of the instructions that only one of the pair carries out.
+    /// It fails at some cost of the instructions that only one of the pair executes.
     Cost,
-    /// It is no larger than what the error of the disk's model may do to it.
+    /// It is no larger than the possible effect of the disk model's error.
     ModelError,
-    /// It does not hold in the worst corner.
+    /// It fails in the worst corner.
     Corner,
     /// The other seeds, the costs of an instruction, or the corner have not been tried.
     Untried,
 }
 
-/// What the program that plays a modelled disk does to a ratio. A real machine has no such program.
+/// Disk-model overhead in a ratio, caused by the program that serves the modelled disk. A real machine has no such overhead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Floor {
-    /// On the first sample's disk, with that program's own work done once, twice and three times.
+    /// Ratio on the first sample's disk, with the program's work done once, twice and three times.
     pub ratios: [f64; 3],
-    /// Without it: those three, extrapolated.
+    /// Ratio without the overhead, extrapolated from these three.
     pub without: f64,
-    /// How far that may be wrong, as a share of it.
+    /// Error bound of `without`, as a fraction of it.
     pub bound: f64,
-    /// By how much the program moves the ratio at most, as a share.
+    /// Maximum shift of the ratio by the overhead, as a fraction.
     pub moves: f64,
 }
 
-/// One factor of the ensemble and what it does to the ratio.
+/// A factor of the ensemble and its effect on the ratio.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decider {
-    /// Two where the candidates are on disks of two classes, whose factors were varied together.
+    /// Two if the candidates are on disks of two classes, whose factors were varied together.
     pub factors: Vec<Factor>,
-    /// The geometric mean of the ratios at its low level, and at its high one.
+    /// Geometric means of the ratios at its low and at its high level.
     pub ratios: [f64; 2],
-    /// How many times as large the ratio is at the high level as at the low one.
+    /// Ratio at the high level ÷ ratio at the low level.
     pub effect: f64,
-    /// Of the effect: an interval that leaves out 1 exactly where the factor is named.
+    /// Interval of the effect; it excludes 1 exactly if the factor is named.
     pub low: f64,
     pub high: f64,
-    /// The least rate of false discoveries, over all factors of all pairs and headline metrics, at which it is named.
+    /// Smallest false discovery rate, over all factors of all pairs and headline metrics, at which it is named.
     pub p: f64,
-    /// Whether the ratio was found to depend on it: at a rate of 4.5 %, with which a report without any effect names one in 5 %.
+    /// Whether the ratio depends on it, at a rate of 4.5 %; a report without any effect then names one with probability 5 %.
     pub is_named: bool,
 }
 
@@ -272,44 +274,44 @@ pub struct Ranks {
     pub metric: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dimensions: String,
-    /// The best first: none stands before one that was found better; else by the geometric mean of their values.
+    /// Best first. No candidate precedes one that was found better; otherwise the order is that of the geometric means.
     pub places: Vec<Place>,
 }
 
-/// The ranks that the findings leave a candidate: 2 to 4 where one is better than it, and it is better than all but three.
+/// Possible ranks of a candidate: 2 to 4 if one is better than it and it is better than all but three others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
     pub candidate: String,
     pub best: u32,
     pub worst: u32,
-    /// How many times as good as the best: its interval is that of the pair.
+    /// Ratio to the best; its interval is that of the pair.
     pub ratio: f64,
 }
 
-/// The geometric mean, over all headline metrics, of how many times better `a` is than `b`: no finding, whatever its interval.
+/// Geometric mean, over all headline metrics, of how many times better `a` is than `b`. Not a finding, whatever its interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overall {
     pub a: String,
     pub b: String,
     pub ratio: f64,
-    /// The simultaneous interval; absent on modelled disks and where few rounds give none.
+    /// The simultaneous interval; absent on modelled disks and if the rounds are too few.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
 }
 
-/// One candidate that entered twice: what the two differ by can only be chance, or the run is at fault.
+/// One candidate entered twice: any difference between the two is chance or a fault of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guard {
-    /// The label of the copy, and whose it is.
+    /// The label of the copy, and the label of the original.
     pub copy: String,
     pub of: String,
     pub rounds: u32,
-    /// Over all headline metrics together; absent where there are too few rounds.
+    /// Over all headline metrics; absent if the rounds are too few.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
     /// Whether the run is void.
@@ -317,19 +319,19 @@ pub struct Guard {
 }
 
 impl Verdict {
-    /// Whether there are rounds or samples enough for findings, and for rounds a look was given.
+    /// Whether there are enough rounds or samples for findings, and for rounds a look was given.
     pub fn is_final(&self) -> bool {
         let needed = self.basis.needed();
         let enough = !self.findings.is_empty() && self.findings.iter().all(|finding| finding.n >= needed);
         enough && self.basis.complete() >= needed && self.basis.is_a_look() && !self.is_void()
     }
 
-    /// Whether any pair of candidates is still open.
+    /// Whether any pair of candidates is undecided.
     pub fn is_open(&self) -> bool {
         self.findings.iter().any(|finding| finding.finding == Found::CannotTell)
     }
 
-    /// Whether the candidate that entered twice differs from itself.
+    /// Whether the candidate entered twice differs from its copy.
     pub fn is_void(&self) -> bool {
         self.guard.as_ref().is_some_and(|guard| guard.voids)
     }
@@ -349,7 +351,7 @@ impl Basis {
         !matches!(self, Basis::Rounds { alpha, .. } if *alpha == 0.0)
     }
 
-    /// All looks so far, this one last; none where no verdict has been given, or none is a look.
+    /// All looks so far, this one last; empty if no verdict has been given or the basis has no looks.
     pub fn looks(&self) -> Vec<Look> {
         match self {
             Basis::Rounds { complete, alpha, earlier, .. } if *alpha > 0.0 => {
@@ -375,7 +377,7 @@ impl Finding {
         self.scenario == scenario && self.metric == metric && self.dimensions == dimensions
     }
 
-    /// The same finding with `label` as its `a`; `None` where it is not of that candidate.
+    /// The finding with `label` as its `a`; `None` if the pair does not contain it.
     pub fn from_the_side_of(&self, label: &str) -> Option<Finding> {
         if self.a == label {
             return Some(self.clone());
@@ -464,7 +466,7 @@ impl Floor {
 }
 
 impl Found {
-    /// From the other's side.
+    /// The finding with both candidates swapped.
     pub fn turned(self) -> Found {
         match self {
             Found::Better => Found::Worse,
@@ -485,12 +487,12 @@ impl Decider {
         }
     }
 
-    /// `the time of a flush`; of two disks `the time of a flush, or the seek time`.
+    /// `the time of a flush`; for two disks `the time of a flush, or the seek time`.
     pub fn title(&self) -> String {
         self.factors.iter().map(|factor| factor.title()).collect::<Vec<_>>().join(", or ")
     }
 
-    /// `shorter`, `longer`: what its low and its high level are called.
+    /// Names of its low and high level: `shorter`, `longer`.
     pub fn ends(&self) -> [&'static str; 2] {
         self.factors.first().map_or(["low", "high"], |factor| factor.ends())
     }

@@ -1,56 +1,55 @@
-//! Figures that another program measured elsewhere, as `import.json` has them: stored data, beside copies of the files that they
-//! were read from.
+//! Figures measured elsewhere by another program, in the format of `import.json`; stored beside copies of their source files.
 
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-/// Of `import.json`.
+/// Schema version of `import.json`.
 pub const SCHEMA: u32 = 1;
 
-/// What files of one tool say.
+/// The contents of one tool's output files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Import {
     pub schema: u32,
-    /// The version of fsderby that read them.
+    /// Version of fsderby that imported them.
     pub fsderby: String,
     pub asked: Asked,
     pub sources: Vec<Source>,
-    /// In the order in which they stand in the files.
+    /// In the order of the files.
     pub entries: Vec<Entry>,
 }
 
-/// What the user said of the files: with the same the same entries are read again.
+/// The user's description of the files; importing again with the same description gives the same entries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// Whose output they are: `bonnie`.
+    /// The tool that wrote them: `bonnie`.
     pub tool: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<Naming>,
-    /// The ready set whose work was measured.
+    /// The ready set (named workload) that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<String>,
 }
 
-/// Under which label figures are shown.
+/// The label of some of the figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Naming {
-    /// A machine's name, a file, or `FILE:LINE`; everything where absent.
+    /// A machine's name, a file, or `FILE:LINE`; all figures if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     pub label: String,
 }
 
-/// A file that was read.
+/// An imported file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// As it was called.
+    /// Its original name.
     pub name: String,
     /// The copy in the import's folder.
     pub path: String,
     pub blake3: String,
-    /// Lines that say nothing of what is imported.
+    /// Lines without imported data.
     pub other_lines: usize,
-    /// What was seen in it and gives no figures, one sentence each.
+    /// Contents without figures, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -59,27 +58,27 @@ pub struct Source {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     pub label: String,
-    /// Which of the sources, from 0.
+    /// Index of its source, from 0.
     pub source: usize,
-    /// Where it begins there, from 1.
+    /// First line in the source, from 1.
     pub line: usize,
-    /// The program and its version, as far as it says so: `Bonnie++ 1.0x`.
+    /// The program and its version, if stated: `Bonnie++ 1.0x`.
     pub program: String,
-    /// What the tool says of its work, as parameters of the workload here, or as counts.
+    /// The tool's description of its work, as parameters of our workload or as counts.
     pub work: Table,
-    /// What was mended, and what of it is not certain, one sentence each.
+    /// Corrections and uncertainties, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     pub figures: Vec<Figure>,
 }
 
-/// One figure. It is what was printed; what it may have been lies between `least` and `most`, by its digits and the tool's clock.
+/// One figure as printed. The true value lies between `least` and `most`, given the printed digits and the tool's clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// The metric's name here.
+    /// Our name of the metric.
     pub metric: String,
     pub unit: String,
-    /// Absent where the tool could not tell: then a bound alone may be known.
+    /// Absent if the tool could not measure it; then only a bound may be known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

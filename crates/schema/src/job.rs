@@ -1,4 +1,4 @@
-//! One trial as an agent carries it out: what goes in, read once.
+//! One trial for an agent to execute: its only input, read once.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,51 +15,51 @@ use crate::scenario::OtherStage;
 use crate::setup::{Argv, Check, Mount, Named, Privileges, Volume};
 use crate::units::Bytes;
 
-/// Counted up with every change of a job or an event that an older agent, or an older host, would misread. Agents live in bundles, so
-/// an older one is met: what a job says anew in a field of its own is left out where it says nothing, so that older jobs stay the same
-/// bytes, and is refused by an agent that does not know it.
+/// Protocol version, raised with every change of a job or an event that an older agent or host would misread. Bundles contain
+/// agents, so older ones occur. A new job field is omitted at its default, so that older jobs keep their bytes; an agent that
+/// does not know a field refuses the job.
 pub const PROTOCOL: u32 = 4;
 
-/// One trial, ready to be carried out: nothing in it must be looked up, and nothing answers while it runs.
+/// One complete trial: it refers to nothing that must be looked up, and nothing answers while it runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
     pub protocol: u32,
-    /// Names all that the agent makes on the host (memory group, folder), so that it can be found and removed.
+    /// Names everything that the agent creates on the host (cgroup, directory), so that it can be found and removed.
     pub token: String,
-    /// `r03/SCENARIO/LABEL`; a guest is told none, as nothing of it may decide a figure.
+    /// `r03/SCENARIO/LABEL`; not sent to a guest, because it must not influence a figure.
     pub trial: String,
     pub attempt: u32,
     pub purpose: Purpose,
-    /// Whether it is for a machine of its own.
+    /// Whether it runs in a guest.
     pub guest: bool,
     pub storage: Named,
     pub volume: Volume,
-    /// What lies between the storage's disks and the filesystem, from the disks up.
+    /// Layers between the storage's disks and the filesystem, from the disks up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Named>,
-    /// Page cache and workload together; absent = the machine's.
+    /// Limit for page cache and workload together; absent: the machine's memory.
     pub memory: Option<Bytes>,
-    /// Of the machine of its own; absent = as its testbed has them.
+    /// CPUs of the guest; absent: the testbed's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
-    /// Modules that a guest's kernel must have loaded, by name or alias; another machine's loads them by itself.
+    /// Kernel modules to load in a guest, by name or alias; another machine loads them by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<String>,
-    /// Programs that a guest must have, beside those that its steps name.
+    /// Programs that a guest needs besides those of its steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,
-    /// What the tools need, where they run on this machine's own kernel.
+    /// Privileges of the tools on this machine's own kernel.
     #[serde(default, skip_serializing_if = "Privileges::is_empty")]
     pub privileges: Privileges,
     pub steps: Vec<Step>,
-    /// How long each step may take before it has failed, in seconds.
+    /// Timeout of each step in seconds.
     pub limits_seconds: BTreeMap<StepName, u64>,
-    /// What the stages do, in their order; steps name them by their index.
+    /// Work of the stages, in order; steps refer to it by index.
     pub works: Vec<WorkJob>,
-    /// Between two signs of life; `None` in virtual time, where nothing may be said that is not part of the trial.
+    /// Heartbeat interval; `None` in virtual time, where every message is part of the trial.
     pub alive_every_ms: Option<u64>,
-    /// How often its power was cut before: the machine that begins has none of what the one before it knew.
+    /// Number of power cuts before; the next boot keeps nothing in memory.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub life: u8,
 }
@@ -69,7 +69,7 @@ fn is_zero(life: &u8) -> bool {
 }
 
 impl Job {
-    /// The job up to a power cut, and what is to be done after it, where the job has one.
+    /// Splits the job at its first power cut into the part up to the cut and the part after it.
     pub fn lives(&self) -> (Job, Option<Job>) {
         let part = |steps: &[Step]| Job { steps: steps.to_vec(), ..self.clone() };
         match self.steps.iter().position(|step| *step == Step::PowerCut) {
@@ -81,12 +81,12 @@ impl Job {
         }
     }
 
-    /// Whether the power is cut before it ends.
+    /// Whether the job contains a power cut.
     pub fn loses_power(&self) -> bool {
         self.steps.contains(&Step::PowerCut)
     }
 
-    /// As a guest gets it: without what only the host knows it by.
+    /// The job as sent to a guest, without the host's identifiers.
     pub fn for_guest(&self) -> Job {
         Job { token: "guest".into(), trial: "guest".into(), attempt: 1, ..self.clone() }
     }
@@ -96,7 +96,7 @@ impl Job {
     }
 }
 
-/// As many clients as a work has unless it is told otherwise.
+/// Default number of clients.
 pub(crate) fn one() -> u32 {
     1
 }
@@ -105,38 +105,36 @@ pub(crate) fn is_one(n: &u32) -> bool {
     *n == 1
 }
 
-/// How long a step may take if nothing about it asks for more.
+/// Default timeout of a step.
 pub const LIMIT: Duration = Duration::from_secs(3600);
 
 /// Written as one word: `measure`, `doubled`, `reseeded-2`, `corner+-+---+++-+`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Purpose {
-    /// Counts.
+    /// A measured trial.
     Measure,
-    /// Shows once per cell that what is read back is what was written; never in the statistics.
+    /// Integrity check, once per cell: data read back equals the data written. Not in the statistics.
     Integrity,
-    /// Shows once per cell what the program that plays a disk adds to the figures: a trial of the first round, with that program's
-    /// own work done two times.
+    /// Measures the disk-model overhead, once per cell: a trial of the first round with the program's own work done twice.
     Doubled,
-    /// The same, with that work done three times.
+    /// Like `Doubled`, with the work done three times.
     Tripled,
-    /// Shows how much hangs on details: a trial of the first round on its disk, with another seed of the work, counted from 1.
+    /// Measures sensitivity to details: a trial of the first round on its disk with another workload seed, numbered from 1.
     Reseeded(u8),
-    /// Shows whether a finding holds where its ratio is expected to be worst: a trial of the first round on a disk at that corner of what
-    /// is not known about it.
+    /// Tests a finding at its worst expected corner: a trial of the first round with the disk at that corner.
     Corner(Point),
-    /// Shows what hangs on the cost of an instruction: a trial of the first round on a CPU that takes longer for each.
+    /// Measures the effect of the cost of an instruction: a trial of the first round on a CPU that is slower per instruction.
     Dear,
-    /// The same on a CPU that takes less time for each.
+    /// Like `Dear`, on a CPU that is faster per instruction.
     Cheap,
 }
 
-/// So many further seeds of the work are tried: with the first round's they are six.
+/// Number of further workload seeds; six with that of the first round.
 pub const RESEEDED: u8 = 5;
 
 impl Purpose {
-    /// How often the program that plays a disk does its own work.
+    /// How many times the program that serves the disk does its work.
     pub fn server_work(self) -> u32 {
         match self {
             Purpose::Doubled => 2,
@@ -145,7 +143,7 @@ impl Purpose {
         }
     }
 
-    /// What an instruction costs there.
+    /// Cost of an instruction in such a trial.
     pub fn cost(self) -> Cost {
         match self {
             Purpose::Dear => Cost::Dear,
@@ -154,7 +152,7 @@ impl Purpose {
         }
     }
 
-    /// What a reader is told that it is for.
+    /// Title for reports.
     pub fn title(self) -> String {
         match self {
             Purpose::Doubled => "server's work ×2".to_owned(),
@@ -167,7 +165,7 @@ impl Purpose {
         }
     }
 
-    /// Whether it is none of a round, and no integrity check.
+    /// Whether it belongs neither to a round nor to the integrity checks.
     pub fn is_extra(self) -> bool {
         !matches!(self, Purpose::Measure | Purpose::Integrity)
     }
@@ -210,20 +208,20 @@ impl TryFrom<String> for Purpose {
     }
 }
 
-/// What an instruction costs beside what the machine's file says. A CPU with caches takes longer for those that reach its memory, and less
-/// time for others, so a filesystem may pay more or less than the mean that the file has.
+/// Cost of an instruction relative to the machine's file. A CPU with caches takes longer for instructions that reach memory and
+/// less for others, so a filesystem may pay more or less than the file's mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cost {
     #[default]
     Usual,
-    /// 1.3 times as much.
+    /// 1.3 times the usual cost.
     Dear,
-    /// 1 ÷ 1.3 of it.
+    /// 1 ÷ 1.3 of the usual cost.
     Cheap,
 }
 
 impl Cost {
-    /// How many million instructions a second there are, where there usually are so many.
+    /// Million instructions per second at this cost, given the usual number.
     pub fn mips(self, usual: u32) -> u32 {
         let nearest = |times: u32, of: u32| usual.saturating_mul(times).saturating_add(of / 2) / of;
         match self {
@@ -242,12 +240,12 @@ pub struct WorkSpec {
 }
 
 impl WorkSpec {
-    /// With sorted keys: what is written one way and read another must be the same work to the byte.
+    /// With sorted keys, so that the same work has the same bytes however it was written.
     pub fn canonical(&self) -> WorkSpec {
         WorkSpec { engine: self.engine.clone(), parameters: sorted(&self.parameters) }
     }
 
-    /// BLAKE3 of the engine's name and parameters, as they are stored.
+    /// BLAKE3 of the engine's name and parameters, as stored.
     pub fn hash(&self) -> String {
         let text = serde_json::to_string(&self.canonical()).unwrap_or_default();
         blake3::hash(text.as_bytes()).to_hex().to_string()
@@ -269,41 +267,41 @@ fn sorted_within(value: &Value) -> Value {
     }
 }
 
-/// What one stage does of a workload.
+/// A stage's share of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkJob {
-    /// Counted from 0: parts of one work, done in several stages, have the same.
+    /// Index of the work, from 0; parts of one work in several stages share it.
     pub of: usize,
     pub work: WorkSpec,
     pub seed: u64,
-    /// The folder of its own, where a trial has several workloads.
+    /// Its directory, if a trial has several workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub portion: Portion,
-    /// How many processes do it at the same time, each in a folder of its own where they are several.
+    /// Number of concurrent client processes, each in a separate directory if there are several.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub clients: u32,
 }
 
 impl WorkJob {
-    /// As a path of its files is seen from the folder in which all works have theirs.
+    /// Path of one of its files, relative to the directory of all works.
     pub fn below(&self, path: &Path) -> PathBuf {
         self.folder.as_deref().map_or_else(|| path.to_owned(), |folder| Path::new(folder).join(path))
     }
 }
 
-/// How much of a work is done.
+/// The part of a work to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Portion {
-    /// This part alone, where those before it are done, by the name that its engine gives it; absent: all of them.
+    /// Only this part, by the engine's name, given that those before it are done; absent: all parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// Not one operation more, as its engine counts them.
+    /// Stops after this many operations, as the engine counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_after: Option<u64>,
-    /// Only until all its files are there, for a check that they are what was written.
+    /// Stops when all its files exist, for an integrity check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_files: bool,
 }
@@ -325,11 +323,11 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// One thing the agent does. The list of a job is what is executed, what `--dry-run` prints and what the order test reads.
+/// One step of an agent. The same list is executed, printed by `--dry-run` and read by the order test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// The storage as it was before the first trial.
+    /// Restores the storage to its state before the first trial.
     Reset,
     /// mkfs, or one command of a conversion.
     Make {
@@ -341,28 +339,28 @@ pub enum Step {
     Space {
         at: At,
     },
-    /// Sync, drop caches, wait until the device is idle. With `cold`, a witness shows that the caches were empty.
+    /// Sync, drop caches, wait until the device is idle. With `cold`, a witness file shows that the caches were empty.
     Settle {
         cold: bool,
     },
-    /// Nothing of the filesystem's stays in memory: it is unmounted and mounted again, so that pages, names and inodes are all
-    /// gone. Where there is nothing to mount, every file is written out and its pages are dropped, as root all caches.
+    /// Cold start: unmount and mount, which drops pages, names and inodes. Without a mount, writes back every file and drops
+    /// its pages; as root, drops all caches.
     Cool {
         mount: Option<Mount>,
     },
-    /// The filesystem's own full check in the middle of a trial: unmounted, checked, which alone is timed, and mounted again.
+    /// The filesystem's full check during a trial: unmount, check (only this is timed), mount.
     ForcedCheck {
         check: Check,
         mount: Mount,
     },
-    /// The disk beside that this work copies from: formatted, filled by the work's own part, and mounted again, read-only and with
-    /// nothing of it in memory.
+    /// The second disk, from which this work copies: formatted, filled by the work's engine, then mounted read-only with cold
+    /// caches.
     Source {
         work: usize,
         make: Vec<Argv>,
         mount: Mount,
     },
-    /// The work of this index is prepared, and what is watched begins.
+    /// Prepares the work of this index and starts the probes.
     ProbesOn {
         work: usize,
     },
@@ -375,44 +373,44 @@ pub enum Step {
     ProbesOff {
         work: usize,
     },
-    /// Hash what is there; with the engine's own list beside it after a run until its files live.
+    /// Hashes the live tree, and compares it with the engine's list after a run that stopped with its files live.
     Verify {
         at: At,
     },
-    /// Delete everything in the site.
+    /// Deletes everything in the work directory.
     Empty,
     Unmount,
     Check {
         check: Check,
         at: At,
     },
-    /// One command of the way back from a conversion.
+    /// One command of reverting a conversion.
     Revert {
         argv: Argv,
     },
-    /// The power goes: the agent tells so and does nothing more, not even clean up. What follows is done by another.
+    /// Cuts the power: the agent reports this and does nothing more, not even cleanup. Another agent does the following steps.
     PowerCut,
-    /// The machine starts again, with its disk as the cut left it.
+    /// Boots the machine again, with its disk as the cut left it.
     Restart,
-    /// One command of what an administrator runs before the mount.
+    /// One repair command that an administrator runs before the mount.
     Repair {
         check: Check,
     },
-    /// The mount after the cut, on which most filesystems replay a journal or log.
+    /// The mount after the cut, during which most filesystems replay a journal or log.
     MountAgain {
         mount: Mount,
     },
-    /// A first new file, synced with its name.
+    /// Creates a first new file and syncs it with its name.
     FirstFile,
-    /// Look for every file that had been synced before the cut, which ended the work of this index.
+    /// Checks every file that had been synced before the cut, which ended the work of this index.
     Survivors {
         work: usize,
     },
-    /// What only the stage of that name knows how to do.
+    /// A step that only the stage of that name implements.
     Own {
         stage: OtherStage,
     },
-    /// Requests to the device itself, on which no filesystem is made.
+    /// Requests to the raw device, without a filesystem.
     Raw {
         work: RawWork,
     },
@@ -449,7 +447,7 @@ impl Step {
         }
     }
 
-    /// The work that it belongs to.
+    /// Index of its work.
     pub fn work(&self) -> Option<usize> {
         match self {
             Step::ProbesOn { work }
@@ -461,10 +459,10 @@ impl Step {
     }
 }
 
-/// A step without what it needs: what events, records and metrics call it by. Written `mount`, `check-emptied`.
+/// The name of a step in events, records and metrics. Written `mount`, `check-emptied`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StepName {
-    /// Before the first one: a guest comes up.
+    /// Before the first step: the guest boots.
     #[default]
     Boot,
     Reset,
@@ -494,7 +492,7 @@ pub enum StepName {
     Raw,
 }
 
-/// The names that stand alone; the others are followed by a moment.
+/// Names without a moment; all others are followed by one.
 const ALONE: [(StepName, &str); 23] = [
     (StepName::Boot, "boot"),
     (StepName::Reset, "reset"),
@@ -560,17 +558,17 @@ impl<'de> Deserialize<'de> for StepName {
     }
 }
 
-/// The moment in a filesystem's life at which something is looked at.
+/// The moment in a filesystem's life at which it is examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum At {
-    /// Just made.
+    /// After mkfs.
     Fresh,
-    /// In the state that was asked for, before the work.
+    /// In the requested state, before the work.
     Prepared,
-    /// With the workload's files in it.
+    /// With the workload's files.
     Filled,
-    /// The same, after unmount and mount.
+    /// The same after unmount and mount.
     Remounted,
     /// After everything was deleted.
     Emptied,

@@ -1,4 +1,4 @@
-//! What a run was made on: `machine.json`, the host and each setup on it.
+//! The machine of a run, `machine.json`: the host and each setup on it.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,11 +14,11 @@ pub struct Machine {
     pub cpu: String,
     pub cpus: u32,
     pub memory: Bytes,
-    /// Empty where it is not said or not virtual.
+    /// Empty if unknown or not virtual.
     pub hypervisor: String,
-    /// 1, 2, or 0 where no memory limit can be set.
+    /// cgroup version: 1, 2, or 0 if no memory limit can be set.
     pub memory_groups: u32,
-    /// What trials happened in, in the order of the candidates.
+    /// The setups of the trials, in the order of the candidates.
     pub setups: Vec<OnMachine>,
     pub tools: Vec<Tool>,
 }
@@ -29,20 +29,20 @@ impl Machine {
     }
 }
 
-/// What a setup is on this machine. Setups that differ in nothing that is looked at here, such as a memory limit, are one.
+/// A setup on this machine. Setups that differ only in values not listed here, such as a memory limit, are merged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OnMachine {
-    /// As [`crate::candidate::setup_name`] has it; records name it.
+    /// Its name by [`crate::candidate::setup_name`], which records refer to.
     pub name: String,
-    /// `uname -r`; of the guest's kernel, where there is a guest.
+    /// `uname -r`, of the guest's kernel if there is a guest.
     pub kernel: String,
-    /// `uname -v`, or the hash of what a guest boots.
+    /// `uname -v`, or the hash of the guest's boot files.
     pub kernel_build: String,
     pub cpu: String,
     pub cpus: u32,
-    /// Below the images or the folder.
+    /// The disk below the images or the directory.
     pub disk: Disk,
-    /// The ID of the bundle that guests start from; empty where they start from what is on the host.
+    /// ID of the bundle that guests boot from; empty if they boot from the host's files.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub guest: String,
 }
@@ -56,7 +56,7 @@ pub struct Build {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Disk {
-    /// As the kernel names it: `vda`.
+    /// The kernel's name: `vda`.
     pub name: String,
     pub model: String,
     pub size: Bytes,

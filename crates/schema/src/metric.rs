@@ -1,31 +1,31 @@
-//! One measured quantity, with all that a reader needs to read it rightly.
+//! One measured quantity with its description.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A value derived from raw records by a pure, versioned function; stored, and recomputed by `fsderby verify`.
+/// A value computed from raw records by a pure, versioned function. It is stored, and recomputed by `fsderby verify`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
-    /// Dotted, from the general to the particular: `transactions.rate`, `mkfs.time`.
+    /// Dotted, from general to specific: `transactions.rate`, `mkfs.time`.
     pub name: String,
-    /// What else tells this value from another of the same name: `phase`, `file_bytes`, `record_bytes`.
+    /// Distinguishes values of the same name: `phase`, `file_bytes`, `record_bytes`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dimensions: BTreeMap<String, String>,
     pub value: f64,
-    /// As it is printed behind the value: `1/s`, `MiB/s`, `s`, `bytes`, `%`.
+    /// Printed after the value: `1/s`, `MiB/s`, `s`, `bytes`, `%`.
     pub unit: String,
     pub of: Of,
     pub better: Better,
-    /// The workload's declared one or two figures that a verdict may be about.
+    /// One of the workload's one or two declared figures that a verdict may use.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headline: bool,
 }
 
-/// The dimension that says of which work a value is, where a trial has several.
+/// The dimension that names the work of a value, if a trial has several.
 pub const WORK: &str = "work";
 
-/// What kind of quantity it is.
+/// The kind of quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Of {
@@ -38,7 +38,7 @@ pub enum Of {
 }
 
 impl Of {
-    /// Whether it says nothing where times say nothing, as on an emulated CPU.
+    /// Whether it is meaningless where times are, as on an emulated CPU.
     pub fn is_time(self) -> bool {
         matches!(self, Of::Time | Of::ShareOfTime)
     }

@@ -1,16 +1,16 @@
-//! What a choice is made by: how much each quality weighs, and what a filesystem must be able to do at all.
+//! Criteria for a recommendation: weights of qualities, and required features.
 //!
 //! ```toml
 //! [needs]
-//! workloads = 3                          # speed, shared by the workloads that have no weight of their own
+//! workloads = 3                          # speed, shared by the workloads without a separate weight
 //! cpu = 1
 //! fsck = 0.5
 //! require = ["journal", "shrink", "files over 4 GiB"]
-//! draw = "cpu"                           # decides between those that the weights leave within the margin
+//! draw = "cpu"                           # tie-breaker between candidates within the margin
 //!
 //! [needs.workload]
 //! deliver = 2
-//! browse = { "read.rate" = 1 }           # by a metric that is not the headline
+//! browse = { "read.rate" = 1 }           # by another metric than the headline
 //! ```
 
 use std::collections::BTreeMap;
@@ -21,14 +21,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::units::Bytes;
 
-/// `[needs]`. A weight that is absent is none.
+/// `[needs]`. An absent weight is 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Needs {
-    /// The ready needs that these were made from.
+    /// The built-in needs that these are based on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// Shared equally by the workloads that have no weight of their own.
+    /// Shared equally by the workloads without a separate weight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workloads: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,10 +45,10 @@ pub struct Needs {
     pub fsck: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<f64>,
-    /// What a filesystem must be able to do, or it is no choice.
+    /// Features without which a filesystem is ruled out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub require: Vec<Required>,
-    /// Decides between those that the weights leave within the margin.
+    /// Tie-breaker between candidates whose scores lie within the margin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draw: Option<Aspect>,
     /// By the label of the scenario.
@@ -56,7 +56,7 @@ pub struct Needs {
     pub workload: BTreeMap<String, Weighed>,
 }
 
-/// The keys of `[needs]`, for the nearest one.
+/// The keys of `[needs]`, for suggesting the nearest one.
 pub const KEYS: [&str; 12] = [
     "profile",
     "workloads",
@@ -72,7 +72,7 @@ pub const KEYS: [&str; 12] = [
     "draw",
 ];
 
-/// How much a workload counts: by its headline, or metric by metric.
+/// Weight of a workload: for its headline, or metric by metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Weighed {
@@ -80,7 +80,7 @@ pub enum Weighed {
     Metrics(BTreeMap<String, f64>),
 }
 
-/// A quality that every trial measures, whatever its workload. The one who declares a metric says which it is a measure of.
+/// A quality that every trial measures, whatever its workload. A metric's declaration names its quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Aspect {
@@ -104,7 +104,7 @@ impl Aspect {
         Aspect::Recovery,
     ];
 
-    /// As it is written.
+    /// The name in `[needs]`.
     pub fn name(self) -> &'static str {
         match self {
             Aspect::Cpu => "cpu",
@@ -117,7 +117,7 @@ impl Aspect {
         }
     }
 
-    /// As sentences call it.
+    /// The name in sentences.
     pub fn title(self) -> &'static str {
         match self {
             Aspect::Cpu => "CPU time",
@@ -132,7 +132,7 @@ impl Aspect {
 }
 
 impl Needs {
-    /// The weight of a quality; 0 where none is stated.
+    /// The weight of a quality; 0 if not stated.
     pub fn weight(&self, aspect: Aspect) -> f64 {
         self.stated(aspect).unwrap_or(0.0)
     }
@@ -149,7 +149,7 @@ impl Needs {
         }
     }
 
-    /// Every weight with its key, as it is written: `cpu`, `workload.deliver`.
+    /// Every weight with its key as written: `cpu`, `workload.deliver`.
     pub fn weights(&self) -> Vec<(String, f64)> {
         let aspects = Aspect::ALL.into_iter().filter_map(|a| Some((a.name().to_owned(), self.stated(a)?)));
         let workloads = self.workloads.map(|weight| ("workloads".to_owned(), weight));
@@ -162,7 +162,7 @@ impl Needs {
         workloads.into_iter().chain(own).chain(aspects).collect()
     }
 
-    /// These, and of the others what these do not state. What both require is required.
+    /// These needs, completed by those of `others`. Requirements of both apply.
     pub fn over(self, others: Needs) -> Needs {
         let mut require = others.require;
         for required in self.require {
@@ -189,12 +189,12 @@ impl Needs {
     }
 }
 
-/// What a filesystem must be able to do. A closed list: each kind answers for each of them.
+/// A required feature. The list is closed: each kind answers for each feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Required {
-    /// Or it never overwrites in place, which serves the same end: a power cut needs no repair.
+    /// A journal, or no overwriting in place, which serves the same purpose: a power cut needs no repair.
     Journal,
-    /// Of data too, or it never overwrites in place.
+    /// A data journal, or no overwriting in place.
     DataJournal,
     DataChecksums,
     MetadataChecksums,
@@ -213,17 +213,17 @@ pub enum Required {
     Grow,
     GrowWhileMounted,
     Shrink,
-    /// A full check of its own.
+    /// A full check by its own tool.
     Fsck,
-    /// What was synced is on the medium, and not in a volatile cache.
+    /// Synced data is on the medium, not in a volatile cache.
     DurableFsync,
-    /// In Linux of today.
+    /// Part of current Linux.
     InLinux,
     FilesOver(Bytes),
     VolumesOver(Bytes),
 }
 
-/// Those that are a name alone.
+/// Features without a parameter.
 const NAMED: [(&str, Required); 22] = [
     ("journal", Required::Journal),
     ("data journal", Required::DataJournal),
@@ -250,17 +250,17 @@ const NAMED: [(&str, Required); 22] = [
 ];
 const FILES_OVER: &str = "files over ";
 const VOLUMES_OVER: &str = "volumes over ";
-/// People write "has a journal" and "can shrink" too.
+/// Accepted prefixes, as in "has a journal" and "can shrink".
 const BEFORE: [&str; 5] = ["has a ", "has ", "can ", "is ", "a "];
 
 impl Required {
-    /// How each is written, for the nearest one.
+    /// The spelling of each, for suggesting the nearest one.
     pub fn names() -> Vec<&'static str> {
         let plain = NAMED.iter().map(|(name, _)| *name);
         plain.chain(["files over 4 GiB", "volumes over 16 TiB"]).collect()
     }
 
-    /// One of each, for those who must answer for all.
+    /// One of each, for code that must handle all.
     pub fn each() -> impl Iterator<Item = Required> {
         let sized = [Required::FilesOver(Bytes(1 << 32)), Required::VolumesOver(Bytes(1 << 44))];
         NAMED.into_iter().map(|(_, required)| required).chain(sized)
@@ -298,7 +298,7 @@ impl fmt::Display for Required {
 impl Serialize for Required {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
-            // Read back to the last byte, which a rounded size is not.
+            // Written exactly, because a rounded size would not read back.
             Required::FilesOver(bytes) => to.collect_str(&format_args!("{FILES_OVER}{}", bytes.written())),
             Required::VolumesOver(bytes) => {
                 to.collect_str(&format_args!("{VOLUMES_OVER}{}", bytes.written()))

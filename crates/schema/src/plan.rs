@@ -1,7 +1,7 @@
-//! An experiment expanded: who takes part, on what, where, how often, in which order.
+//! An experiment expanded: candidates, scenarios, testbeds, number of rounds, order.
 //!
-//! The plan is a function, not a list: the order within a round is computed from a seed, open-ended, so that a budget, a
-//! resumed run or a further round need no rewriting.
+//! The plan is a function instead of a list: the order within a round is computed from a seed for any round number. So a
+//! budget, a resumed run or a further round changes nothing in it.
 
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
@@ -14,70 +14,70 @@ use crate::scenario::{Scenario, WorkStage};
 use crate::setup::ImageState;
 use crate::units::{Bytes, Percent, Scale, Span};
 
-/// The shape of `plan.toml`.
+/// Schema version of `plan.toml`.
 pub const SCHEMA: u32 = 4;
-/// The key that every plan has and no experiment.
+/// The key that every plan has and no experiment has.
 pub const MARK: &str = "schema";
 
-/// What `plan.toml` holds: everything that decides what a run does.
+/// Contents of `plan.toml`: everything that determines a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     pub schema: u32,
     pub name: String,
-    /// The question, as its author put it.
+    /// The question in the author's words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub analysis: String,
-    /// Resolved: never `auto`. This and what follows to the image is what candidates have in common: see [`Plan::setup`].
+    /// Resolved: never `auto`. The values from here to `image` are common to the candidates: see [`Plan::setup`].
     pub testbed: String,
     pub size: Bytes,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
-    /// Of the machine that a testbed makes; absent = as the testbed has them.
+    /// CPUs of a guest; absent: the testbed's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
     pub image: ImageState,
-    /// What lies between the disks and the filesystem, from the disks up, each with all its settings.
+    /// Layers between disks and filesystem, from the disks up, each with all its settings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<String>,
-    /// What is on the filesystem before the work, `filled 80%`; absent: nothing.
+    /// State of the filesystem before the work, `filled 80%`; absent: fresh.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Whether a witness must show that every trial begins with empty caches.
+    /// Whether a witness must show that every trial starts with empty caches.
     pub cold: bool,
-    /// How many processes do each work at the same time, where the work does not say it itself.
+    /// Number of concurrent clients of each work, unless the work states its own.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub clients: u32,
     pub rounds: Rounds,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Span>,
     pub margin: Percent,
-    /// The candidate that takes part twice, where one does.
+    /// The candidate entered twice, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Twice>,
-    /// Whether what the program that plays a modelled disk adds to the figures is measured, before the round that allows a verdict.
+    /// Whether disk-model overhead is measured before the round that allows a verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub floor: bool,
-    /// Where a scale made the work of an experiment smaller than memory or volume could become.
+    /// Present if a scale reduced the experiment's work more than memory or volume could follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortfall: Option<Shortfall>,
-    /// Decides the order.
+    /// Determines the order.
     pub plan_seed: u64,
-    /// Decides what the workloads draw; with the round it is the same for all filesystems.
+    /// Determines the workloads' random numbers; together with the round, the same for all filesystems.
     pub workload_seed: u64,
-    /// What a choice is made by; decides nothing that is measured.
+    /// Criteria for a recommendation; without influence on measurements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Needs>,
     #[serde(rename = "filesystem")]
     pub candidates: Vec<Candidate>,
     #[serde(rename = "workload")]
     pub workloads: Vec<PlannedWork>,
-    /// What is done in a trial: each with each candidate in each round.
+    /// The trial's stages: each scenario runs with each candidate in each round.
     #[serde(rename = "scenario")]
     pub scenarios: Vec<Scenario>,
 }
 
-/// A candidate that takes part under two labels. What the two differ by can only be chance, or the run is at fault.
+/// A candidate entered under two labels. Any difference between the two is chance or a fault of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Twice {
@@ -85,11 +85,11 @@ pub struct Twice {
     pub copy: String,
 }
 
-/// What an experiment's setup would be at the scale of its work, where it cannot be so small.
+/// Memory and size that the scale of the work would require, if they cannot be so small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shortfall {
-    /// Of the experiment's work.
+    /// Scale of the experiment's work.
     pub by: Scale,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
@@ -101,24 +101,24 @@ pub struct Shortfall {
 #[serde(deny_unknown_fields)]
 pub struct PlannedWork {
     pub label: String,
-    /// As many as the plan has, where absent.
+    /// Absent: the plan's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
     #[serde(flatten)]
     pub work: WorkSpec,
 }
 
-/// How many rounds: so many, as many whole ones as the budget holds but never fewer than so many, or as many as it takes.
+/// Number of rounds: fixed, as many as the budget allows with a minimum, or until decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounds {
     Exactly(u32),
     AtLeast(u32),
-    /// Until the figures decide, at looks that were fixed before the first round.
+    /// Until the figures decide, at looks fixed before the first round.
     Auto,
 }
 
-/// How many rounds come before the first look of [`Rounds::Auto`].
+/// Rounds before the first look of [`Rounds::Auto`].
 pub const FIRST_LOOK: u32 = 10;
 
 impl Rounds {
@@ -150,12 +150,12 @@ impl Plan {
         self.round(0).map(|trial| Trial { purpose: Purpose::Integrity, ..trial })
     }
 
-    /// The trials of the first round once more, for this purpose.
+    /// The trials of the first round again, with this purpose.
     pub fn again(&self, purpose: Purpose) -> impl Iterator<Item = Trial<'_>> {
         self.round(1).map(move |trial| Trial { purpose, ..trial })
     }
 
-    /// The order in which the filesystems take their turn: a shuffle from (seed, round, scenario) of their indices.
+    /// The order of the filesystems: a shuffle of their indices from (seed, round, scenario).
     pub fn order(&self, round: u32, scenario: &str) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.candidates.len()).collect();
         let mut random =
@@ -169,23 +169,23 @@ impl Plan {
         self.workloads.iter().find(|work| work.label == label)
     }
 
-    /// The same plan where nothing is made: one row, for what is mounted there.
+    /// The plan for a directory, where no filesystem is made: one row, for the mounted filesystem.
     pub fn as_mounted(self, fstype: &str) -> Plan {
         let (label, kind) = (format!("{fstype}, as mounted"), fstype.to_owned());
         Plan { candidates: vec![Candidate { label, kind, ..Candidate::default() }], guard: None, ..self }
     }
 
-    /// How many clients do this work in that stage.
+    /// Number of clients of this work in that stage.
     pub fn clients_of(&self, work: &PlannedWork, stage: &WorkStage) -> u32 {
         stage.clients.or(work.clients).unwrap_or(self.clients)
     }
 
-    /// The seed that every filesystem's workload gets in this round.
+    /// Workload seed of this round, the same for every filesystem.
     pub fn workload_seed(&self, round: u32) -> u64 {
         seeded(&[b"workload", &self.workload_seed.to_le_bytes(), &round.to_le_bytes()]).next_u64() >> 1
     }
 
-    /// The seed of this trial's workload: that of its round, but where another is its purpose.
+    /// Workload seed of this trial: that of its round, unless its purpose is another seed.
     pub fn seed_of(&self, trial: &Trial<'_>) -> u64 {
         let Purpose::Reseeded(n) = trial.purpose else { return self.workload_seed(trial.round) };
         seeded(&[b"reseeded", &self.workload_seed.to_le_bytes(), &[n]]).next_u64() >> 1
@@ -193,7 +193,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// Of one of its candidates.
+    /// Setup of one of its candidates.
     pub fn setup<'p>(&'p self, candidate: &'p Candidate) -> Setup<'p> {
         let Factors { on, memory, cpus, layers, state } = &candidate.own;
         Setup {
@@ -207,7 +207,7 @@ impl Plan {
         }
     }
 
-    /// The setups of its candidates, each once, with the first candidate that has it.
+    /// The distinct setups of its candidates, each with the first candidate that has it.
     pub fn setups(&self) -> Vec<(&Candidate, Setup<'_>)> {
         let mut setups: Vec<(&Candidate, Setup<'_>)> = Vec::new();
         for candidate in &self.candidates {
@@ -219,7 +219,7 @@ impl Plan {
         setups
     }
 
-    /// The texts of its testbeds, each once, in the order of the candidates.
+    /// The distinct testbeds, as written, in the order of the candidates.
     pub fn testbeds(&self) -> Vec<&str> {
         let mut testbeds: Vec<&str> = Vec::new();
         for candidate in &self.candidates {
@@ -231,8 +231,8 @@ impl Plan {
         testbeds
     }
 
-    /// Has each value stand where it belongs: what every candidate states is in common, of the first one where they differ, and
-    /// what is in common no candidate states.
+    /// Normalises the plan. If every candidate states a value, the first one's becomes the common value. Candidates then drop
+    /// values equal to the common one.
     pub fn settle(&mut self) {
         let mut testbed = Some(std::mem::take(&mut self.testbed));
         settle(&mut testbed, self.candidates.iter_mut().map(|c| &mut c.own.on).collect());
@@ -269,7 +269,7 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// `r03/SCENARIO/LABEL`; in no round `integrity/…`, `doubled/…`, `reseeded-2/…`, `corner+-+---+++-+/…`.
+    /// `r03/SCENARIO/LABEL`; outside of rounds `integrity/…`, `doubled/…`, `reseeded-2/…`, `corner+-+---+++-+/…`.
     pub fn name(&self) -> String {
         let round = match self.purpose {
             Purpose::Measure => format!("r{:02}", self.round),

@@ -1,4 +1,4 @@
-//! When the power is cut: after an operation of the work, or after a share of it.
+//! The moment of a power cut: after an operation of the work, or after a share of it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,17 +10,17 @@ use crate::units::Percent;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PowerCut {
-    /// Right after this one, counted from 1.
+    /// Right after this operation, counted from 1.
     Operation(u64),
-    /// Right after this share of the work's operations; of work of another scale it is the same place.
+    /// Right after this share of the work's operations, so independent of the work's scale.
     Share(Percent),
 }
 
 impl PowerCut {
-    /// After how many operations of a work that has so many.
+    /// The number of operations before the cut, for a work of `all` operations.
     ///
     /// # Errors
-    /// Where the work cannot be stopped so, or ends before.
+    /// If the work cannot be stopped at an operation, or ends before.
     pub fn after(self, all: u64) -> Result<u64, String> {
         match self {
             _ if all == 0 => Err("it cannot be stopped at an operation".into()),

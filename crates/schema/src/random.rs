@@ -1,9 +1,9 @@
-//! Whole numbers and orders from a seed. Plans that were stored count on it that these outputs stay as they are.
+//! Random integers and orders from a seed. Stored plans depend on these outputs, so they must not change.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Xoshiro256++ from the BLAKE3 of the parts, so that no part can run into the next.
+/// Xoshiro256++ seeded with the BLAKE3 of the parts and their lengths, so that different parts cannot collide.
 pub fn seeded(parts: &[&[u8]]) -> Xoshiro256PlusPlus {
     let mut hash = blake3::Hasher::new();
     for part in parts {
@@ -13,7 +13,7 @@ pub fn seeded(parts: &[&[u8]]) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::from_seed(*hash.finalize().as_bytes())
 }
 
-/// A whole number below `n`, each equally likely: numbers from the incomplete last span are thrown away.
+/// A uniform integer below `n`, by rejecting numbers from the incomplete last span.
 pub fn below(random: &mut impl Rng, n: u64) -> u64 {
     let whole = u64::MAX - u64::MAX % n;
     loop {
@@ -24,7 +24,7 @@ pub fn below(random: &mut impl Rng, n: u64) -> u64 {
     }
 }
 
-/// Puts the list into an order of which each is equally likely: the shuffle of Fisher and Yates.
+/// Shuffles the list uniformly (Fisher and Yates).
 pub fn shuffle<T>(list: &mut [T], random: &mut impl Rng) {
     for last in (1..list.len()).rev() {
         list.swap(last, below(random, last as u64 + 1) as usize);
@@ -50,7 +50,7 @@ mod tests {
             *seen.entry(list).or_insert(0) += 1;
         }
         assert_eq!(seen.len(), 6);
-        // 1000 of each are expected; the deviation is sqrt(6000 × 1/6 × 5/6) = 28.9, of which these are four.
+        // Expected: 1000 each; the deviation is sqrt(6000 × 1/6 × 5/6) = 28.9; four of these.
         assert!(seen.values().all(|times| (884..=1116).contains(times)), "{seen:?}");
     }
 }

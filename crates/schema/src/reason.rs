@@ -1,4 +1,4 @@
-//! What came of a trial, and why it was not done. What decides something is a type; the sentence is for people.
+//! The outcome of a trial, and the reason if it was not done. Code decides by the types; the sentences are for people.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub enum Outcome {
     Failed,
     /// Absent on this machine, or unable to do this work.
     Skipped,
-    /// The conditions did not hold, or agent or machine were lost: nothing is said about the filesystem. Repeated, twice at most.
+    /// The conditions did not hold, or agent or machine were lost. Says nothing about the filesystem; repeated at most twice.
     Void,
 }
 
@@ -29,37 +29,37 @@ impl Outcome {
     }
 }
 
-/// What a validity check is about.
+/// The subject of a validity check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
-    /// What is mounted is what was asked for.
+    /// The filesystem is mounted as requested.
     Mount,
     /// Page cache and workload stayed within their limit.
     Memory,
-    /// The trial began with empty caches.
+    /// The trial started with empty caches.
     Cold,
-    /// Nothing was in memory before a later part of the work.
+    /// Caches were empty before a later part of the work.
     ColdStart,
     /// An fsync reached the device.
     Flush,
-    /// The agent's clock runs as the host's.
+    /// The agent's clock agrees with the host's.
     Clock,
-    /// Nothing of a guest's image is in the host's page cache.
+    /// The host's page cache holds nothing of a guest's image.
     HostCache,
-    /// What a guest counts reaches its disk.
+    /// I/O counted in a guest reaches its disk.
     HostCounters,
     /// Every byte is stored in full.
     Stored,
-    /// What is read back is what was written.
+    /// Data read back equals the data written.
     ReadBack,
-    /// What was synced outlived the power cut.
+    /// Synced data survived the power cut.
     Survivors,
-    /// At least half of what was written reached the device.
+    /// At least half of the data written reached the device.
     Device,
-    /// The machine was there for the trial.
+    /// The machine's resources were available to the trial.
     Interference,
-    /// The work wrote so much and lasted so long that its figures are those of a longer one.
+    /// The work wrote enough and lasted long enough for its figures to be those of a longer one.
     Stationary,
 }
 
@@ -83,7 +83,7 @@ impl Condition {
         }
     }
 
-    /// Whether it says that data is not what was written: the filesystem's failure, where any other says nothing about it.
+    /// Whether a violation means damaged data: a failure of the filesystem, while any other says nothing about it.
     pub fn is_integrity(self) -> bool {
         matches!(self, Condition::ReadBack | Condition::Survivors)
     }
@@ -104,34 +104,34 @@ pub enum Held {
     Yes,
     /// Voids the trial.
     No,
-    /// Does not void it, but every report says it: compressed, packed, only in the page cache.
+    /// Does not void the trial, but every report states it: compressed, packed, only in the page cache.
     Label,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Reason {
-    /// By Ctrl-C or another signal.
+    /// Ctrl-C or another signal.
     Interrupted,
-    /// A line of the agent's was damaged, missing or out of order.
+    /// A line from the agent was damaged, missing or out of order.
     DamagedEvent { what: String },
-    /// There was no agent: no room, no memory, no program.
+    /// No agent could be started: no space, memory or program.
     Launch { why: String },
-    /// The agent or its machine said or did nothing for too long.
+    /// The agent or its machine was silent or idle for too long.
     Hung(Loss),
-    /// The agent or its machine ended, and nobody knows by what.
+    /// The agent or its machine ended for an unknown reason.
     LostAgent(Loss),
-    /// Its machine booted another kernel than that of its candidate.
+    /// The guest booted another kernel than its candidate's.
     OtherKernel { asked: String, seen: String },
     /// A condition of the trial did not hold.
     Validity(ValidityCheck),
-    /// The kernel that serves the filesystem could not go on.
+    /// The kernel that serves the filesystem panicked.
     Panic(Loss),
-    /// A step could not be carried out.
+    /// A step failed.
     Failed { step: StepName, operation: String, path: String, errno: i32, text: String },
-    /// Data is not what was written.
+    /// Data differs from the data written.
     Integrity(ValidityCheck),
-    /// What is absent on this machine, or cannot be; with what to try.
+    /// Absent or impossible on this machine; the text says what to try.
     Skipped { text: String },
 }
 
@@ -147,8 +147,7 @@ pub struct Loss {
 }
 
 impl Reason {
-    /// What says something about the filesystem is a failure; what says something about the machine, the agent or the
-    /// conditions leaves the trial void.
+    /// A failure of the filesystem gives `Failed`; a failure of machine, agent or conditions gives `Void`.
     pub fn outcome(&self) -> Outcome {
         match self {
             Reason::Interrupted

@@ -1,4 +1,4 @@
-//! What is to be chosen by stated needs, with all that it rests on: stored with the verdict.
+//! The recommendation for stated needs, with its basis; stored with the verdict.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,34 +11,34 @@ use crate::units::Percent;
 pub struct Recommendation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// Within it a difference does not matter.
+    /// A difference within the margin does not matter.
     pub margin: Percent,
-    /// The fewest rounds that any figure is a mean of; 0 where nothing could be judged.
+    /// Minimum number of rounds behind any mean; 0 if nothing could be judged.
     pub rounds: usize,
     pub needs: Vec<Weighed>,
     pub ruled_out: Vec<RuledOut>,
-    /// Those without figures for a need that others have.
+    /// Filesystems without figures for a need that others have.
     pub unjudged: Vec<Unjudged>,
-    /// The best first.
+    /// Best first.
     pub ranking: Vec<Place>,
-    /// None where nothing could be judged.
+    /// `None` if nothing could be judged.
     pub choice: Option<Choice>,
 }
 
-/// A need, what it was judged by, and when its weight would make another the choice.
+/// A need, its metrics, and the changes of its weight that would change the choice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weighed {
     pub need: Need,
     pub weight: f64,
-    /// Of all weights that could be judged, 0 to 1.
+    /// Share of all judged weights, 0 to 1.
     pub share: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Missing>,
     pub judged_by: Vec<JudgedBy>,
-    /// The nearest smaller weight, as a factor of this one, and who is the choice below it.
+    /// The nearest smaller weight, as a factor of this one, and the choice below it.
     pub less: Option<Change>,
-    /// The nearest larger one.
+    /// The nearest larger weight, and the choice above it.
     pub more: Option<Change>,
 }
 
@@ -55,7 +55,7 @@ pub struct JudgedBy {
     pub figures: Vec<Figure>,
 }
 
-/// The geometric mean over the rounds, and its ratio to the best one's: 1 is the best, less is worse.
+/// Geometric mean over the rounds, and its ratio to the best: 1 is the best, less is worse.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
@@ -78,12 +78,12 @@ pub struct RuledOut {
     pub lacks: Vec<Lack>,
 }
 
-/// What it cannot do, and where that is written.
+/// A missing feature, and the source for that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lack {
     pub required: Required,
-    /// What it has instead; empty where there is no more to say than no.
+    /// The feature it has instead; empty if none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub said: String,
     pub source: String,
@@ -100,11 +100,11 @@ pub struct Unjudged {
 #[serde(deny_unknown_fields)]
 pub struct Place {
     pub filesystem: String,
-    /// The weighted geometric mean of its ratios: 1 would be the best at everything.
+    /// Weighted geometric mean of its ratios: 1 would be the best at everything.
     pub score: f64,
-    /// In the order of the needs; absent where the need could not be judged.
+    /// In the order of the needs; absent if the need could not be judged.
     pub ratios: Vec<Option<f64>>,
-    /// Those that are nowhere worse and somewhere better; none for a member of the Pareto set.
+    /// Filesystems that are nowhere worse and somewhere better; empty for a member of the Pareto set.
     pub behind: Vec<String>,
 }
 
@@ -112,15 +112,15 @@ pub struct Place {
 #[serde(deny_unknown_fields)]
 pub struct Choice {
     pub filesystem: String,
-    /// Within the margin of it, and nothing told them apart.
+    /// Within the margin of the choice, and not distinguished by anything.
     pub ties: Vec<String>,
-    /// Within the margin of it, and worse at what decides a draw.
+    /// Within the margin of the choice, and worse at the tie-breaker.
     pub drawn_with: Vec<String>,
-    /// What decided.
+    /// The tie-breaker that decided.
     pub draw: Option<Aspect>,
 }
 
-/// What a weight is given to.
+/// The subject of a weight.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Need {
@@ -145,12 +145,12 @@ impl Need {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Missing {
-    /// No trial that counts has it.
+    /// No valid trial has it.
     NotMeasured,
-    /// It is a time, and times say nothing where it was measured.
+    /// It is a time, and times are meaningless where it was measured.
     TimesSayNothing,
-    /// Not all of its values are above 0, so there is no ratio of them.
+    /// Some of its values are not above 0, so ratios are undefined.
     NoRatio,
-    /// There is no round in which all have it.
+    /// No round has values of all candidates.
     NoRoundInCommon,
 }

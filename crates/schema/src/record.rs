@@ -14,24 +14,24 @@ use crate::setup::{
 use crate::units::{Bytes, sum};
 use crate::work::Amount;
 
-/// The shape of a record. Counted up when a reader of the old shape would misread the new one.
+/// Schema version of a record. Raised when a reader of the old version would misread the new one.
 pub const SCHEMA: u32 = 4;
 
-/// One trial, whatever came of it. All raw values are whole numbers; `metrics` is a pure function of them.
+/// One trial, whatever its outcome. All raw values are integers; `metrics` is a pure function of them.
 ///
-/// What is measured and what is circumstance stand apart: in virtual time everything but `circumstances` is the same
-/// from run to run.
+/// Measurements and circumstances are separate: in virtual time everything except `circumstances` is identical from run to
+/// run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub schema: u32,
     /// `r03/postmark-quick/no atime`: round, scenario, label.
     pub trial: String,
-    /// From 1; with `trial` the key of a record.
+    /// From 1; the key of a record together with `trial`.
     pub attempt: u32,
     pub purpose: Purpose,
     /// 0 for an integrity check, else from 1.
     pub round: u32,
-    /// The place in the round's random order of filesystems, from 1.
+    /// Position in the round's random order of filesystems, from 1.
     pub order: u32,
     /// The label.
     pub filesystem: String,
@@ -44,30 +44,30 @@ pub struct Record {
     pub testbed: String,
     /// The name of its setup in `machine.json`.
     pub setup: String,
-    /// The release of the kernel that it was made on, as its agent said; empty where no agent said anything.
+    /// Kernel release reported by the agent; empty if the agent reported nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kernel: String,
     pub storage: Named,
     pub volume: Volume,
-    /// What lay between the storage's disks and the filesystem, from the disks up.
+    /// Layers between the storage's disks and the filesystem, from the disks up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Named>,
-    /// What the layers made of the disks; absent without layers.
+    /// The device that the layers made of the disks; absent without layers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top: Option<Top>,
-    /// What was on the filesystem before the work; absent: nothing.
+    /// State of the filesystem before the work; absent: fresh.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     pub memory: Option<Bytes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
     pub workload_seed: u64,
-    /// BLAKE3 of what the guest was started from: `kernel`, `initramfs`. Of what decides a figure, what stands nowhere else in
-    /// the record.
+    /// BLAKE3 of the guest's boot files: `kernel`, `initramfs`. Lists only what decides a figure and is not elsewhere in the
+    /// record.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub provenance: BTreeMap<String, String>,
     pub clock: ClockKind,
-    /// How far a figure may be believed on this testbed.
+    /// How much figures from this testbed may be trusted.
     pub fidelity: Fidelity,
     pub outcome: Outcome,
     /// Why it is not `done`.
@@ -75,47 +75,47 @@ pub struct Record {
     pub reason: Option<Reason>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mounted: Option<Mounted>,
-    /// What bounded the tools; absent where no tool ran, and in a guest, which bounds them itself.
+    /// The tools' restrictions; absent if no tool ran, and in a guest, which itself restricts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
-    /// Who the worker was, where it gave root's rights up.
+    /// The worker's identity, if it dropped root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<Identity>,
-    /// In the order in which they ended.
+    /// In order of completion.
     pub steps: Vec<Stepped>,
     pub space: Vec<Space>,
-    /// The stages that did work, in their order.
+    /// The stages with work, in order.
     pub stages: Vec<StageRecord>,
-    /// What the host's probes counted over the whole trial, by probe and counter.
+    /// Counts of the host's probes over the whole trial, by probe and counter.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub host_probes: Counters,
     /// Probes that could not be opened, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_available: BTreeMap<String, String>,
-    /// What the agent saw of validity checks.
+    /// The agent's observations for validity checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Seen>,
     pub validity: Vec<ValidityCheck>,
     pub trees: Vec<Tree>,
-    /// What was left of the synced files, where the power was cut.
+    /// What became of the synced files after a power cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survivors: Option<Survivors>,
     pub histograms: Vec<FileRef>,
-    /// All that stood on the agent's console, where anything did.
+    /// The agent's console output, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub console: Option<FileRef>,
-    /// Everything that a modelled disk did.
+    /// All requests of a modelled disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<FileRef>,
     pub metrics: Vec<Metric>,
     pub metrics_version: u32,
     pub circumstances: Circumstances,
-    /// The checksum of the line before this one; in the first, of `plan.toml` and `machine.json`, one after the other.
+    /// Checksum of the previous line; in the first line, of `plan.toml` followed by `machine.json`.
     pub previous: String,
-    // `crc32`, over all bytes of the line before it, is put in as the last key when the line is written.
+    // `crc32`, over all previous bytes of the line, is appended as the last key when the line is written.
 }
 
-/// The device that mkfs was given, where layers lay below it: without them it is the volume.
+/// The device given to mkfs if layers lie below it. Without layers that is the volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Top {
     pub bytes: Bytes,
@@ -129,17 +129,17 @@ pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
 /// A workload of the trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedWork {
-    /// Its label; with a number behind it where the scenario has it more than once.
+    /// Its label, with a number appended if the scenario has it more than once.
     pub name: String,
     pub work: WorkSpec,
     /// BLAKE3 of the engine's name and parameters.
     pub params_hash: String,
-    /// What the parameters say about the work's size.
+    /// Size of the work according to its parameters.
     pub amount: Amount,
     /// Whether its figures count.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub measured: bool,
-    /// How many processes did it at the same time.
+    /// Number of concurrent client processes.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub clients: u32,
 }
@@ -152,24 +152,25 @@ fn is_yes(value: &bool) -> bool {
     *value
 }
 
-/// A stage that did work, from its start to the end of its sync.
+/// A stage with work, from its start to the end of its sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageRecord {
-    /// The index of its workload in the record's list.
+    /// Index of its workload in the record's list.
     pub of: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// From the start of the work to the end of the sync, by the agent's clock, which a modelled disk's requests are stamped with.
+    /// From the start of the work to the end of the sync, by the agent's clock, which also stamps a modelled disk's requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_ns: Option<[u64; 2]>,
-    /// Of several clients, each from the first one's begin to the last one's end, with the sums of what they counted.
+    /// With several clients, each phase lasts from the first client's start to the last one's end and holds the sums of their
+    /// counts.
     pub phases: Vec<Phase>,
-    /// Each client, where there are several.
+    /// Each client, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_client: Vec<Client>,
     /// Counter differences, from the start of the work to the end of the sync.
     pub probes: Counters,
-    /// What changed while the work went on, by probe; none in virtual time, where nobody looks.
+    /// Changes during the work, by probe; empty in virtual time, where nothing is sampled.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, Series>,
 }
@@ -179,59 +180,59 @@ pub struct StageRecord {
 pub struct FileRef {
     pub path: String,
     pub blake3: String,
-    /// What is in it: `work/create`.
+    /// Its contents: `work/create`.
     pub what: String,
 }
 
-/// What the machine was doing meanwhile. Never compared.
+/// State of the machine during the trial. Never compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Circumstances {
     /// RFC 3339, UTC.
     pub started: String,
     /// Host nanoseconds of the launch.
     pub host_ns: u64,
-    /// Host nanoseconds from the launch to the agent's first word: in a guest, its boot.
+    /// Host nanoseconds from the launch to the agent's first message: in a guest, its boot time.
     #[serde(default)]
     pub launch_ns: u64,
-    /// Load average over one minute when it started.
+    /// Load average over one minute at the start.
     pub load: f64,
-    /// CPU time that a hypervisor took away, in nanoseconds.
+    /// CPU time stolen by a hypervisor, in nanoseconds.
     pub steal_ns: u64,
     /// Guest minus host nanoseconds over the launch.
     pub clock_drift_ns: i64,
-    /// What else the machine did, and what it was kept from; absent in older records.
+    /// Other activity on the machine, and its effects; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interference: Option<Interference>,
 }
 
-/// What of the machine that runs us was not there for the trial, over the launch. What its kernel does not say is absent.
+/// Resources of the machine that the trial lacked, over the launch. Values that its kernel does not report are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interference {
-    /// As many as the machine has.
+    /// Number of CPUs.
     pub cpus: u64,
-    /// CPU time of processes that are not ours, kernel threads left out.
+    /// CPU time of processes that are not ours, without kernel threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_ns: Option<u64>,
-    /// How long some process of the machine, ours included, waited for a CPU, for a disk, for memory (`/proc/pressure`).
+    /// Time during which some process, ours included, waited for CPU, disk or memory (`/proc/pressure`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure_cpu_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure_io_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure_memory_ns: Option<u64>,
-    /// How long a quota of CPU time, such as a container's, kept our processes from running.
+    /// Time during which a CPU quota, for example of a container, throttled our processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_ns: Option<u64>,
-    /// How often a core was slowed because of its heat.
+    /// Number of times a core was throttled because of heat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heat: Option<u64>,
-    /// The lowest and the highest clock of any CPU, in kHz, at the launch's begin and end.
+    /// Lowest and highest clock of any CPU, in kHz, at start and end of the launch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub khz: Option<[u64; 2]>,
 }
 
 impl StageRecord {
-    /// The sum of a count over its phases.
+    /// Sum of a count over its phases.
     pub fn count(&self, count: &str) -> u64 {
         sum(self.phases.iter().map(|phase| phase.count(count)))
     }
@@ -242,12 +243,12 @@ impl StageRecord {
 }
 
 impl Record {
-    /// Why it is not `done`: one sentence or two, with what to try; empty where it is.
+    /// Why it is not `done`: one or two sentences, with advice; empty if it is.
     pub fn why(&self) -> String {
         self.reason.as_ref().map_or(String::new(), Reason::to_string)
     }
 
-    /// Gives back the room that lists had to grow into: up to half of a record, of which a report holds all.
+    /// Releases the spare capacity of lists: up to half of a record, and a report holds all records.
     pub fn shrink(&mut self) {
         self.metrics.shrink_to_fit();
         self.steps.shrink_to_fit();
@@ -260,7 +261,7 @@ impl Record {
         self.stages.shrink_to_fit();
     }
 
-    /// A hash of all that decides the figures, in virtual time, where nothing else does.
+    /// Hash of everything that decides the figures; only in virtual time, where nothing else does.
     pub fn fingerprint(&self) -> Option<String> {
         if self.clock != ClockKind::Virtual || self.provenance.is_empty() {
             return None;
@@ -269,18 +270,18 @@ impl Record {
         Some(blake3::hash(text.as_bytes()).to_hex().to_string())
     }
 
-    /// The modelled disk that it was made on; `None` where no disk was modelled.
+    /// The modelled disk of the trial; `None` without one.
     pub fn sampled(&self) -> Option<Sampled> {
         let Modelled { disk, mips, sample, ensemble, disks, machine, .. } = self.storage.settings().ok()?;
         Some(Sampled { disk, mips, sample, ensemble, disks, offset: self.volume.offset, machine })
     }
 
-    /// The size of the device that mkfs was given.
+    /// Size of the device given to mkfs.
     pub fn device_bytes(&self) -> Bytes {
         self.top.as_ref().map_or(self.volume.size, |top| top.bytes)
     }
 
-    /// The nanoseconds of a step, over all commands of that name.
+    /// Duration of a step in nanoseconds, over all its commands.
     pub fn step_ns(&self, step: StepName) -> Option<u64> {
         let mut all = self.steps.iter().filter(|s| s.step == step).map(|s| s.ns).peekable();
         all.peek()?;
@@ -303,7 +304,7 @@ impl Record {
         Some([windows().map(|[begin, _]| begin).min()?, windows().map(|[_, end]| end).max()?])
     }
 
-    /// Whether this figure says anything where it was measured: where times do not count, no share of one does either.
+    /// Whether this figure is meaningful on its testbed: where times do not count, shares of times do not either.
     pub fn says(&self, metric: &Metric) -> bool {
         self.fidelity.times_count() || !metric.of.is_time()
     }

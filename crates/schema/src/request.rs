@@ -1,14 +1,13 @@
-//! What the disk did for each request, as a guest leaves it for the host: a fixed number of bytes, little-endian.
+//! The disk's record of each request, passed from a guest to the host: fixed length, little-endian.
 //!
-//! The list is in the order of the answers. After a power cut another machine goes on with its own clock, so times are those of
-//! a life.
+//! Requests are in order of completion. After a power cut the next boot has a new clock, so times are relative to a boot.
 
 use fsderby_diskmodel::{Completion, Op, Request};
 
-/// Bytes of one.
+/// Bytes of one record.
 pub const LENGTH: usize = 48;
 
-/// One request and where its time went, in nanoseconds of the guest's clock.
+/// One request and its latency by component, in nanoseconds of the guest's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
     pub arrived_ns: u64,
@@ -18,21 +17,21 @@ pub struct Served {
     pub sectors: u32,
     pub op: Op,
     pub fua: bool,
-    /// Answered without the medium.
+    /// Served without the medium.
     pub from_cache: bool,
-    /// How many requests the disk held when this one came, itself included.
+    /// Number of requests in the disk when this one arrived, itself included.
     pub depth: u8,
     pub seek_ns: u32,
     pub rotation_ns: u32,
     pub transfer_ns: u32,
     pub overhead_ns: u32,
-    /// Which of the guest's disks, from 0 on.
+    /// Index of the guest's disk, from 0.
     pub disk: u8,
-    /// How often the power had been cut.
+    /// Number of earlier power cuts.
     pub life: u8,
 }
 
-/// Disks and lives that can be told apart.
+/// Maximum number of distinguishable disks and boots.
 pub const MOST: u8 = 16;
 
 impl Served {
@@ -68,7 +67,7 @@ impl Served {
             Op::Flush => 2,
             Op::Discard => 3,
         };
-        // One bit says yes, and four bits above it count.
+        // The low bit is the flag, the four high bits are the number.
         let [disk, life] = [self.disk, self.life].map(|n| n.min(MOST - 1) << 4);
         let (fua, from_cache) = (u8::from(self.fua) | disk, u8::from(self.from_cache) | life);
         bytes[28..32].copy_from_slice(&[op, fua, from_cache, self.depth]);
@@ -79,7 +78,7 @@ impl Served {
         bytes
     }
 
-    /// `None` where the bytes are none that [`Served::to_bytes`] wrote.
+    /// `None` if [`Served::to_bytes`] cannot have written these bytes.
     pub fn from_bytes(bytes: &[u8; LENGTH]) -> Option<Self> {
         let long = |at: usize| Some(u64::from_le_bytes(bytes[at..at + 8].try_into().ok()?));
         let short = |at: usize| Some(u32::from_le_bytes(bytes[at..at + 4].try_into().ok()?));

@@ -1,4 +1,4 @@
-//! What is done in a trial, stage after stage.
+//! The stages of a trial.
 //!
 //! ```toml
 //! [[scenario]]
@@ -11,7 +11,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use toml::{Table, Value};
 
-/// The stages of a trial under a label, which stands in the trial's name.
+/// The stages of a trial, with a label that is part of the trial's name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -24,7 +24,7 @@ pub struct Scenario {
 pub enum Stage {
     /// `{ work = "deliver", measured = false }`
     Work(WorkStage),
-    /// `"remount"`, `{ power-cut = "50%" }`: a row of the table of stages, and what it is told.
+    /// `"remount"`, `{ power-cut = "50%" }`: a row of the table of stages, with its argument.
     Other(OtherStage),
 }
 
@@ -34,13 +34,13 @@ pub enum Stage {
 pub struct WorkStage {
     /// The workload's label.
     pub work: String,
-    /// One of the parts that its engine names; absent: the engine's own scenario, with all of them.
+    /// One of the engine's named parts; absent: the engine's whole scenario.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// Whether its figures count. What is not measured is done, told and kept, and gives no metric.
+    /// Whether its figures count. An unmeasured stage is executed and recorded, but gives no metric.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub measured: bool,
-    /// How many processes do it at the same time; as many as the workload has, where absent.
+    /// Number of concurrent client processes; absent: the workload's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
 }
@@ -53,7 +53,7 @@ pub struct OtherStage {
 }
 
 impl Scenario {
-    /// The work alone.
+    /// A scenario with this work only.
     pub fn of_work(label: &str) -> Self {
         Scenario { label: label.to_owned(), stages: vec![Stage::work(label)] }
     }
@@ -80,7 +80,7 @@ impl Stage {
     }
 }
 
-/// As it is called in messages: `power-cut 50%`, `work deliver`.
+/// The name in messages: `power-cut 50%`, `work deliver`.
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! What may be compared: how a filesystem is made and mounted, what it lies on, where trials happen.
+//! Setups to compare: how a filesystem is made and mounted, its storage, its testbed.
 
 use std::collections::BTreeMap;
 
@@ -9,37 +9,37 @@ use serde_json::Value;
 
 use crate::units::Bytes;
 
-/// In a command line: the device, which the agent knows only when the testbed is there.
+/// Placeholder in a command line for the device, which the agent knows only once the testbed exists.
 pub const DEVICE: &str = "{device}";
-/// In a command line: the folder to mount on.
+/// Placeholder in a command line for the mount point.
 pub const MOUNTPOINT: &str = "{mountpoint}";
 
-/// A command and its arguments, not yet tied to a device: see [`DEVICE`] and [`MOUNTPOINT`].
+/// A command and its arguments, with the placeholders [`DEVICE`] and [`MOUNTPOINT`].
 pub type Argv = Vec<String>;
 
-/// How a kind is entered into an experiment, beyond its defaults. A user's variant is data.
+/// How a kind is configured in an experiment, beyond its defaults. A user's variant is data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
-    /// Further arguments of mkfs, after the kind's own.
+    /// Additional arguments of mkfs, after the kind's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mkfs: Vec<String>,
-    /// Further mount options.
+    /// Additional mount options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mount: Vec<String>,
-    /// Made as another kind first and then converted; only where the kind's capabilities say so.
+    /// Made as another kind and then converted; only for kinds with that capability.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub conversion: bool,
 }
 
-/// How to mount it.
+/// How to mount a filesystem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mount {
-    /// By the kernel's own call.
+    /// By system call.
     Syscall { fstype: String, options: Vec<String> },
-    /// By a program, with [`DEVICE`] and [`MOUNTPOINT`] in it; a FUSE daemon stays behind. `fstype` and `options` are
-    /// what is asked for, to compare with what is seen.
+    /// By a program, with [`DEVICE`] and [`MOUNTPOINT`] as placeholders; a FUSE daemon keeps running. `fstype` and `options`
+    /// are the requested values, to be compared with the mounted ones.
     Command { argv: Argv, fstype: String, options: Vec<String> },
 }
 
@@ -57,22 +57,22 @@ impl Mount {
     }
 }
 
-/// What *was* mounted, from mountinfo, and who serves it.
+/// The actual mount, from mountinfo, and the driver that serves it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mounted {
     pub source: String,
     pub fstype: String,
-    /// The module or kernel driver that serves this type, as far as it can be seen.
+    /// The module or kernel driver that serves this type, as far as visible.
     pub driver: String,
     /// Mount options and superblock options of mountinfo, joined.
     pub options: Vec<String>,
 }
 
-/// A check and what its exit codes mean.
+/// A check, and the meaning of its exit codes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     pub argv: Argv,
-    /// Exit codes that say "consistent".
+    /// Exit codes for "consistent".
     pub clean: Vec<i32>,
     pub depth: Depth,
 }
@@ -80,13 +80,13 @@ pub struct Check {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Depth {
-    /// Every structure is walked.
+    /// Checks every structure.
     Full,
-    /// Only a few are looked at; a clean answer says little.
+    /// Checks only a few structures; a clean result says little.
     Shallow,
 }
 
-/// What the tools of a kind need beside the trial's own device; see [`Sandbox`].
+/// Privileges of a kind's tools besides access to the trial's device; see [`Sandbox`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Privileges {
@@ -103,7 +103,7 @@ impl Privileges {
     }
 }
 
-/// A right of root, capabilities(7), that a tool may keep.
+/// A capability, see capabilities(7), that a tool may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Capability {
     #[serde(rename = "CAP_SYS_ADMIN")]
@@ -114,26 +114,26 @@ pub enum Capability {
     SetGid,
 }
 
-/// What bounds the tools of a trial on this machine's own kernel. A tool that could not be bounded like that was not started.
+/// Restrictions of a trial's tools on this machine's own kernel. A tool that could not be restricted was not started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sandbox {
     /// All nodes of its /dev.
     pub devices: Vec<String>,
     pub capabilities: Vec<Capability>,
-    /// The version of Landlock that held all but the programs that mount; absent where the kernel has none.
+    /// Landlock version that restricted all programs except those that mount; absent if the kernel has none.
     pub landlock: Option<u32>,
-    /// Whether a control group kept agent and tools from all other devices by their numbers.
+    /// Whether a cgroup denied agent and tools all other devices, by number.
     pub device_group: bool,
 }
 
-/// Who a worker was. It had no capabilities.
+/// A worker's identity. It had no capabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     pub uid: u32,
     pub gid: u32,
 }
 
-/// A row of one of the tables, by its name, with settings that only its own part understands.
+/// A row of one of the tables, by name, with settings that only its own part interprets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
     pub name: String,
@@ -142,7 +142,7 @@ pub struct Named {
 }
 
 impl Named {
-    /// Panics where the settings are no struct: they are part of the program.
+    /// Panics if the settings are not a struct, which is a mistake in the program.
     pub fn new(name: &str, settings: &impl Serialize) -> Self {
         match serde_json::to_value(settings) {
             Ok(Value::Object(settings)) => {
@@ -152,64 +152,64 @@ impl Named {
         }
     }
 
-    /// The settings as the part of that name understands them.
+    /// Parses the settings for the part of that name.
     ///
     /// # Errors
-    /// Names the setting that it does not understand.
+    /// Names the invalid setting.
     pub fn settings<T: DeserializeOwned>(&self) -> Result<T, String> {
         let settings = Value::Object(self.settings.clone().into_iter().collect());
         serde_json::from_value(settings).map_err(|e| format!("{}: {e}", self.name))
     }
 }
 
-/// The part of the storage that mkfs is given.
+/// The part of the storage given to mkfs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Volume {
     pub size: Bytes,
-    /// Where it begins on the storage.
+    /// Its start on the storage.
     pub offset: Bytes,
 }
 
-/// A modelled disk with the machine that it belongs to: the settings of its storage.
+/// A modelled disk and its machine: the settings of its storage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Modelled {
     pub disk: String,
-    /// Of the disk's file.
+    /// Hash of the disk's file.
     pub blake3: String,
-    /// Million instructions a second.
+    /// Million instructions per second.
     pub mips: u32,
-    /// What is taken of the ensemble.
+    /// The sample from the ensemble.
     pub sample: Sample,
-    /// Whether other rounds take other samples.
+    /// Whether other rounds use other samples.
     pub ensemble: bool,
-    /// Of the guest's random numbers.
+    /// Seed of the guest's random numbers.
     pub guest_seed: u64,
-    /// How many of that disk the machine has, each with platters that turn by themselves.
+    /// Number of identical disks, each with independently rotating platters.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub disks: u32,
     /// The name of the machine.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub machine: String,
-    /// Which its CPU has beyond those of the first 64-bit ones.
+    /// Instruction sets of its CPU beyond those of the first 64-bit CPUs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instructions: Vec<String>,
-    /// Whether there is one more, which work copies from.
+    /// Whether there is a further disk from which work copies.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub source: bool,
-    /// How often the program that plays the disk does its own work; more than once only to see what that work adds to the figures.
+    /// How many times the disk-model program does its work; more than once only to measure its overhead.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub server_work: u32,
     /// Whether the disk's volatile cache is switched off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub write_through: bool,
-    /// Whether the disks begin as ones that were filled and overwritten at random for long.
+    /// Whether the disks start preconditioned: filled and overwritten at random to steady state.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub preconditioned: bool,
 }
 
 impl Modelled {
-    /// All that the machine has.
+    /// Number of disks, including the source disk.
     pub fn all_disks(&self) -> u32 {
         self.disks + u32::from(self.source)
     }
@@ -223,7 +223,7 @@ fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
-/// The modelled disk that a trial was made on, and where on it.
+/// The modelled disk of a trial, and the place on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sampled {
     pub disk: String,
@@ -231,21 +231,21 @@ pub struct Sampled {
     pub sample: Sample,
     pub ensemble: bool,
     pub disks: u32,
-    /// Of the volume.
+    /// Offset of the volume.
     pub offset: Bytes,
     pub machine: String,
 }
 
-/// In which state each trial finds its image; it shifts results up to 1.6 times, so it is stated.
+/// State of the image at the start of each trial. It changes results up to 1.6 times, so it is stated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ImageState {
     /// Nothing allocated on the host.
     Sparse,
-    /// All of it reserved on the host, nothing written: a full host cannot pass for a full filesystem.
+    /// Fully allocated on the host but not written, so that a full host cannot look like a full filesystem.
     #[default]
     Allocated,
-    /// All of it written once.
+    /// Fully written once.
     Written,
 }
 
@@ -261,14 +261,14 @@ impl ImageState {
     }
 }
 
-/// Whose clock the nanoseconds are of.
+/// The clock that the nanoseconds refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClockKind {
     Host,
-    /// A virtual machine's, compared with the host's over each launch.
+    /// A virtual machine's clock, compared with the host's over each launch.
     Guest,
-    /// A virtual machine's that counts instructions: no other clock is in its reach.
+    /// A virtual machine's instruction-counting clock; the guest has access to no other.
     Virtual,
 }
 
@@ -277,20 +277,20 @@ pub enum ClockKind {
 pub enum Fidelity {
     /// This machine's own CPU and kernel; the disk is a file on the host's filesystem.
     Loop,
-    /// This machine's own CPU, kernel and disk, with whatever else uses them.
+    /// This machine's own CPU, kernel and disk, shared with other users.
     Directory,
-    /// A virtual machine on this machine's own CPU, with a kernel of its own; the disk is a file on the host's filesystem.
+    /// A virtual machine with its own kernel on this machine's CPU; the disk is a file on the host's filesystem.
     VmKvm,
-    /// The same on an emulated CPU, on which no time says anything about a real one.
+    /// A virtual machine on an emulated CPU, whose times say nothing about a real one.
     VmEmulated,
-    /// A modelled disk in virtual time: times are those of the model, the same on every machine.
+    /// A modelled disk in virtual time: times are the model's, the same on every machine.
     Model,
     /// This machine's own CPU and kernel on a modelled disk that answers in real time.
     Twin,
 }
 
 impl Fidelity {
-    /// Whose clock times such a trial.
+    /// The clock of such a trial.
     pub fn clock(self) -> ClockKind {
         match self {
             Fidelity::Loop | Fidelity::Directory | Fidelity::Twin => ClockKind::Host,
@@ -299,7 +299,7 @@ impl Fidelity {
         }
     }
 
-    /// Whether a filesystem is made for each trial, or one is taken as it is.
+    /// Whether each trial makes a filesystem; otherwise it uses an existing one.
     pub fn makes_filesystem(self) -> bool {
         match self {
             Fidelity::Directory => false,

@@ -1,4 +1,4 @@
-//! Quantities as people write them: `4k`, `512m`, `2g` (powers of 1024, as fio has them), `30m`, `3%`, `1/16`.
+//! Quantities as users write them: `4k`, `512m`, `2g` (powers of 1024, as in fio), `30m`, `3%`, `1/16`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// A number of bytes. Read from `"2g"` or a whole number, stored as a whole number, shown as `2 GiB`.
+/// A number of bytes. Read from `"2g"` or an integer, stored as an integer, shown as `2 GiB`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
 pub const KIB: u64 = 1 << 10;
 pub const MIB: u64 = 1 << 20;
 pub const GIB: u64 = 1 << 30;
-/// No file can have more, and TOML knows no larger number.
+/// The maximum size of a file, and the largest integer of TOML.
 const MOST: u64 = i64::MAX as u64;
 
 impl FromStr for Bytes {
@@ -37,7 +37,7 @@ impl FromStr for Bytes {
 }
 
 impl Bytes {
-    /// Exactly, and as it is read: `38g`, `1600m`, `4097`.
+    /// Exact and readable as input: `38g`, `1600m`, `4097`.
     pub fn written(self) -> String {
         let steps = [(GIB, "g"), (MIB, "m"), (KIB, "k")];
         let step = steps.iter().find(|(step, _)| self.0 > 0 && self.0.is_multiple_of(*step));
@@ -75,12 +75,12 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
-/// A sum of raw values, which come from a guest or from somebody's file: it ends at the largest number in place of overflowing.
+/// A saturating sum of raw values, which come from a guest or a user's file.
 pub fn sum(numbers: impl IntoIterator<Item = u64>) -> u64 {
     numbers.into_iter().fold(0, u64::saturating_add)
 }
 
-/// A length of time as a user writes it: `90s`, `30m`, `2h`.
+/// A duration as a user writes it: `90s`, `30m`, `2h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(pub Duration);
 
@@ -123,7 +123,7 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
-/// A share, written `3%`.
+/// A percentage, written `3%`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Percent(pub f64);
 
@@ -163,14 +163,14 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// `n` scaled and rounded to the nearest, but never to nothing.
+    /// `n` scaled and rounded to nearest, at least 1.
     pub fn apply(self, n: u64) -> u64 {
         let exact = u128::from(n) * u128::from(self.of);
         let by = u128::from(self.by);
         u64::try_from((exact + by / 2) / by).unwrap_or(u64::MAX).max(1)
     }
 
-    /// One after the other, in lowest terms; none where that is beyond what can be written.
+    /// The product of both scales in lowest terms; `None` on overflow.
     pub fn times(self, other: Scale) -> Option<Scale> {
         let (of, by) =
             (u128::from(self.of) * u128::from(other.of), u128::from(self.by) * u128::from(other.by));
@@ -227,7 +227,7 @@ fn split_number(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim())
 }
 
-/// Reads a whole number or a text, whichever the file holds.
+/// Reads an integer or a text.
 fn number_or_text<'de, D, T>(from: D, number: fn(u64) -> Result<T, String>) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -246,9 +246,9 @@ where
     .map_err(de::Error::custom)
 }
 
-/// What of this time a process had the CPU, in whole percent, as GNU time's `%P` tells it: user, system and elapsed time are each cut to
-/// whole milliseconds, and the quotient to whole percent. Of what took less than a millisecond they are microseconds; with several
-/// threads it can be more than a hundred.
+/// CPU time as an integer percentage of elapsed time, like `%P` of GNU time. User, system and elapsed time are each truncated
+/// to milliseconds (microseconds if less than one millisecond elapsed), and the quotient to whole per cent. Several threads can
+/// exceed 100 %.
 pub fn cpu_percent(user_ns: u64, sys_ns: u64, elapsed_ns: u64) -> u64 {
     const MILLISECOND: u64 = 1_000_000;
     let unit = if elapsed_ns >= MILLISECOND { MILLISECOND } else { 1000 };

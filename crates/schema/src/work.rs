@@ -1,4 +1,4 @@
-//! What a workload says of itself before and after it runs.
+//! A workload's statements about itself before and after a run.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,24 +10,24 @@ pub struct Amount {
     pub files_peak: u64,
     pub bytes_read: u64,
     pub bytes_written: u64,
-    /// Most that is live at one time: what must fit into the filesystem, and what is compared with the memory.
+    /// Maximum live bytes at any time: must fit into the filesystem, and is compared with the memory.
     pub bytes_peak: u64,
 }
 
-/// What stands under a name, as the engine knows it to be, or as it was found.
+/// A file, link or directory, as expected by the engine or as found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LiveFile {
     pub path: PathBuf,
-    /// Of a link the length of its target, of a folder 0.
+    /// Length of the target for a link, 0 for a directory.
     pub bytes: u64,
-    /// CRC-32 (IEEE) of the content: of a link that of its target. A hole is read as zeros.
+    /// CRC-32 (IEEE) of the content, of the target for a link. Holes count as zeros.
     pub crc32: u32,
     #[serde(default, skip_serializing_if = "Kind::is_file")]
     pub kind: Kind,
-    /// Who may do what, where the engine has set it.
+    /// Permissions, if the engine set them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
-    /// How many names the same file has, where the engine gives it more than one.
+    /// Number of hard links, if the engine made more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<u64>,
 }
@@ -37,7 +37,7 @@ pub struct LiveFile {
 pub enum Kind {
     #[default]
     File,
-    /// Looked for only where the engine names folders.
+    /// Checked only if the engine names directories.
     Folder,
     Symlink,
 }
@@ -57,7 +57,7 @@ impl LiveFile {
         LiveFile { kind: Kind::Folder, ..LiveFile::file(path, 0, 0) }
     }
 
-    /// `crc32` is that of the target, which is so many bytes long.
+    /// `crc32` and `bytes` are those of the target.
     pub fn symlink(path: impl Into<PathBuf>, bytes: u64, crc32: u32) -> Self {
         LiveFile { kind: Kind::Symlink, ..LiveFile::file(path, bytes, crc32) }
     }
@@ -70,14 +70,14 @@ impl LiveFile {
         LiveFile { links: Some(links), ..self }
     }
 
-    /// Leaves of what was found only what the engine says something about.
+    /// Drops the attributes that the engine does not state.
     pub fn leave_what_is_said(&mut self, said: Option<&LiveFile>) {
         self.mode = said.and_then(|said| said.mode).and(self.mode);
         self.links = said.and_then(|said| said.links).and(self.links);
     }
 }
 
-/// The line that is hashed: of a plain file its path, size and checksum.
+/// The line that is hashed: path, size and checksum for a plain file.
 impl fmt::Display for LiveFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {:08x}", self.path.display(), self.bytes, self.crc32)?;

@@ -1,4 +1,4 @@
-//! Prints how often the rules of a verdict on a modelled disk say what is true: 1,000 studies behind each rate, with fixed seeds.
+//! Prints how often the rules of a verdict on a modelled disk are right: 1,000 studies per rate, with fixed seeds.
 
 #[allow(clippy::unwrap_used, dead_code, reason = "shared with the tests")]
 #[path = "../tests/simulation/rates.rs"]

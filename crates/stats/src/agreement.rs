@@ -1,28 +1,28 @@
-//! Whether two sources put the same items into the same order, over one or several tables.
+//! Tests whether two sources order the same items alike, over one or several tables.
 
-/// What each of two sources says of the items, by item. `None` where it says nothing.
+/// Figures of two sources, by item. `None` if the source has none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     pub theirs: Vec<Option<f64>>,
     pub ours: Vec<Option<f64>>,
 }
 
-/// What two sources say of two items.
+/// The relation of two sources about two items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Same,
     Opposite,
-    /// One of the sources has them within its margin, and so in no order.
+    /// One of the sources has the two within its margin, so it does not order them.
     Tied,
 }
 
-/// All pairs of all tables.
+/// Counts over all pairs of all tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Agreement {
     pub same: usize,
     pub opposite: usize,
     pub tied: usize,
-    /// Of all ways to exchange our items the share that agree as well or better; `None` with more than [`MOST`] items.
+    /// Share of all permutations of our items that agree at least as well; `None` above [`MOST`] items.
     pub p: Option<f64>,
 }
 
@@ -32,11 +32,11 @@ impl Agreement {
     }
 }
 
-/// Of so many items all exchanges are tried: 5,040.
+/// Up to this many items all permutations are tried: 5,040.
 pub const MOST: usize = 7;
 
-/// In which order two sources have two items: `theirs` and `ours` hold what they say of the first and the second. Figures whose
-/// larger is at most (1 + `margin`) times the smaller are in none. The margin is a share: 0.03 is 3 %.
+/// Compares how two sources order two items; `theirs` and `ours` hold the figures of the first and the second. Figures whose
+/// larger is at most (1 + `margin`) times the smaller are tied. The margin is a fraction: 0.03 is 3 %.
 pub fn order(theirs: [f64; 2], ours: [f64; 2], margin: f64) -> Order {
     match direction(theirs, margin) * direction(ours, margin) {
         1 => Order::Same,
@@ -54,7 +54,7 @@ fn direction([a, b]: [f64; 2], margin: f64) -> i32 {
     if a > b { 1 } else { -1 }
 }
 
-/// Whether two tables put all pairs into the same order, or into none, on both sides. Of two such one is enough.
+/// Whether two tables order (or tie) all pairs alike, on both sides; one of the two is then redundant.
 pub fn say_the_same(one: &Table, other: &Table, margin: f64) -> bool {
     let directions = |of: &[Option<f64>]| -> Vec<Option<i32>> {
         let pairs = of.iter().enumerate().flat_map(|(at, a)| of[at + 1..].iter().map(move |b| (a, b)));
@@ -65,16 +65,16 @@ pub fn say_the_same(one: &Table, other: &Table, margin: f64) -> bool {
         .all(|(a, b)| directions(a) == directions(b))
 }
 
-/// Counts the pairs of items that both sources have figures of, by [`order`], and asks how often as much agreement comes by chance.
+/// Counts the pairs for which both sources have figures, by [`order`], and computes how often chance agrees as well.
 ///
-/// With C pairs in the same order and D in the opposite one over all tables, S = C − D is the numerator of Kendall's τ (M. G. Kendall,
-/// "A new measure of rank correlation", Biometrika 30 (1938), 81–93). p is the share of all n! exchanges of our items, the one
-/// that is no exchange included, in which S is at least as large: exact and one-sided. Items are exchanged in all tables
+/// With C pairs in the same order and D in the opposite one over all tables, S = C − D is the numerator of Kendall's τ (M. G.
+/// Kendall, "A new measure of rank correlation", Biometrika 30 (1938), 81–93). p is the share of all n! permutations of our
+/// items, the identity included, for which S is at least as large: exact and one-sided. Items are permuted in all tables
 /// together, as in N. Mantel, "The detection of disease clustering and a generalized regression approach", Cancer Research 27
-/// (1967), 209–220, because what one item does in two tables is not independent: a table that is there twice changes nothing.
+/// (1967), 209–220, because one item's figures in two tables are not independent; so a duplicated table changes nothing.
 ///
-/// Misleads: with few items p cannot be small, 1 ÷ 24 at best with four. It tells of order alone; all ratios may be wrong.
-/// `None` where no table has a pair.
+/// Misleads: with few items p cannot be small, at best 1 ÷ 24 with four. It concerns order alone; all ratios may be wrong.
+/// `None` if no table has a pair.
 pub fn agreement(tables: &[Table], margin: f64) -> Option<Agreement> {
     let items = tables.iter().map(|table| table.theirs.len()).max()?;
     let directions = |of: &[Option<f64>]| -> Vec<Option<i32>> {
@@ -84,7 +84,7 @@ pub fn agreement(tables: &[Table], margin: f64) -> Option<Agreement> {
     };
     let both: Vec<_> = tables.iter().map(|t| (directions(&t.theirs), directions(&t.ours))).collect();
     let pairs: Vec<(usize, usize)> = (0..items).flat_map(|a| (a + 1..items).map(move |b| (a, b))).collect();
-    // Of each pair of theirs in each table, with the pair of ours that takes its place: 1, −1 or 0 where it is tied.
+    // For each pair of theirs in each table, times the permuted pair of ours: 1, −1, or 0 if tied.
     let products = |exchanged: &[usize]| -> Vec<i32> {
         let of = |(a, b): (usize, usize)| {
             let ours_at = exchanged[a] * items + exchanged[b];
@@ -111,7 +111,7 @@ pub fn agreement(tables: &[Table], margin: f64) -> Option<Agreement> {
     Some(found)
 }
 
-/// Every order of what stands from `first` on.
+/// Calls `tell` with every permutation of the items from `first` on.
 fn each_order(items: &mut [usize], first: usize, tell: &mut impl FnMut(&[usize])) {
     if first == items.len() {
         return tell(items);
@@ -136,7 +136,8 @@ mod tests {
         agreement(&[table(theirs, ours)], 0.0).and_then(|a| a.p).expect("few items")
     }
 
-    /// Of four items S is 6, 4, 2 and 0 in 1, 3, 5 and 6 of 24 orders (M. G. Kendall, Rank Correlation Methods, appendix table 1).
+    /// For four items S is 6, 4, 2 and 0 in 1, 3, 5 and 6 of 24 orders (M. G. Kendall, Rank Correlation Methods, appendix
+    /// table 1).
     #[test]
     fn the_chance_is_that_of_kendalls_table() {
         let theirs = [1.0, 2.0, 3.0, 4.0];

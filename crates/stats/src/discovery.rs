@@ -1,12 +1,12 @@
-//! Which of many effects are named, where a few wrong names among many are borne and a report without any effect names none.
+//! Selects effects by false discovery rate: a few wrong ones among many are accepted, and a report without any effect names none.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// One of many effects, with an error that was estimated.
+/// One of many effects, with its estimated error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimated {
     pub effect: f64,
-    /// Of the effect, one standard deviation.
+    /// Standard error of the effect.
     pub error: f64,
     /// Degrees of freedom of the error.
     pub freedom: f64,
@@ -15,30 +15,30 @@ pub struct Estimated {
 /// One of many effects, judged together with the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Discovered {
-    /// The least rate of false discoveries at which it is named.
+    /// The smallest false discovery rate at which it is named.
     pub p: f64,
     pub low: f64,
     pub high: f64,
-    /// Whether the interval leaves out 0.
+    /// Whether the interval excludes 0.
     pub is_named: bool,
 }
 
-/// Judges effects together, so that of those that are named a share of at most `rate` is expected to be none.
+/// Judges effects together so that at most a share `rate` of the named ones is expected to be false.
 ///
 /// ```text
-/// p        = P(|Student's t| ≥ |effect ÷ error|)                     of each alone
+/// p        = P(|Student's t| ≥ |effect ÷ error|)                     for each effect alone
 /// R        = the largest k for which the k smallest p are ≤ k · rate ÷ m
 /// named    = the R smallest p
-/// p'       = min over j ≥ its place of p(j) · m ÷ j, at most 1
+/// p'       = min over j ≥ its rank of p(j) · m ÷ j, at most 1
 /// interval = effect ± error · (the t of max(R, 1) · rate ÷ m)
 /// ```
 ///
-/// Y. Benjamini and Y. Hochberg, JRSS B 57 (1995), 289–300; the intervals are those of Y. Benjamini and D. Yekutieli, JASA 100 (2005),
-/// 71–81, of which a share of at most `rate` is expected to miss among those that are named. So an effect is named exactly where its
-/// interval leaves out 0. Where no effect is real, anything is named with probability `rate` at most.
+/// Y. Benjamini and Y. Hochberg, JRSS B 57 (1995), 289–300. The intervals are those of Y. Benjamini and D. Yekutieli, JASA 100
+/// (2005), 71–81: of those for named effects at most a share `rate` is expected to miss. An effect is named exactly if its
+/// interval excludes 0. If no effect is real, any is named with probability at most `rate`.
 ///
-/// Misleads: it holds for independent effects and for those that depend positively on each other. Effects on a/b, a/c and b/c depend
-/// otherwise too; what that does is simulated (`tests/simulation/modelled.rs`).
+/// Misleads: the guarantee covers independent or positively dependent effects. Effects on a/b, a/c and b/c have other
+/// dependence too; its consequences are simulated (`tests/simulation/modelled.rs`).
 pub fn discover(effects: &[Estimated], rate: f64) -> Vec<Discovered> {
     let m = effects.len();
     let alone: Vec<f64> = effects.iter().map(Estimated::p).collect();
@@ -53,7 +53,7 @@ pub fn discover(effects: &[Estimated], rate: f64) -> Vec<Discovered> {
         adjusted[*at] = least;
     }
     let interval = level(named.max(1));
-    // Most have the same degrees of freedom, and the t of a probability is slow to find.
+    // Most have the same degrees of freedom, and computing t from a probability is slow.
     let mut known: Option<(f64, f64)> = None;
     let mut critical = |own: &Estimated| match known.filter(|(freedom, _)| *freedom == own.freedom) {
         Some((_, t)) => t,
@@ -80,7 +80,7 @@ impl Estimated {
         }
     }
 
-    /// The |t| that is exceeded with this probability.
+    /// The |t| exceeded with this probability.
     fn critical(&self, level: f64) -> f64 {
         self.student().map_or(f64::INFINITY, |student| -student.inverse_cdf(level / 2.0))
     }
@@ -90,7 +90,7 @@ impl Estimated {
 mod tests {
     use super::*;
 
-    /// Effects whose t has these values, with so many degrees of freedom that it is nearly normal.
+    /// Effects with these t, and enough degrees of freedom to be nearly normal.
     fn of(ts: &[f64]) -> Vec<Estimated> {
         ts.iter().map(|t| Estimated { effect: *t, error: 1.0, freedom: 1e7 }).collect()
     }

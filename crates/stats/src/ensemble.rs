@@ -1,29 +1,29 @@
-//! Judging over an ensemble: on which side of a margin its samples lie.
+//! Counts on which side of a margin the samples of an ensemble lie.
 
-/// How the samples of an ensemble divide about a margin.
+/// Number of samples on each side of a margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
-    /// Beyond the margin, upwards.
+    /// Above the margin.
     pub above: usize,
-    /// Within the margin, its ends included.
+    /// Within the margin, ends included.
     pub within: usize,
-    /// Beyond the margin, downwards.
+    /// Below the margin.
     pub below: usize,
 }
 
-/// Counts logarithms of ratios above, within and below ±`margin`, itself a logarithm: ln(1 + 3 %).
+/// Counts logarithms of ratios above, within and below ±`margin`, also a logarithm: ln(1 + 3 %).
 ///
-/// Misleads: a count has no weights. A sample that nobody's disk could be counts as much as the likeliest one.
+/// Misleads: the count has no weights. An implausible sample counts as much as the most likely one.
 pub fn divide(logs: &[f64], margin: f64) -> Division {
     let above = logs.iter().filter(|log| **log > margin).count();
     let below = logs.iter().filter(|log| **log < -margin).count();
     Division { above, within: logs.len() - above - below, below }
 }
 
-/// The same of intervals, least and most: one counts above or below where all of it is, and within where all of it is; one that
-/// reaches over a border counts nowhere.
+/// Like [`divide`] for intervals (minimum, maximum). An interval counts where it lies entirely; one that crosses a border counts
+/// nowhere.
 ///
-/// Misleads where the intervals are wide: then next to nothing counts, and the sum of the three says little of how many there are.
+/// Misleads with wide intervals: few count, and the sum of the three is far below their number.
 pub fn divide_intervals(logs: &[(f64, f64)], margin: f64) -> Division {
     let count = |is: &dyn Fn(f64, f64) -> bool| logs.iter().filter(|(least, most)| is(*least, *most)).count();
     Division {
@@ -33,7 +33,7 @@ pub fn divide_intervals(logs: &[(f64, f64)], margin: f64) -> Division {
     }
 }
 
-/// The geometric mean of the ratios behind these logarithms. `None` for none.
+/// The geometric mean of the ratios with these logarithms. `None` for none.
 pub fn mean_ratio(logs: &[f64]) -> Option<f64> {
     mean(logs).map(f64::exp)
 }

@@ -1,4 +1,4 @@
-//! The family test: which pairs differ, judged over all pairs of all tables at once, by flipping the signs of whole rounds.
+//! The family test: finds the pairs that differ, judged over all pairs of all tables at once, by sign flips of whole rounds.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -6,30 +6,30 @@ use crate::flips::{PATTERNS, Reference};
 pub use crate::table::{Table, across};
 use crate::variance::{Grubbs, ROUNDING, weights};
 
-/// What was found about a family of tables.
+/// The result for a family of tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
-    /// In the order of the tables that were given.
+    /// In the order of the given tables.
     pub tables: Vec<Judged>,
-    /// The |t| beyond which a pair differs; `None` where no |t| is enough: there are too few rounds for this α.
+    /// The |t| beyond which a pair differs; `None` if the rounds are too few for this α.
     pub critical: Option<f64>,
-    /// How many patterns of signs the reference distribution has, a pattern and its opposite counted once.
+    /// Number of sign patterns in the reference distribution; a pattern and its opposite count once.
     pub patterns: usize,
-    /// Whether these are all patterns that there are; otherwise they were drawn from the seed.
+    /// Whether these are all patterns; otherwise they were drawn from the seed.
     pub exhaustive: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     pub rounds: usize,
-    /// For each candidate the standard deviation of a single value, as a logarithm: 0.05 is about 5 %. `None` below two rounds
-    /// or two candidates.
+    /// For each candidate the standard deviation of a single value's logarithm: 0.05 is about 5 %. `None` below two rounds or two
+    /// candidates.
     pub noise: Vec<Option<f64>>,
     /// All pairs with a < b: (0, 1), (0, 2), …, (1, 2), ….
     pub pairs: Vec<Pair>,
 }
 
-/// Two candidates in one table. All that is a logarithm is one of the ratio a ÷ b.
+/// Two candidates in one table. Logarithms are those of the ratio a ÷ b.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
     pub a: usize,
@@ -40,12 +40,11 @@ pub struct Pair {
     pub error: Option<f64>,
     /// Estimate ÷ error.
     pub t: Option<f64>,
-    /// Adjusted for the whole family; 1 where nothing can be said. The pair differs where p ≤ α, and just there the interval
-    /// leaves out 0.
+    /// Adjusted for the whole family; 1 if undecidable. The pair differs if p ≤ α, exactly when the interval excludes 0.
     pub p: f64,
-    /// Simultaneous over the family, at the level 1 − α. `None` where any ratio is possible: too few rounds for this α.
+    /// Simultaneous over the family, at level 1 − α. `None` if the rounds are too few for this α.
     pub interval: Option<Interval>,
-    /// The smallest true difference that such a test would find with 80 % probability. `None` where it could find none.
+    /// The smallest true difference that such a test finds with 80 % probability. `None` if it can find none.
     pub detectable: Option<f64>,
 }
 
@@ -57,7 +56,7 @@ pub struct Interval {
 }
 
 impl Pair {
-    /// 1: a is better than b; −1: worse; 0: not known.
+    /// 1: a is better than b; −1: worse; 0: undecided.
     pub fn direction(&self) -> i8 {
         match self.interval {
             Some(Interval { low, .. }) if low > 0.0 => 1,
@@ -66,54 +65,54 @@ impl Pair {
         }
     }
 
-    /// Whether the whole interval lies within ±`margin`, itself a logarithm: ln(1 + 3 %).
+    /// Whether the whole interval lies within ±`margin`, also a logarithm: ln(1 + 3 %).
     ///
-    /// Two one-sided tests of D. J. Schuirmann (J. Pharmacokinet. Biopharm. 15 (1987), 657–680), made with the simultaneous
-    /// interval in place of one of 90 %, so that with 95 % probability no pair of the family is wrongly called equivalent. A
-    /// pair may be both equivalent and different: 1 % ± 0.5 % is a difference that nobody needs. Misleads: with few rounds
-    /// nothing is equivalent, and that is no sign of a difference.
+    /// Two one-sided tests of D. J. Schuirmann (J. Pharmacokinet. Biopharm. 15 (1987), 657–680). They use the simultaneous
+    /// interval instead of a 90 % one, so with 95 % probability no pair of the family is wrongly called equivalent. A pair may
+    /// be both equivalent and different: 1 % ± 0.5 % is a difference without practical relevance. Misleads: with few
+    /// rounds no pair is equivalent, which does not indicate a difference.
     pub fn equivalent(&self, margin: f64) -> bool {
         self.interval.is_some_and(|interval| -margin < interval.low && interval.high < margin)
     }
 }
 
-/// Judges all pairs of all tables as one family, at the level `alpha` for all of it together.
+/// Judges all pairs of all tables as one family, with overall level `alpha`.
 ///
-/// Per table of n rounds, with c[i,r] the value of candidate i in round r less the round's mean, in which a candidate that is
-/// noisier than the median counts for less:
+/// Per table of n rounds, c[i,r] is the value of candidate i in round r minus the round's mean. In that mean a candidate
+/// noisier than the median has less weight:
 ///
 /// ```text
 /// t[i,j]   = (mean c[i] − mean c[j]) ÷ sqrt((g_i + g_j) ÷ n)     g: each candidate's own variance, by Grubbs
-/// p        = share of the patterns of signs for which the largest |t| over all pairs of all tables is as large
+/// p        = share of the sign patterns for which the largest |t| over all pairs of all tables is at least as large
 /// interval = estimate ± q·error                                  q: the largest |t| at which p is still above α
 /// ```
 ///
-/// The reference distribution comes from the residuals, each value less its round's and its candidate's mean; the signs of whole
-/// rounds are flipped, and means, variances and t computed anew. Rounds of the same number are flipped together in all tables,
-/// so what tables have in common (the minutes of a busy machine) stays together. Up to 14 rounds all patterns of signs are
-/// taken, above 10,000 with that of the rounds as they were, drawn from the seed.
+/// The reference distribution comes from the residuals, each value minus its round's and its candidate's mean. The signs of
+/// whole rounds are flipped, and means, variances and t are recomputed. Rounds with the same number flip together in all
+/// tables, which keeps shared effects (minutes of a busy machine) together. Up to 14 rounds all sign patterns are used; beyond,
+/// 10,000 including the observed one, drawn from the seed.
 ///
-/// The largest t over a family: P. H. Westfall and S. S. Young, *Resampling-Based Multiple Testing*, Wiley 1993, single step;
-/// residuals: D. A. Freedman and D. Lane (J. Bus. Econ. Stat. 1 (1983), 292–298). **Residuals, not the centred values
-/// themselves**: those still contain the true differences. Flipped, these blow up the variances under which pairs without a
-/// difference are judged, and once some candidates differ, others that do not are called different in nearly every study. **One
-/// step, not step-down**: an interval for every pair and a p that never contradicts it cannot both come from step-down without
-/// losing simultaneous coverage. `tests/simulation` prints the rates of both beside those of this rule.
+/// Largest t over a family: P. H. Westfall and S. S. Young, *Resampling-Based Multiple Testing*, Wiley 1993, single step.
+/// Residuals: D. A. Freedman and D. Lane (J. Bus. Econ. Stat. 1 (1983), 292–298). **Residuals instead of centred values**:
+/// centred values contain the true differences. When flipped, these inflate the variances under which equal pairs are judged;
+/// once some candidates differ, equal ones are called different in nearly every study. **Single step instead of step-down**:
+/// step-down cannot give every pair an interval that agrees with its p and keep simultaneous coverage. `tests/simulation`
+/// prints the rates of both beside those of this rule.
 ///
-/// What it does with little: a row with a missing or infinite value never enters a [`Table`]. With one candidate there are no
-/// pairs. With one round there is an estimate without error, p = 1. A table with so few rounds n that 2^(1−n) > α can find
-/// nothing: it has estimates and errors, no intervals, and is left out of the reference. Values without any variance are judged
-/// with a deviation of 10⁻¹², so equal ones have t = 0 and others a huge one. Nothing is ever NaN or infinite.
+/// Edge cases: a row with a missing or infinite value never enters a [`Table`]. One candidate gives no pairs. One round gives
+/// an estimate without error, p = 1. A table with n rounds and 2^(1−n) > α can find nothing: it has estimates and errors but no
+/// intervals, and is left out of the reference. Values without variance are judged with a deviation of 10⁻¹², so equal ones
+/// have t = 0 and others a huge one. No result is NaN or infinite.
 ///
-/// Misleads: where the noise of two candidates is both skewed and unequal (one of them stalls now and then), means of few rounds
-/// lean to a side, and about one study in ten has an interval that misses. Rounds must be independent but for what they do to all
-/// candidates alike. A table with fewer rounds than the others costs all of them power.
+/// Misleads if the noise of two candidates is both skewed and unequal (one of them stalls occasionally): means of few rounds
+/// are then biased, and an interval misses in about one study in ten. Rounds must be independent except for effects common to
+/// all candidates. A table with fewer rounds than the others costs all of them power.
 pub fn judge(tables: &[Table], alpha: f64, seed: u64) -> Family {
     judge_by(tables, alpha, PATTERNS, seed)
 }
 
-/// As [`judge`], with at most so many patterns of signs in place of 10,000: for simulations of ten thousand families, whose rates
-/// the coarser p does not change.
+/// Like [`judge`] with at most `patterns` sign patterns instead of 10,000: for simulations of ten thousand families, whose
+/// rates do not depend on the coarser p.
 pub fn judge_by(tables: &[Table], alpha: f64, patterns: usize, seed: u64) -> Family {
     let centred: Vec<Centred> = tables.iter().map(Centred::new).collect();
     let able = centred.iter().filter(|table| table.own.len() > 1 && table.least_p() <= alpha);
@@ -130,15 +129,15 @@ pub fn judge_by(tables: &[Table], alpha: f64, patterns: usize, seed: u64) -> Fam
     }
 }
 
-/// A table with its rounds' means taken away.
+/// A table minus its rounds' means.
 struct Centred {
     rounds: usize,
     candidates: usize,
     weights: Vec<f64>,
     residuals: Table,
-    /// Of each candidate. Nothing of no rounds.
+    /// Mean of each candidate. Empty without rounds.
     means: Vec<f64>,
-    /// Of each candidate its own variance. Nothing below two rounds.
+    /// Own variance of each candidate. Empty below two rounds.
     own: Vec<f64>,
 }
 
@@ -169,7 +168,7 @@ impl Centred {
         Grubbs::new(&self.weights).own(&self.residuals.spread(), &mut self.own);
     }
 
-    /// With n rounds one pattern in 2^(n−1) is that of the rounds as they were.
+    /// With n rounds one in 2^(n−1) sign patterns is the observed one.
     fn least_p(&self) -> f64 {
         0.5_f64.powf(self.rounds as f64 - 1.0).min(1.0)
     }
@@ -183,7 +182,7 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn judged(&self, table: &Centred) -> Judged {
-        // One alone is always at its round's mean.
+        // A single candidate always equals its round's mean.
         let known = |of: usize| table.own.get(of).filter(|_| table.candidates > 1).map(|own| own.sqrt());
         let noise = (0..table.candidates).map(known).collect();
         let all = (0..table.candidates).flat_map(|a| (a + 1..table.candidates).map(move |b| (a, b)));
@@ -202,7 +201,7 @@ impl Judge<'_> {
             return pair;
         }
         let error = ((table.own[a] + table.own[b]) / table.rounds as f64).sqrt();
-        // A difference that is mere rounding is none, also where nothing varies.
+        // A difference within rounding is zero, even if nothing varies.
         let t = if estimate.abs() < ROUNDING { 0.0 } else { estimate / error };
         (pair.error, pair.t) = (Some(error), Some(t));
         pair.p = self.reference.p(t).max(table.least_p());
@@ -214,14 +213,14 @@ impl Judge<'_> {
     }
 }
 
-/// Degrees of freedom of a pair's error: F. E. Satterthwaite (Biometrics Bulletin 2 (1946), 110–114). Of two candidates only their
-/// difference is known.
+/// Degrees of freedom of a pair's error: F. E. Satterthwaite (Biometrics Bulletin 2 (1946), 110–114). With two candidates only
+/// their difference is known.
 fn degrees(table: &Centred, a: usize, b: usize) -> f64 {
     let (of_each, a, b) = (table.rounds as f64 - 1.0, table.own[a], table.own[b]);
     if table.candidates == 2 { of_each } else { of_each * (a + b) * (a + b) / (a * a + b * b) }
 }
 
-/// Rounding decides nothing: the interval leaves out 0 just where the pair differs.
+/// Forces agreement despite rounding: the interval excludes 0 exactly if the pair differs.
 fn about(estimate: f64, half: f64, differs: bool) -> Interval {
     let Interval { low, high } = Interval { low: estimate - half, high: estimate + half };
     match (differs, estimate > 0.0) {
@@ -231,10 +230,10 @@ fn about(estimate: f64, half: f64, differs: bool) -> Interval {
     }
 }
 
-/// How many errors a true difference must have, so that |t| > `critical` with the probability `power`.
+/// The true difference, in standard errors, at which |t| > `critical` has probability `power`.
 ///
 /// From P(T ≥ q) ≈ Φ((δ − q·(1 − 1/4ν)) ÷ sqrt(1 + q²/2ν)) for a noncentral t with ν degrees of freedom and noncentrality δ
-/// (M. Abramowitz and I. A. Stegun, *Handbook of Mathematical Functions*, 26.7.10). Good to a hundredth from ν = 5 on.
+/// (M. Abramowitz and I. A. Stegun, *Handbook of Mathematical Functions*, 26.7.10). Accurate to 0.01 from ν = 5.
 pub(crate) fn noncentrality(critical: f64, degrees: f64, power: f64) -> f64 {
     let z = Normal::standard().inverse_cdf(power);
     let beyond = critical * (1.0 - 0.25 / degrees) + z * (1.0 + critical * critical / (2.0 * degrees)).sqrt();
@@ -307,14 +306,14 @@ mod tests {
 
     #[test]
     fn what_is_the_same_in_every_round_is_judged_exactly() {
-        // As in virtual time: the first two are identical, the third is 1 % faster, and no round differs from another.
+        // As in virtual time: the first two are identical, the third is 1 % faster, and all rounds are equal.
         let family = judge(&[table(6, |_| vec![2.0, 2.0, 2.01])], 0.05, 0);
         let [same, slower, _] = family.tables[0].pairs[..] else { panic!("{family:?}") };
         assert_eq!((same.t, same.p, same.direction()), (Some(0.0), 1.0, 0));
         assert_eq!(same.interval, Some(Interval { low: 0.0, high: 0.0 }));
         assert!(slower.p <= 0.05 && slower.direction() == -1 && slower.t < Some(-1e6), "{slower:?}");
         assert!(numbers(&family).iter().all(|number| number.is_finite()), "{family:?}");
-        // Rounding of logarithms is no difference.
+        // Rounding of logarithms is not a difference.
         let rounding =
             judge(&[table(8, |round| vec![f64::from(round).exp().ln(), f64::from(round)])], 0.05, 0);
         assert_eq!(rounding.tables[0].pairs[0].direction(), 0);

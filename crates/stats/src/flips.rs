@@ -1,29 +1,30 @@
-//! The reference distribution of the largest |t| over a family, by flipping the signs of whole rounds.
+//! Reference distribution of the largest |t| over a family, from sign flips of whole rounds.
 
 use crate::random::Random;
 use crate::table::Table;
 use crate::variance::Grubbs;
 
-/// If there are not more patterns of signs, all are taken: up to 14 rounds, because half of 2¹⁴ are 8,192, and a pattern and its
-/// opposite give the same |t|. Above, so many are drawn: a p of 5 % is then known to within 0.2 % (one deviation).
+/// Maximum number of sign patterns. With up to 14 rounds all patterns are used: half of 2¹⁴ is 8,192, as a pattern and its
+/// opposite give the same |t|. With more rounds this many are drawn, which determines a p of 5 % to within 0.2 % (one standard
+/// deviation).
 pub const PATTERNS: usize = 10_000;
 
 /// Sums are looked up for eight rounds at a time.
 const CHUNK: usize = 8;
 
-/// Two |t|² that differ by less are the same, but for rounding.
+/// Two |t|² that differ by less are equal up to rounding.
 const SAME: f64 = 1e-9;
 
-/// The largest |t|² over the family for each pattern of signs but that of the rounds as they were, falling.
+/// The largest |t|² over the family for each sign pattern except the observed one, in falling order.
 pub struct Reference {
     largest: Vec<f64>,
     pub exhaustive: bool,
 }
 
 impl Reference {
-    /// From tables of residuals, each value less its round's mean and its candidate's mean, so that no true difference is left in
-    /// them; with the weights of the rounds' means. Rounds of the same number flip together. The rounds as they were are one of
-    /// at most `patterns`.
+    /// Builds the reference from tables of residuals and the weights of the rounds' means. A residual is a value minus its
+    /// round's mean and its candidate's mean, so it contains no true difference. Rounds with the same number flip together. The
+    /// observed rounds are one of at most `patterns`.
     pub fn of(tables: &[(&Table, &[f64])], patterns: usize, seed: u64) -> Reference {
         let mut rounds: Vec<u32> =
             tables.iter().flat_map(|(table, _)| table.rounds().iter().copied()).collect();
@@ -43,27 +44,27 @@ impl Reference {
                 (1..patterns).map(|_| largest_of(draws.next())).collect()
             }
         };
-        // None is negative, so their bits have their order, and sort faster.
+        // None is negative, so the order of their bits is their order, and sorts faster.
         largest.sort_unstable_by_key(|t| std::cmp::Reverse(t.to_bits()));
         Reference { largest, exhaustive: half.is_some() }
     }
 
-    /// The rounds as they were count as one of them.
+    /// Number of patterns, including the observed one.
     pub fn patterns(&self) -> usize {
         self.largest.len() + 1
     }
 
-    /// The share of patterns whose largest |t| is at least this one.
+    /// The share of patterns whose largest |t| is at least `t`.
     pub fn p(&self, t: f64) -> f64 {
         let least = t * t * (1.0 - SAME);
         let as_large = self.largest.partition_point(|largest| *largest >= least);
         (1 + as_large) as f64 / self.patterns() as f64
     }
 
-    /// The |t| that must be exceeded for p ≤ α. `None` where none is enough.
+    /// The |t| to exceed for p ≤ α. `None` if no |t| is enough.
     pub fn critical(&self, alpha: f64) -> Option<f64> {
         let patterns = self.patterns() as f64;
-        // At most so many patterns may be as large, those as they were among them.
+        // At most this many patterns, including the observed one, may be as large.
         let allowed = (0..=self.largest.len()).take_while(|n| (n + 1) as f64 / patterns <= alpha).count();
         Some(self.largest.get(allowed.checked_sub(1)?).unwrap_or(&0.0).sqrt())
     }
@@ -71,7 +72,7 @@ impl Reference {
 
 struct Draws {
     random: Random,
-    /// A bit a round.
+    /// One bit per round.
     signs: Vec<u8>,
 }
 
@@ -84,13 +85,13 @@ impl Draws {
     }
 }
 
-/// A table of residuals, ready to be flipped ten thousand times.
+/// A table of residuals, prepared for ten thousand flips.
 struct Flipping {
     candidates: usize,
     rounds: f64,
-    /// For eight rounds and each pattern of their signs: each candidate's sum, and how the signs sum up.
+    /// For eight rounds and each pattern of their signs: each candidate's sum, and the sum of the signs.
     sums: Vec<f64>,
-    /// Of each candidate: its sum of squares, which no sign changes.
+    /// Each candidate's sum of squares, which no flip changes.
     squares: Vec<f64>,
     mean: Vec<f64>,
     centred: Vec<f64>,
@@ -129,12 +130,12 @@ impl Flipping {
         }
     }
 
-    /// The largest t² of all pairs under these signs, with means, variances and t computed anew.
+    /// The largest t² of all pairs under these signs, with means, variances and t recomputed.
     ///
-    /// Residuals sum up to nothing, so a pattern's part along (1, 1, …, 1) does nothing to them: with m the mean sign only
-    /// n·(1 − m²) of its squared length n works. The means are divided by sqrt(1 − m²), and the variances by n − 2, because the
-    /// residuals have n − 1 degrees of freedom and the flipped mean takes one of these. For normal noise that gives Student's t
-    /// with n − 2 degrees of freedom, where the rounds as they were have n − 1: a little too careful.
+    /// Residuals sum to zero, so the component of a pattern along (1, 1, …, 1) has no effect. With mean sign m only n·(1 − m²)
+    /// of its squared length n acts, so the means are divided by sqrt(1 − m²). The variances are divided by n − 2: residuals
+    /// have n − 1 degrees of freedom, and the flipped mean takes one. For normal noise this gives Student's t with n − 2
+    /// degrees of freedom, while the observed rounds have n − 1: slightly conservative.
     fn largest(&mut self, signs: &[u8]) -> f64 {
         let row = self.candidates + 1;
         self.mean.fill(0.0);

@@ -1,23 +1,23 @@
-//! What a quantity would be without something that can be added to and not taken away.
+//! Extrapolates a quantity to zero of an overhead that can be increased but not removed.
 
-/// A quantity without what was added, and how far that may be wrong.
+/// A quantity without the overhead, and its error bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Extrapolated {
     pub at_zero: f64,
-    /// Never negative, in the quantity's own unit.
+    /// Not negative, in the quantity's unit.
     pub bound: f64,
 }
 
-/// From values y₁, y₂, y₃ that hold the unwanted part once, twice and three times to the value without it.
+/// Extrapolates from values y₁, y₂, y₃ that contain the overhead once, twice and three times to the value without it.
 ///
-/// The least-squares line through the three points is at 0 at (4·y₁ + y₂ − 2·y₃) ÷ 3. The parabola through them is at 0 at
-/// 3·y₁ − 3·y₂ + y₃. Both are the truth where the effect is a straight line. Otherwise they differ by (5 ÷ 3)·|y₁ − 2·y₂ + y₃|, and the
-/// bound is twice that, because what bends once may bend further than a parabola: (10 ÷ 3)·|y₁ − 2·y₂ + y₃|, which is twenty times
-/// the line's residual at its outer points. Adding a known amount of what cannot be taken
-/// away, and extrapolating to none, is L. F. Richardson's deferred approach to the limit (Phil. Trans. A 226, 1927, 299–361).
+/// The least-squares line through the three points gives (4·y₁ + y₂ − 2·y₃) ÷ 3 at 0; the parabola gives
+/// 3·y₁ − 3·y₂ + y₃. Both are exact for a linear effect. Otherwise they differ by (5 ÷ 3)·|y₁ − 2·y₂ + y₃|. The bound is
+/// twice that, (10 ÷ 3)·|y₁ − 2·y₂ + y₃|, because the true curve may bend more than a parabola. It is twenty times the line's
+/// residual at its outer points. Adding known amounts of an effect and extrapolating to none is L. F. Richardson's deferred
+/// approach to the limit (Phil. Trans. A 226, 1927, 299–361).
 ///
-/// Misleads: three points cannot tell a bend from noise, so noise makes the bound wide, and noise that happens to lie on a line makes it
-/// too narrow. Where the effect begins only beyond a threshold that lies below 1, nothing shows it.
+/// Misleads: three points cannot tell curvature from noise. Noise widens the bound; noise that happens to lie on a line makes
+/// it too narrow. An effect that begins only beyond a threshold below 1 stays hidden.
 pub fn to_zero([once, twice, thrice]: [f64; 3]) -> Extrapolated {
     Extrapolated {
         at_zero: (4.0 * once + twice - 2.0 * thrice) / 3.0,
@@ -41,7 +41,7 @@ mod tests {
         assert!(near(found.at_zero, 7.0) && near(found.bound, 0.0), "{found:?}");
     }
 
-    /// `coef(lm(c(1,3,4) ~ c(1,2,3)))[1]` in R is -0.3333333; the parabola through these points is at 0 at 3 − 9 + 4 = −2.
+    /// `coef(lm(c(1,3,4) ~ c(1,2,3)))[1]` in R is -0.3333333; the parabola through these points gives 3 − 9 + 4 = −2 at 0.
     #[test]
     fn the_line_is_that_of_least_squares_and_the_bound_twice_the_way_to_the_parabola() {
         let found = to_zero([1.0, 3.0, 4.0]);
@@ -49,7 +49,7 @@ mod tests {
         assert!(near(found.at_zero - found.bound / 2.0, -2.0), "{found:?}");
     }
 
-    /// Time that a disk and its server take, for shares of the server's up to a half: the truth lies within the bound.
+    /// Time of a disk and its server, for server shares up to a half: the truth lies within the bound.
     #[test]
     fn a_rate_whose_time_grows_by_the_unwanted_part_is_found_within_the_bound() {
         for share in [0.001, 0.01, 0.1, 0.3, 0.5] {

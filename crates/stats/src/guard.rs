@@ -1,27 +1,27 @@
-//! One candidate that entered twice: whether the two differ, over all headline metrics together.
+//! One candidate entered twice: tests whether the two differ, over all headline metrics together.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::variance::ROUNDING;
 
-/// The p of the pair over all metrics jointly. For each metric the differences of the two logarithms, a value a round;
-/// metrics may have different rounds. 1 where no metric has two rounds.
+/// The p of the pair over all metrics jointly. Input: for each metric the differences of the two logarithms, one per round;
+/// metrics may have different rounds. 1 if no metric has two rounds.
 ///
-/// With d the differences of one of M metrics over n rounds, t = mean d ÷ (s_d ÷ sqrt(n)): the smallest over the metrics of
-/// M · P(|Student's t with n − 1 degrees of freedom| ≥ |t|), at most 1. Student, "The probable error of a mean", Biometrika 6
-/// (1908), 1–25, with Bonferroni's inequality, which holds however the metrics hang together.
+/// With d the differences of one of M metrics over n rounds, t = mean d ÷ (s_d ÷ sqrt(n)). The result is the minimum over the
+/// metrics of M · P(|Student's t with n − 1 degrees of freedom| ≥ |t|), at most 1. Student, "The probable error of a mean",
+/// Biometrika 6 (1908), 1–25, with Bonferroni's inequality, which holds under any dependence of the metrics.
 ///
-/// Not by sign flips: with n rounds their smallest p is 2 ÷ 2ⁿ, at ten rounds 2 ÷ 1024 = 0.00195, so below eleven rounds
-/// p < 0.001 could never be. The price is that the tail is that of normal noise. Differences of two identical candidates are
-/// symmetric whatever their noise is, and for symmetric noise with heavy tails Student's t errs on the careful side
-/// (`tests/simulation.rs` has the rates). Misleads: with few rounds it sees little; p = 0.5 is no proof that the two are alike.
+/// Sign flips are unsuitable: with n rounds their smallest p is 2 ÷ 2ⁿ (ten rounds: 2 ÷ 1024 = 0.00195), so p < 0.001 needs
+/// eleven rounds. The price is the assumption of a normal tail. Differences of two identical candidates are symmetric whatever
+/// their noise, and for symmetric noise with heavy tails Student's t is conservative (`tests/simulation.rs` has the rates).
+/// Misleads: few rounds detect little; p = 0.5 does not prove equality.
 pub fn same_twice(differences: &[Vec<f64>]) -> f64 {
     let each: Vec<f64> = differences.iter().filter_map(|of_metric| p_of(of_metric)).collect();
     let least = each.iter().copied().fold(1.0, f64::min);
     (least * each.len().max(1) as f64).min(1.0)
 }
 
-/// `None` below two rounds. Values that are not finite are left out.
+/// `None` below two rounds. Values that are not finite are skipped.
 fn p_of(differences: &[f64]) -> Option<f64> {
     let finite: Vec<f64> = differences.iter().copied().filter(|d| d.is_finite()).collect();
     let n = finite.len() as f64;

@@ -1,26 +1,25 @@
-//! What a ratio of two times becomes where an instruction does not cost what was assumed.
+//! The ratio of two times if an instruction costs more or less than assumed.
 
 /// One of two candidates on the assumed machine. Times are in any unit, the same for both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timed {
     pub time: f64,
-    /// The part of it that moves with the cost of an instruction, 0 to `time`: see [`moving`].
+    /// The part of the time that scales with the cost of an instruction, 0 to `time`: see [`moving`].
     pub moving: f64,
-    /// The part of that which both candidates spend on the same instructions, 0 to `moving`.
+    /// The part of `moving` that both candidates spend on the same instructions, 0 to `moving`.
     pub shared: f64,
 }
 
-/// The part of `time` that moves with the cost of an instruction, from the times at two other costs of it.
+/// The part of `time` that scales with the cost of an instruction, from the times at two other costs.
 ///
 /// ```text
 /// E = T · ln(T_dear ÷ T_cheap) ÷ ln(dear ÷ cheap)        held within 0 and T
 /// ```
 ///
-/// `apart` is the logarithm of how many times as much an instruction costs where it is dear as where it is cheap: 2·ln 1.3. E ÷ T is the
-/// elasticity of the time. It is exact where none or all of the time is CPU time, and where half of it is; between these it is
-/// wrong by less than 0.6 % of T.
+/// `apart` is the logarithm of the ratio of the two costs: 2·ln 1.3. E ÷ T is the elasticity of the time. E is exact if none,
+/// half or all of the time is CPU time; between these its error is below 0.6 % of T.
 ///
-/// Misleads where the two other times differ for another reason too. A seed that moves each by 0.5 % moves E by 1.3 % of T.
+/// Misleads if the two other times differ for another reason too. A seed that moves each by 0.5 % moves E by 1.3 % of T.
 pub fn moving(time: f64, dear: f64, cheap: f64, apart: f64) -> f64 {
     (time * (dear / cheap).ln() / apart).clamp(0.0, time)
 }
@@ -29,15 +28,15 @@ pub fn moving(time: f64, dear: f64, cheap: f64, apart: f64) -> f64 {
 ///
 /// ```text
 /// L = ln [ (T_a + (s − 1)·M_a + (s·d_a − 1)·x_a) ÷ (T_b + (s − 1)·M_b + (s·d_b − 1)·x_b) ]        x = E − M
-/// s: 1 ÷ r, 1, r      all instructions, beside the assumed cost
-/// d: 1 ÷ r, r         those that only a, or only b, carries out, beside all others; each by itself
+/// s: 1 ÷ r, 1, r      cost of all instructions, relative to the assumed cost
+/// d: 1 ÷ r, r         relative cost of instructions that only a, or only b, executes; d_a and d_b vary independently
 /// ```
 ///
-/// M is what both share, so what it costs, it costs both. The least of the twelve and the most bound the ratio for every s and d in
-/// between: each term is monotonous in d_a and in d_b, and in s the fraction of two straight lines is.
+/// M is shared, so its cost changes equally for both. The minimum and maximum of the twelve bound the ratio for every s and d in
+/// between: each term is monotonic in d_a and d_b, and the fraction of two linear functions is monotonic in s.
 ///
-/// Misleads where what is taken for shared is not: two candidates that spend as much time on different instructions are then alike
-/// at every cost.
+/// Misleads if M is not really shared: two candidates that spend equal time on different instructions then look equal at every
+/// cost.
 pub fn priced(a: Timed, b: Timed, r: f64) -> [f64; 12] {
     let at = |own: Timed, all: f64, only: f64| {
         own.time + (all - 1.0) * own.shared + (all * only - 1.0) * (own.moving - own.shared)
@@ -56,7 +55,7 @@ mod tests {
 
     const R: f64 = 1.3;
 
-    /// All that the lesser of the two spends is spent by the other too.
+    /// Everything that the candidate with less CPU time spends is shared.
     fn pair(a: [f64; 2], b: [f64; 2]) -> (f64, f64) {
         let shared = a[1].min(b[1]);
         let timed = |[time, moving]: [f64; 2]| Timed { time, moving, shared };

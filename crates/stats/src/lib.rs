@@ -1,5 +1,5 @@
-//! Pure mathematics on slices: no I/O, no clock; random numbers come from a seed that is passed in. Each function says its
-//! formula, its source and when it misleads.
+//! Pure mathematics on slices: no I/O, no clock; random numbers come from a seed argument. Each function documents its formula,
+//! its source and when it misleads.
 
 pub mod agreement;
 pub mod discovery;
@@ -21,14 +21,14 @@ mod table;
 pub mod two_runs;
 mod variance;
 
-/// The value below which the share `q` (0 to 1) of the values lies, linear between neighbours.
+/// The quantile `q` (0 to 1): the share `q` of the values lies below it; linear between neighbours.
 ///
 /// With the values sorted as x₀ … xₙ₋₁ and h = q·(n−1): x⌊h⌋ + (h − ⌊h⌋)·(x⌊h⌋₊₁ − x⌊h⌋). This is definition 7 of
 /// R. J. Hyndman and Y. Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50 (1996), 361–365;
 /// R, NumPy and Excel use it by default. `None` for no values.
 ///
-/// Misleads: far out with few values. The 0.99 quantile of ten trials is an interpolation next to the largest of them
-/// and says nothing about one trial in a hundred.
+/// Misleads in the tails with few values. The 0.99 quantile of ten trials is interpolated next to the largest of them and says
+/// nothing about one trial in a hundred.
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     debug_assert!((0.0..=1.0).contains(&q), "a quantile is asked for by a share between 0 and 1, not {q}");
     let mut sorted = values.to_vec();
@@ -40,35 +40,35 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     Some(sorted[below] + (h - h.floor()) * (sorted[above] - sorted[below]))
 }
 
-/// The middle value, or the mean of the two middle ones: the 0.5 [`quantile`]. `None` for no values.
+/// The middle value or the mean of the two middle ones: the 0.5 [`quantile`]. `None` for no values.
 ///
-/// Misleads: where the values fall into two groups (a cache that sometimes holds everything), the median names one group
-/// or a value between them that never occurred. The single values must stand beside it.
+/// Misleads where the values form two groups, for example with a cache that sometimes holds everything. The median then names one
+/// group or a value between them that never occurred. Always show the individual values too.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
 /// The smallest and the largest value. `None` for no values.
 ///
-/// Misleads: it grows with the number of values, so ranges of five and of fifty trials cannot be compared, and it is not
-/// an interval for the median.
+/// Misleads: the range grows with the number of values, so ranges of five and of fifty trials cannot be compared. It is not an
+/// interval for the median.
 pub fn range(values: &[f64]) -> Option<(f64, f64)> {
     let low = values.iter().copied().min_by(f64::total_cmp)?;
     let high = values.iter().copied().max_by(f64::total_cmp)?;
     Some((low, high))
 }
 
-/// The value of a histogram at or below which the share `q` (0 to 1) of everything counted lies.
+/// The quantile `q` (0 to 1) of a histogram: the share `q` of all counts lies at or below it.
 ///
-/// `buckets` holds (highest value that the bucket stands for, how many), rising. With N counted in all, it is the highest
-/// value of the first bucket at which the running count reaches max(1, ⌈q·N⌉): the nearest-rank definition, number 1 of
-/// Hyndman and Fan, which HdrHistogram uses too. `None` for an empty histogram.
+/// `buckets` holds (highest value of the bucket, count), rising. With N counts in all, the result is the highest value of the
+/// first bucket whose running count reaches max(1, ⌈q·N⌉): the nearest-rank definition, number 1 of Hyndman and Fan, also used
+/// by HdrHistogram. `None` for an empty histogram.
 ///
-/// Misleads: it is the upper end of a bucket, so it is too high by up to the bucket's width; and where fewer than
-/// 1/(1−q) operations were counted it is simply the slowest of them.
+/// Misleads: the result is the upper end of a bucket, so it is too high by up to the bucket's width. With fewer than 1/(1−q)
+/// operations it is simply the slowest.
 pub fn quantile_of_counts(buckets: &[(u64, u64)], q: f64) -> Option<u64> {
     debug_assert!((0.0..=1.0).contains(&q), "a quantile is asked for by a share between 0 and 1, not {q}");
-    // Counts are somebody's file: their sum ends at the largest number.
+    // Counts come from a file, so their sum saturates.
     let all = buckets.iter().fold(0_u64, |all, (_, count)| all.saturating_add(*count));
     let rank = ((q * all as f64).ceil() as u64).clamp(1, all.max(1));
     let mut counted = 0_u64;

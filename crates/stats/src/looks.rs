@@ -1,39 +1,38 @@
-//! Group-sequential looks: when a run may be judged, and how much of the 5 % is spent by it.
+//! Interim analyses (looks): when a run is judged, and how much of the 5 % each look spends.
 
-/// The error that all looks of a run may spend together.
+/// The error rate that all looks of a run share.
 pub const ALPHA: f64 = 0.05;
 
-/// A number of complete rounds at which a run is judged, with the error that this may spend.
+/// A number of complete rounds at which a run is judged, with the α that it may spend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     pub rounds: usize,
     pub alpha: f64,
 }
 
-/// The looks that were fixed before the first round, rising.
+/// The looks fixed before the first round, rising.
 ///
-/// At each look the family is judged at that look's own α. Whatever is found there, the probability that any look ever calls
-/// two identical candidates different is at most the sum of the α, which is 5 % (Bonferroni's inequality over looks), and the
-/// intervals at all looks together hold with 95 % (repeated confidence intervals: C. Jennison and B. W. Turnbull, J. R. Stat.
-/// Soc. B 51 (1989), 305–361).
+/// At each look the family is judged at that look's α. The probability that any look calls two identical candidates different
+/// is at most the sum of the α, 5 % (Bonferroni's inequality over looks). The intervals at all looks together hold with 95 %
+/// (repeated confidence intervals: C. Jennison and B. W. Turnbull, J. R. Stat. Soc. B 51 (1989), 305–361).
 ///
-/// A look that was not planned, because a run was stopped or goes on after its verdict, uses what the plan had spent by that
-/// number of rounds, less what was shown already (K. K. G. Lan and D. L. DeMets, Biometrika 70 (1983), 659–663): linear between
-/// planned looks, nothing at no rounds, all of it from the last look on.
+/// An unplanned look, when a run is stopped or continued after its verdict, uses the α that the plan had spent by that number
+/// of rounds, minus the α of looks already shown (K. K. G. Lan and D. L. DeMets, Biometrika 70 (1983), 659–663). It is linear
+/// between planned looks, 0 at no rounds, and all of it from the last look on.
 ///
-/// Misleads: where somebody looks at results, does not count it as a look, and goes on because of them.
+/// Misleads if somebody sees results without counting a look and continues because of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Looks {
     planned: Vec<Look>,
 }
 
 impl Looks {
-    /// One look, after so many rounds, with all of the 5 %.
+    /// One look after this many rounds, with all of the 5 %.
     pub fn once(rounds: usize) -> Looks {
         Looks { planned: vec![Look { rounds, alpha: ALPHA }] }
     }
 
-    /// One look, after so many rounds, with as much of it as is given here.
+    /// One look after this many rounds, with this α.
     pub fn at(rounds: usize, alpha: f64) -> Looks {
         Looks { planned: vec![Look { rounds, alpha }] }
     }
@@ -48,13 +47,13 @@ impl Looks {
         &self.planned
     }
 
-    /// The first planned look after more than so many rounds.
+    /// The first planned look after more than `rounds` rounds.
     pub fn next_after(&self, rounds: usize) -> Option<Look> {
         self.planned.iter().copied().find(|look| look.rounds > rounds)
     }
 
-    /// The α that a look after so many rounds may use, where these looks were shown before: 0 where nothing is left, and
-    /// then nothing can be found. To show the same rounds again is no further look; fewer rounds than were shown find nothing.
+    /// The α available to a look after `rounds` rounds, given the looks already shown; with 0 nothing can be found. Showing the
+    /// same rounds again is not a new look. Fewer rounds than already shown find nothing.
     pub fn available(&self, rounds: usize, shown: &[Look]) -> f64 {
         if let Some(same) = shown.iter().find(|look| look.rounds == rounds) {
             return same.alpha;
@@ -65,12 +64,12 @@ impl Looks {
         rest(self.spent_by(rounds), shown)
     }
 
-    /// What is left of the 5 % for all looks to come.
+    /// The remainder of the 5 % for all later looks.
     pub fn left(&self, shown: &[Look]) -> f64 {
         rest(ALPHA, shown)
     }
 
-    /// The looks that are still to come after these, each with what it may use when no other comes between.
+    /// The planned looks after these, each with the α available if no other look intervenes.
     pub fn to_come(&self, shown: &[Look]) -> Looks {
         let (last, mut all) = (shown.last().map_or(0, |look| look.rounds), shown.to_vec());
         for look in self.planned.iter().filter(|look| look.rounds > last) {
@@ -79,7 +78,7 @@ impl Looks {
         Looks { planned: all.split_off(shown.len()) }
     }
 
-    /// What the plan has spent when there are so many rounds.
+    /// The α that the plan has spent after this many rounds.
     fn spent_by(&self, rounds: usize) -> f64 {
         let (mut from, mut spent) = (0, 0.0);
         for look in &self.planned {
@@ -92,7 +91,7 @@ impl Looks {
     }
 }
 
-/// To twelve digits, so that 0.05 − 0.01 is 0.04.
+/// Rounded to twelve digits, so that 0.05 − 0.01 is 0.04.
 fn rest(of: f64, shown: &[Look]) -> f64 {
     let rest = of - shown.iter().map(|look| look.alpha).sum::<f64>();
     ((rest * 1e12).round() / 1e12).max(0.0)
@@ -139,7 +138,7 @@ mod tests {
         assert_eq!(once.available(12, &[]), 0.05);
         assert_eq!(once.available(20, &[look(12, 0.05)]), 0.0);
         assert_eq!(once.left(&[look(12, 0.05)]), 0.0);
-        // Stopped half way it leaves half of it, which the rest of the plan may still use.
+        // Stopped half way it spends half, and the rest of the plan may use the other half.
         assert_eq!(once.available(6, &[]), 0.025);
         assert_eq!(once.available(12, &[look(6, 0.025)]), 0.025);
     }

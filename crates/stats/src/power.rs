@@ -1,4 +1,4 @@
-//! What a plan can find: the power of the family test before anything is measured.
+//! Power of the family test for a plan, before any measurement.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -7,28 +7,27 @@ use crate::looks::{ALPHA, Look, Looks};
 use crate::random::Random;
 use crate::variance::{Grubbs, ROUNDING, weights};
 
-/// Studies that are drawn for each answer: a power of 80 % is then known to within 0.9 % (one deviation).
+/// Simulated studies per answer: a power of 80 % is known to within 0.9 % (one standard deviation).
 const STUDIES: usize = 2000;
 
-/// Up to so many rounds are drawn value by value; of more, means and variances are drawn by themselves.
+/// Up to this many rounds are drawn value by value; beyond, means and variances are drawn directly.
 const ONE_BY_ONE: usize = 40;
 
-/// All answers come from the same draws, so that a plan with more rounds is not said to find less.
+/// All answers use the same draws, so that a plan with more rounds never appears to find less.
 const SEED: u64 = 0x70_6f_77_65_72;
 
-/// What is expected of a family: for each table the noise of each candidate, as the standard deviation of a single value's
-/// logarithm.
+/// Expected noise of a family: for each table and candidate, the standard deviation of a single value's logarithm.
 ///
-/// The answers are simulated from a fixed seed: independent normal noise of these deviations, judged as [`crate::family::judge`]
-/// does, except that the critical |t| is that of normal noise with the degrees of freedom that flipped residuals have, in
-/// place of flips. `tests/simulation.rs` compares them with what the test really finds. Misleads: by what is expected. Noise
-/// that was seen in three rounds may be half or twice what it seems, and a machine is busier at other hours.
+/// The answers are simulated from a fixed seed: independent normal noise with these deviations, judged as in
+/// [`crate::family::judge`]. Instead of sign flips, the critical |t| is that of normal noise with the degrees of freedom of
+/// flipped residuals. `tests/simulation.rs` compares the answers with the actual test. Misleads if the expectation is wrong:
+/// noise estimated from three rounds may be off by a factor of two, and a machine may be busier at other hours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     pub tables: Vec<Vec<f64>>,
 }
 
-/// A pair of candidates of one of the tables.
+/// A pair of candidates in one of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Which {
     pub table: usize,
@@ -37,35 +36,35 @@ pub struct Which {
 }
 
 impl Expected {
-    /// The same noise for all: `tables` tables of `candidates`.
+    /// Equal noise in all: `tables` tables of `candidates`.
     pub fn equal(tables: usize, candidates: usize, noise: f64) -> Expected {
         Expected { tables: vec![vec![noise; candidates]; tables] }
     }
 
-    /// The noise that was seen. `None` where it is not known of a candidate.
+    /// The observed noise. `None` if unknown for any candidate.
     pub fn seen(family: &Family) -> Option<Expected> {
         let tables =
             family.tables.iter().map(|table| table.noise.iter().copied().collect::<Option<Vec<f64>>>());
         Some(Expected { tables: tables.collect::<Option<_>>()? })
     }
 
-    /// This family under these looks.
+    /// This family with these looks.
     pub fn under(&self, looks: &Looks) -> Planned<'_> {
         let critical = self.critical(looks.planned());
         Planned { expected: self, stops: looks.planned().iter().map(|look| look.rounds).collect(), critical }
     }
 
-    /// The rounds after which one look at α = 5 % finds this difference (a logarithm) with the probability `power`. `None` above
-    /// 1,000, and where the difference is none.
+    /// Number of rounds after which one look at α = 5 % finds this difference (a logarithm) with probability `power`. `None`
+    /// above 1,000, or if the difference is zero.
     ///
-    /// From formulas, not from studies, because a report asks it of every pair: good to a round or two in ten.
+    /// Uses formulas instead of simulation, because a report asks for every pair: accurate to one or two rounds in ten.
     pub fn rounds_to_find(&self, which: Which, difference: f64, power: f64) -> Option<usize> {
         let errors = |critical: f64, degrees: f64| noncentrality(critical, degrees, power);
         self.rounds_for(which, difference.abs(), 1000, errors)
     }
 
-    /// The rounds after which one look at α = 5 % calls two that do not differ equivalent within ±`margin` (a logarithm), with
-    /// the probability `power`. `None` above 10,000. As good as [`Expected::rounds_to_find`].
+    /// Number of rounds after which one look at α = 5 % calls two equal candidates equivalent within ±`margin` (a logarithm) with
+    /// probability `power`. `None` above 10,000. Accurate as [`Expected::rounds_to_find`].
     pub fn rounds_to_be_equivalent(&self, which: Which, margin: f64, power: f64) -> Option<usize> {
         // The estimate may be off to either side.
         let either = 0.5 * (1.0 + power);
@@ -73,7 +72,8 @@ impl Expected {
         self.rounds_for(which, margin, 10_000, errors)
     }
 
-    /// The least rounds in which `errors` (of a critical |t| and the degrees of freedom of the pair's error) fit into `within`.
+    /// The smallest number of rounds for which `errors` (of critical |t| and degrees of freedom of the pair's error) fit into
+    /// `within`.
     fn rounds_for(
         &self,
         which: Which,
@@ -86,8 +86,8 @@ impl Expected {
         let share =
             if noise.len() == 2 { 1.0 } else { (a + b) * (a + b) / (a * a + b * b).max(f64::MIN_POSITIVE) };
         let beyond = Normal::standard().cdf(-self.critical_of_many());
-        // Own variances of four and more have nearly the degrees of freedom of their rounds each, and a pair has two of them; the
-        // largest |t| comes from pairs with less. A quarter more is what the studies give.
+        // With four or more candidates each own variance has nearly its rounds' degrees of freedom, and a pair has two of them.
+        // The largest |t| comes from pairs with fewer. The simulation gives a quarter more.
         let wide = if self.tables.iter().any(|table| table.len() > 3) { 1.25 } else { 1.0 };
         least(most, |rounds| {
             let n = rounds as f64;
@@ -100,7 +100,7 @@ impl Expected {
         })
     }
 
-    /// The |t| that the largest of all pairs exceeds with 5 %, where each candidate's noise is known.
+    /// The |t| that the largest of all pairs exceeds with 5 % probability if each candidate's noise is known.
     fn critical_of_many(&self) -> f64 {
         let mut random = Random::new(SEED);
         let mut largest: Vec<f64> = (0..STUDIES).map(|_| self.largest_of_many(&mut random)).collect();
@@ -122,12 +122,12 @@ impl Expected {
         largest.sqrt()
     }
 
-    /// For each look the |t| that the largest of all pairs exceeds with the probability α. `None` where too few rounds for it.
+    /// For each look, the |t| that the largest of all pairs exceeds with probability α. `None` if the rounds are too few.
     fn critical(&self, looks: &[Look]) -> Vec<Option<f64>> {
         if !looks.iter().any(can_find) {
             return vec![None; looks.len()];
         }
-        // Flipped residuals have a degree of freedom less than the rounds as they were.
+        // Flipped residuals have one degree of freedom less than the observed rounds.
         let stops: Vec<usize> = looks.iter().map(|look| look.rounds.saturating_sub(1)).collect();
         let mut random = Random::new(SEED);
         let mut study = |_| {
@@ -145,7 +145,7 @@ impl Expected {
     }
 }
 
-/// A family under looks.
+/// A family with its looks.
 pub struct Planned<'a> {
     expected: &'a Expected,
     stops: Vec<usize>,
@@ -153,17 +153,17 @@ pub struct Planned<'a> {
 }
 
 impl Planned<'_> {
-    /// For each look the |t| beyond which a pair differs. `None` where there are too few rounds for its α.
+    /// For each look, the |t| beyond which a pair differs. `None` if the rounds are too few for its α.
     pub fn critical(&self) -> &[Option<f64>] {
         &self.critical
     }
 
-    /// The probability that a true difference of this pair (a logarithm) is found at one of the looks.
+    /// Probability that a true difference of this pair (a logarithm) is found at one of the looks.
     pub fn power(&self, which: Which, difference: f64) -> f64 {
         self.share(&self.needed(which), difference.abs())
     }
 
-    /// The true difference that is found with the probability `power`. `None` where there are too few rounds for any.
+    /// The true difference found with probability `power`. `None` if the rounds are too few for any.
     pub fn detectable(&self, which: Which, power: f64) -> Option<f64> {
         let mut needed = self.needed(which);
         needed.sort_unstable_by(f64::total_cmp);
@@ -171,18 +171,18 @@ impl Planned<'_> {
         needed.get(at).copied().filter(|needed| needed.is_finite()).map(|needed| needed.max(0.0))
     }
 
-    /// The probability that this pair, if it does not differ, is equivalent within ±`margin` at one of the looks.
+    /// Probability that this pair, if equal, is called equivalent within ±`margin` at one of the looks.
     pub fn equivalent(&self, which: Which, margin: f64) -> f64 {
         let width = |off: f64, error: f64, critical: f64| critical * error + off.abs();
         self.share(&self.least_of(which, width), margin)
     }
 
-    /// For each study the least difference that it would have found.
+    /// The smallest difference that each simulated study would have found.
     fn needed(&self, which: Which) -> Vec<f64> {
         self.least_of(which, |off, error, critical| critical * error - off)
     }
 
-    /// For each study the least over the looks, of how far the estimate is off, its error, and the critical |t|.
+    /// For each study the minimum over the looks of `of` (error of the estimate, standard error, critical |t|).
     fn least_of(&self, which: Which, of: impl Fn(f64, f64, f64) -> f64) -> Vec<f64> {
         let noise = &self.expected.tables[which.table];
         if self.critical.iter().all(Option::is_none) {
@@ -207,7 +207,7 @@ impl Planned<'_> {
     }
 }
 
-/// With n rounds one pattern of signs in 2^(n−1) is that of the rounds as they were.
+/// With n rounds one in 2^(n−1) sign patterns is the observed one.
 fn can_find(look: &Look) -> bool {
     look.rounds >= 3 && 0.5_f64.powf(look.rounds as f64 - 1.0) <= look.alpha
 }
@@ -220,7 +220,7 @@ fn critical(look: Look, mut largest: Vec<f64>) -> Option<f64> {
     largest.get((look.alpha * STUDIES as f64) as usize).copied()
 }
 
-/// The least number of rounds of which `enough` holds, up to `most`; more rounds are never worse.
+/// The smallest number of rounds up to `most` that is `enough`; more rounds are never worse.
 fn least(most: usize, enough: impl Fn(usize) -> bool) -> Option<usize> {
     let (mut too_few, mut enough_of) = (1, 2);
     while !enough(enough_of) {
@@ -236,11 +236,11 @@ fn least(most: usize, enough: impl Fn(usize) -> bool) -> Option<usize> {
     Some(enough_of)
 }
 
-/// Rounds of one table so far: of each candidate the sum and the sum of squares of its values.
+/// Running rounds of one table: each candidate's sum and sum of squares.
 struct Sums<'a> {
     noise: &'a [f64],
-    /// Those that this noise gives; a study has to estimate them. `None` where rounds are not drawn one by one: values are then not
-    /// centred, as if each candidate's own noise could be seen.
+    /// The weights for this noise; a study has to estimate them. `None` if rounds are not drawn one by one: values are then not
+    /// centred, as if each candidate's own noise were visible.
     weights: Option<Vec<f64>>,
     rounds: f64,
     sums: Vec<f64>,
@@ -248,7 +248,7 @@ struct Sums<'a> {
     row: Vec<f64>,
 }
 
-/// Draws rounds of identical candidates with this noise, and shows what there is at each of the stops, which rise.
+/// Draws rounds of identical candidates with this noise and calls `show` at each of the rising stops.
 fn rounds_of(noise: &[f64], stops: &[usize], random: &mut Random, mut show: impl FnMut(usize, &Sums<'_>)) {
     let none = || vec![0.0; noise.len()];
     let one_by_one = stops.last().is_none_or(|last| *last <= ONE_BY_ONE);
@@ -281,14 +281,14 @@ impl Sums<'_> {
         self.rounds += 1.0;
     }
 
-    /// So many rounds at once: their mean is normal, and their squares about it are chi-squared, here by E. B. Wilson and
-    /// M. M. Hilferty (PNAS 17 (1931), 684–688): ν·(1 − 2/9ν + z·sqrt(2/9ν))³.
+    /// Draws this many rounds at once: their mean is normal, their squares about it are chi-squared, approximated as in
+    /// E. B. Wilson and M. M. Hilferty (PNAS 17 (1931), 684–688): ν·(1 − 2/9ν + z·sqrt(2/9ν))³.
     fn draw_all(&mut self, rounds: f64, random: &mut Random) {
         let (freedom, common) = (rounds - 1.0, random.normal());
         let part = 2.0 / (9.0 * freedom.max(1.0));
         for (of, noise) in self.noise.iter().enumerate() {
             let mean = noise * random.normal() / rounds.sqrt();
-            // Of two only their difference is seen, so their noise has the same error.
+            // With two candidates only their difference is visible, so both variances have the same error.
             let z = if self.noise.len() == 2 { common } else { random.normal() };
             let about = noise * noise * freedom * (1.0 - part + z * part.sqrt()).max(0.0).powi(3);
             self.sums[of] += rounds * mean;
@@ -310,7 +310,7 @@ impl Sums<'_> {
         own
     }
 
-    /// How far the estimate is off, and its error.
+    /// Error of the estimate, and its standard error.
     fn pair(&self, a: usize, b: usize) -> (f64, f64) {
         let own = self.own();
         ((self.sums[a] - self.sums[b]) / self.rounds, ((own[a] + own[b]) / self.rounds).sqrt())
@@ -366,12 +366,12 @@ mod tests {
         assert_eq!((detectable(&family, 5), family.under(&Looks::once(5)).power(FIRST, 9.0)), (None, 0.0));
         assert_eq!((detectable(&family, 0), detectable(&family, 1)), (None, None));
         assert!(detectable(&family, 6).is_some());
-        // At ten rounds 0.01 is enough for something.
+        // At ten rounds 0.01 is enough to find something.
         let looks = Looks::auto();
         assert!(family.under(&looks).critical().iter().all(Option::is_some));
     }
 
-    /// The formulas against the studies, which cost a thousand times as much.
+    /// The formulas against the simulation, which costs a thousand times as much.
     #[test]
     fn rounds_from_formulas_have_the_power_that_was_asked_for() {
         let readme = vec![0.05, 0.05, 0.03, 0.22, 0.07, 0.09, 0.12, 0.13];
@@ -413,7 +413,7 @@ mod tests {
         assert_eq!(Expected::equal(1, 3, 0.0).rounds_to_be_equivalent(FIRST, 0.1, 0.8), Some(6));
     }
 
-    /// Beyond the rounds that are drawn one by one the answers go on as they were: error × sqrt(n) changes slowly.
+    /// Beyond rounds drawn one by one the answers continue smoothly: error × sqrt(n) changes slowly.
     #[test]
     fn many_rounds_at_once_go_on_from_few() {
         for family in

@@ -1,4 +1,4 @@
-//! Random numbers from a seed. What is stored was judged with them, so their outputs stay as they are.
+//! Random numbers from a seed. Stored runs were judged with them, so their outputs must not change.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Xoshiro256++ from a seed of 64 bits. The same seed gives the same numbers on every machine.
 pub struct Random {
     from: Xoshiro256PlusPlus,
-    /// Normal numbers come in twos.
+    /// Normal numbers are generated in pairs.
     spare: Option<f64>,
 }
 
@@ -19,19 +19,19 @@ impl Random {
         self.from.next_u64()
     }
 
-    /// A whole number below `n`, each equally likely to within n ÷ 2⁶⁴: the high half of a product, as D. Lemire has it
-    /// (ACM TOMACS 29 (2019), 3) without the step that removes that rest.
+    /// An integer below `n`, uniform to within n ÷ 2⁶⁴: the high half of a product, as in D. Lemire (ACM TOMACS 29 (2019), 3)
+    /// without the step that removes this bias.
     pub fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.bits()) * n as u128) >> 64) as usize
     }
 
-    /// From 0 up to but not including 1, in steps of 2⁻⁵³.
+    /// Uniform in 0..1 (1 excluded), in steps of 2⁻⁵³.
     pub fn share(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Normal, with mean 0 and standard deviation 1: the polar method of G. Marsaglia and T. A. Bray (SIAM Review 6 (1964),
-    /// 260–264), which needs no sines.
+    /// 260–264), without trigonometric functions.
     pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;
@@ -79,7 +79,7 @@ mod tests {
         let mut random = Random::new(3);
         let mut seen = [0_u32; 7];
         (0..7000).for_each(|_| seen[random.below(7)] += 1);
-        // 1000 of each are expected; the deviation is sqrt(7000 × 1/7 × 6/7) = 29.3, of which these are four.
+        // Expected: 1000 each; the deviation is sqrt(7000 × 1/7 × 6/7) = 29.3; four of these.
         assert!(seen.iter().all(|times| (883..=1117).contains(times)), "{seen:?}");
     }
 }

@@ -1,16 +1,16 @@
-//! Ranks with ties, from pairs that were judged together.
+//! Ranks with ties, from pairs judged together.
 
 use crate::family::Pair;
 
-/// The best and the worst rank that a candidate may have, 1 being the best.
+/// The best and the worst possible rank of a candidate; 1 is best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranks {
     pub best: usize,
     pub worst: usize,
 }
 
-/// For each candidate the ranks that the findings leave: best is 1 + how many are better than it, worst is the number of
-/// candidates less those that it is better than.
+/// The ranks that the findings leave each candidate. Best is 1 + the number of candidates found better; worst is the number of
+/// all candidates minus those found worse.
 pub fn ranks(candidates: usize, pairs: &[Pair]) -> Vec<Ranks> {
     let mut ranks = vec![Ranks { best: 1, worst: candidates }; candidates];
     for pair in pairs {
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn ranks_are_those_that_the_findings_leave() {
-        // 0 is better than 1 and 2; 3 is better than 2; of the rest nothing is known.
+        // 0 is better than 1 and 2; 3 is better than 2; the other pairs are undecided.
         let pairs = [
             pair(0, 1, Some((0.1, 0.2))),
             pair(0, 2, Some((0.1, 0.3))),

@@ -1,38 +1,37 @@
-//! What a plan can find, by rounds that were measured: studies are drawn from those very rounds.
+//! Power of a plan, estimated by resampling measured rounds.
 
 use crate::family::{Table, judge_by};
 use crate::looks::Looks;
 use crate::power::Which;
 use crate::random::Random;
 
-/// Of fewer rounds nobody knows more than a deviation.
+/// Minimum rounds: fewer reveal only a standard deviation.
 const FEWEST: usize = 10;
-/// Means of more are as good as normal, and [`crate::power`] has them sooner.
+/// Maximum rounds: means of more are practically normal, and [`crate::power`] is faster.
 const MOST: usize = 100;
-/// A power of 80 % is then known to within 1.8 % (one deviation).
+/// A power of 80 % is then known to within 1.8 % (one standard deviation).
 const STUDIES: u64 = 500;
 const PATTERNS: usize = 200;
 const SEED: u64 = 0x64_72_61_77_6e;
 
-/// The noise of a family as it was seen: rounds of all its tables, each value less its candidate's mean.
+/// The observed noise of a family: rounds of all its tables, each value minus its candidate's mean.
 ///
-/// [`crate::power`] knows a deviation and takes the noise for normal. Noise of a real machine is not: mostly it is small, and now and
-/// then a trial stalls. The stalls make most of the deviation, and most short studies have none, so they find middling differences
-/// more often than normal noise of that deviation would let them: ext4 on a busy machine (deviation 4.5 %, kurtosis 4 to 27), ten
-/// rounds, 5 %: 0.49 in place of 0.21. Here whole rounds are drawn with replacement, stalls and all that candidates and tables have in
-/// common in a round, and are judged by flips of signs as a run is (bootstrap power: B. Efron and R. J. Tibshirani, *An Introduction
-/// to the Bootstrap*, 1993, ch. 25). Misleads: by few rounds, which may have had no stall yet; and rounds that hang on each other are
-/// drawn as if they did not.
+/// [`crate::power`] assumes normal noise with a given deviation. Real noise is mostly small, with an occasional stall. The
+/// stalls make most of the deviation, and most short studies contain none, so they find medium differences more often than
+/// normal noise would allow. Example: ext4 on a busy machine (deviation 4.5 %, kurtosis 4 to 27), ten rounds, 5 %: 0.49 instead
+/// of 0.21. Here whole rounds are drawn with replacement, with their stalls and all effects shared by candidates and tables,
+/// and judged by sign flips like a run (bootstrap power: B. Efron and R. J. Tibshirani, *An Introduction to the Bootstrap*,
+/// 1993, ch. 25). Misleads with few rounds, which may contain no stall yet. Dependent rounds are drawn as if independent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Noise {
-    /// How many candidates each table has.
+    /// Number of candidates in each table.
     tables: Vec<usize>,
-    /// The values of all tables, one after the other.
+    /// The values of all tables in each round, table by table.
     rounds: Vec<Vec<f64>>,
 }
 
 impl Noise {
-    /// Of the rounds that all tables have. `None` of fewer than ten.
+    /// Uses the rounds common to all tables. `None` below ten.
     pub fn of(tables: &[Table]) -> Option<Noise> {
         let residuals: Vec<Table> = tables.iter().map(|table| table.centred().residuals()).collect();
         let row = |table: &Table, of: u32| {
@@ -46,14 +45,14 @@ impl Noise {
         if rounds.len() < FEWEST {
             return None;
         }
-        // About their own mean they lie closer than about the true one.
+        // Values lie closer to their own mean than to the true one.
         let n = rounds.len() as f64;
         let wider = (n / (n - 1.0)).sqrt();
         rounds.iter_mut().flatten().for_each(|value| *value *= wider);
         Some(Noise { tables: tables.iter().map(Table::candidates).collect(), rounds })
     }
 
-    /// What these looks find of these pairs. `None` where there are more than a hundred rounds.
+    /// The power of these looks for these pairs. `None` above a hundred rounds.
     pub fn under(&self, looks: &Looks, pairs: &[Which]) -> Option<Drawn> {
         let most = looks.planned().last().map_or(0, |look| look.rounds);
         if most > MOST {
@@ -69,14 +68,14 @@ impl Noise {
         Some(Drawn { needed })
     }
 
-    /// The same study begins alike however long it is.
+    /// Draws a study. A longer study begins with the same rounds.
     fn study(&self, rounds: usize, study: u64) -> Vec<&[f64]> {
         let mut random = Random::new(SEED + study);
         (0..rounds).map(|_| &*self.rounds[random.below(self.rounds.len())]).collect()
     }
 
-    /// Of each pair the least true difference that any of the looks would have found. The residuals, and so errors and the critical
-    /// |t|, do not hang on true differences.
+    /// For each pair the smallest true difference that any look would have found. Residuals, and so errors and the critical
+    /// |t|, do not depend on true differences.
     fn least(&self, study: &[&[f64]], looks: &Looks, pairs: &[Which]) -> Vec<f64> {
         let mut least = vec![f64::INFINITY; pairs.len()];
         for look in looks.planned() {
@@ -107,19 +106,19 @@ impl Noise {
     }
 }
 
-/// Of each pair, for each study, the least difference that it would have found, rising.
+/// For each pair and study, the smallest difference found, rising.
 pub struct Drawn {
     needed: Vec<Vec<f64>>,
 }
 
 impl Drawn {
-    /// The probability that a true difference (a logarithm) of that pair is found.
+    /// Probability that a true difference (a logarithm) of that pair is found.
     pub fn power(&self, pair: usize, difference: f64) -> f64 {
         let needed = &self.needed[pair];
         needed.partition_point(|needed| *needed < difference.abs()) as f64 / needed.len() as f64
     }
 
-    /// The true difference that is found with the probability `power`. `None` where there are too few rounds for any.
+    /// The true difference found with probability `power`. `None` if the rounds are too few for any.
     pub fn detectable(&self, pair: usize, power: f64) -> Option<f64> {
         let needed = &self.needed[pair];
         let at = ((power * needed.len() as f64).ceil() as usize).clamp(1, needed.len()) - 1;
@@ -134,7 +133,7 @@ mod tests {
 
     const FIRST: Which = Which { table: 0, a: 0, b: 1 };
 
-    /// So many rounds of four candidates that differ by half, with this noise.
+    /// Rounds of four candidates that differ by half each, with this noise.
     fn table(rounds: u32, noise: impl Fn(&mut Random) -> f64) -> Table {
         let (mut table, mut random) = (Table::new(4), Random::new(3));
         for round in 0..rounds {
@@ -163,7 +162,7 @@ mod tests {
 
     #[test]
     fn of_rare_stalls_it_says_that_middling_differences_are_found_more_often() {
-        // One value in twelve has nearly all of a deviation of 5 %.
+        // One value in twelve contributes nearly all of a deviation of 5 %.
         let stalls = |random: &mut Random| {
             let stall = if random.bits().is_multiple_of(12) { 0.17 } else { 0.0 };
             0.01 * random.normal() - stall

@@ -1,28 +1,28 @@
-//! How well a quantile of a run's operations is known: whole rounds are drawn again.
+//! Confidence intervals for quantiles of a run's operations, by resampling whole rounds.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::quantile;
 use crate::random::Random;
 
-/// Of fewer nobody knows how much rounds differ. From ten on, intervals hold in 94 to 98 % of studies whose rounds hang on
-/// themselves alone, and in 86 to 97 % where each has much of the one before (`tests/simulation/rest.rs`).
+/// Minimum rounds: fewer do not show how much rounds differ. From ten on, intervals hold in 94 to 98 % of studies with
+/// independent rounds, and in 86 to 97 % with strong dependence on the previous round (`tests/simulation/rest.rs`).
 pub const FEWEST: usize = 10;
-/// With ten rounds the ends of an interval at 95 % are then the fifth of them from either side.
+/// With ten rounds the ends of a 95 % interval are then the fifth draws from either side.
 const DRAWS: usize = 500;
 const SEED: u64 = 0x72_6f_75_6e_64_73;
 
-/// What was counted in each round: buckets of (highest value, how many), rising, as in [`crate::quantile_of_counts`].
+/// Counts of each round: buckets of (highest value, count), rising, as in [`crate::quantile_of_counts`].
 pub struct Rounds {
-    /// Of each bucket that any round has.
+    /// Highest value of each bucket in any round.
     highest: Vec<u64>,
-    /// Of each bucket, how many each round has up to it.
+    /// Cumulative count of each round, per bucket.
     up_to: Vec<u64>,
     rounds: usize,
 }
 
 impl Rounds {
-    /// Rounds without anything counted are none; the same value in two rounds is the same bucket.
+    /// Skips rounds without counts; equal values in two rounds are one bucket.
     pub fn of(rounds: &[Vec<(u64, u64)>]) -> Rounds {
         let rounds: Vec<&Vec<(u64, u64)>> =
             rounds.iter().filter(|round| round.iter().any(|(_, count)| *count > 0)).collect();
@@ -31,7 +31,7 @@ impl Rounds {
         highest.sort_unstable();
         highest.dedup();
         let n = rounds.len();
-        // So that the sum over as many rounds as there are, each any number of times, is never too large.
+        // Keeps the sum over n rounds, each drawn any number of times, from overflowing.
         let most = u64::MAX / n.max(1) as u64;
         let mut up_to = vec![0; highest.len() * n];
         for (at, round) in rounds.iter().enumerate() {
@@ -46,21 +46,21 @@ impl Rounds {
         Rounds { highest, up_to, rounds: n }
     }
 
-    /// For each share of `shares` an interval at `level` (0.95) for the value at or below which that share of all operations lies.
+    /// For each share in `shares`, an interval at `level` (0.95) for that quantile of all operations.
     ///
-    /// As many rounds as there are get drawn with replacement, 500 times and always the same ones; each time their counts are summed
-    /// and read by nearest rank, as in [`crate::quantile_of_counts`]. Operations of one round are not independent, so rounds are
-    /// drawn, never operations (B. Efron and R. J. Tibshirani, *An Introduction to the Bootstrap*, 1993, ch. 8 and 13). With n rounds
-    /// plain percentiles are too narrow, so the wider share Φ(−sqrt(n ÷ (n − 1)) · t) is cut off at each side, t being that of Student
-    /// with n − 1 degrees of freedom: the expanded percentile interval of T. C. Hesterberg (The American Statistician 69 (2015),
-    /// 371–386).
+    /// As many rounds as there are get drawn with replacement, 500 times from a fixed seed. Each time their counts are summed
+    /// and read by nearest rank, as in [`crate::quantile_of_counts`]. Operations of one round are not independent, so rounds
+    /// are drawn and never operations (B. Efron and R. J. Tibshirani, *An Introduction to the Bootstrap*, 1993, ch. 8 and 13).
+    /// With n rounds plain percentiles are too narrow. So the share Φ(−sqrt(n ÷ (n − 1)) · t) is cut off at each side, with t
+    /// of Student with n − 1 degrees of freedom: the expanded percentile interval of T. C. Hesterberg (The American
+    /// Statistician 69 (2015), 371–386).
     ///
-    /// `all` are all rounds together, and may have finer buckets: within a round's bucket its operations are taken to lie as those of
-    /// all rounds do. So rounds can be kept coarsely.
+    /// `all` holds all rounds together, possibly in finer buckets. Within a round's bucket its operations are assumed to be
+    /// distributed as those of all rounds, so rounds can be stored coarsely.
     ///
-    /// `None` of fewer than [`FEWEST`] rounds. Misleads: far out with few operations. p99.9 is asked for from 10,000 operations on, of
-    /// which ten are beyond it; and where one round in ten had a stall, no interval from ten rounds knows how often stalls are. Rounds
-    /// that hang on each other, as on a machine that drifts, are drawn as if they did not; joining neighbours to one weakens that.
+    /// `None` below [`FEWEST`] rounds. Misleads in the tail with few operations: p99.9 is reported from 10,000 operations on,
+    /// of which ten are beyond it. If one round in ten had a stall, no interval from ten rounds knows how frequent stalls are.
+    /// Dependent rounds, as on a drifting machine, are drawn as if independent; merging neighbours reduces this error.
     pub fn intervals(&self, all: &[(u64, u64)], shares: &[f64], level: f64) -> Option<Vec<(u64, u64)>> {
         if self.rounds < FEWEST {
             return None;
@@ -85,13 +85,13 @@ impl Rounds {
         drawn.iter().map(ends).collect()
     }
 
-    /// How many were counted up to this bucket, each round so many times.
+    /// Cumulative count of this bucket, with each round taken `times` times.
     fn up_to(&self, bucket: usize, times: &[u64]) -> u64 {
         let rounds = &self.up_to[bucket * self.rounds..][..self.rounds];
         rounds.iter().zip(times).map(|(up_to, times)| up_to * times).sum()
     }
 
-    /// Where in the buckets that share of the rounds, each so many times, is reached: 3.25 is a quarter into the bucket 3.
+    /// Position in the buckets at which that share of the drawn rounds is reached: 3.25 is a quarter into bucket 3.
     fn place(&self, times: &[u64], all: u64, share: f64) -> f64 {
         let rank = ((share * all as f64).ceil() as u64).clamp(1, all);
         let (mut from, mut to) = (0, self.highest.len() - 1);
@@ -103,7 +103,7 @@ impl Rounds {
         from as f64 + (rank - before) as f64 / (self.up_to(from, times) - before) as f64
     }
 
-    /// The value at a place. The whole of a bucket is its highest value, so a place that is a whole number belongs to the one before.
+    /// The value at a position. A whole bucket is its highest value, so an integer position belongs to the previous bucket.
     fn value(&self, all: &[(u64, u64)], place: f64) -> Option<u64> {
         let bucket = (place.ceil() as usize).saturating_sub(1);
         let highest = *self.highest.get(bucket)?;
@@ -164,8 +164,8 @@ mod tests {
         assert!((10..=30).contains(&low) && (70..=100).contains(&high), "{low} to {high}");
     }
 
-    /// The median of ten rounds of one value each, drawn again: the rank k of the value r is reached where at least five of the ten
-    /// drawn are at most r, so P(at most r) is binomial and the ends at a level are known without any drawing.
+    /// The median of ten rounds of one value each, resampled. The value r is reached if at least five of the ten drawn are at
+    /// most r, so P(at most r) is binomial and the ends are known exactly.
     #[test]
     fn the_ends_are_those_of_the_binomial_distribution_where_each_round_is_one_value() {
         let rounds: Vec<Vec<(u64, u64)>> = (1..=10).map(|round| vec![(round, 1)]).collect();
@@ -219,7 +219,7 @@ mod tests {
         let full = vec![vec![(5, u64::MAX), (9, u64::MAX)]; 10];
         let all = [(5, u64::MAX), (9, u64::MAX)];
         assert_eq!(Rounds::of(&full).intervals(&all, &[0.5, 1.0], 0.95).map(|all| all.len()), Some(2));
-        // What all rounds together do not have stands for itself.
+        // A bucket missing in `all` stands for itself.
         let ten = vec![vec![(5, 1)]; 10];
         assert_eq!(Rounds::of(&ten).intervals(&[], &[0.5], 0.95), Some(vec![(5, 5)]));
     }

@@ -1,16 +1,16 @@
-//! What may be said of two candidates on a modelled disk, from all that was tried of them: pure numbers.
+//! Robustness of a finding about two candidates on a modelled disk, over everything tried.
 //!
 //! ```text
-//! samples   the disk as its file says, and the corners of a screening design
-//! seeds     the same disk with other seeds of the work
-//! costs     what the ratio becomes at other costs of an instruction
-//! corner    where the main effects expect the ratio to be worst
+//! samples   the disk as its file describes it, and the corners of a screening design
+//! seeds     the same disk with other workload seeds
+//! costs     the ratio at other costs of an instruction
+//! corner    the corner at which the main effects predict the worst ratio
 //! ```
-//! Each value is the logarithm of how many times better the first is than the second, with how far it may be wrong.
+//! Each value is the logarithm of the first candidate's ratio to the second (larger is better), with its error bounds.
 
 use crate::ensemble::divide_intervals;
 
-/// A logarithm, and between which ends it may lie.
+/// A logarithm and the interval in which it may lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Within {
     pub log: f64,
@@ -18,16 +18,16 @@ pub struct Within {
     pub most: f64,
 }
 
-/// On which side of the margin all lies.
+/// The side of the margin on which all values lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Above,
-    /// Within it, its ends included.
+    /// Within the margin, ends included.
     Inside,
     Below,
 }
 
-/// Whether what holds in all samples holds in something else, or why that is not known.
+/// Whether a result of all samples also holds elsewhere, or that this was not tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     Yes,
@@ -49,9 +49,9 @@ impl Within {
     }
 }
 
-/// On which side all of these lie; `None` where they disagree, or there are fewer than `needed`.
+/// The side on which all samples lie; `None` if they disagree or are fewer than `needed`.
 ///
-/// Misleads: that all corners of a design agree proves no share of all corners, see [`crate::screening`].
+/// Misleads: agreement of all corners of a design proves no share of all corners, see [`crate::screening`].
 pub fn agree(samples: &[Within], margin: f64, needed: usize) -> Option<Side> {
     let ends: Vec<(f64, f64)> = samples.iter().map(|sample| (sample.least, sample.most)).collect();
     let (division, n) = (divide_intervals(&ends, margin), samples.len());
@@ -64,7 +64,7 @@ pub fn agree(samples: &[Within], margin: f64, needed: usize) -> Option<Side> {
     }
 }
 
-/// Whether all of these lie on that side.
+/// Whether all values lie on that side.
 pub fn all_lie(values: Option<&[Within]>, side: Side, margin: f64) -> Held {
     match values {
         None => Held::NotTried,
@@ -73,8 +73,7 @@ pub fn all_lie(values: Option<&[Within]>, side: Side, margin: f64) -> Held {
     }
 }
 
-/// Whether it holds with every seed of the work, and where it is a difference, is larger in their mean than they move it from the
-/// least to the most.
+/// Whether the result holds with every workload seed. A difference must also exceed, in the mean over the seeds, their range.
 pub fn survives(seeds: Option<&[Within]>, side: Side, margin: f64) -> Held {
     let held = all_lie(seeds, side, margin);
     let Some(seeds) = seeds.filter(|_| held == Held::Yes && side != Side::Inside) else { return held };

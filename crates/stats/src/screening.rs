@@ -1,12 +1,12 @@
-//! A screening design: which of many factors matter, in few runs.
+//! A screening design: finds the important ones of many factors in few runs.
 //!
-//! R. L. Plackett and J. P. Burman, "The design of optimum multifactorial experiments", Biometrika 33 (1946), 305–325: twelve runs for
-//! up to eleven factors at two levels each. Any two columns hold each pair of levels three times, so each main effect is estimated
-//! as if the others were not there.
+//! R. L. Plackett and J. P. Burman, "The design of optimum multifactorial experiments", Biometrika 33 (1946), 305–325: twelve
+//! runs for up to eleven factors at two levels each. Any two columns hold each pair of levels three times, so each main effect is
+//! estimated independently of the others.
 //!
-//! Misleads: in twelve runs a main effect is mixed with a third of each interaction of two others. The folded rows, all signs turned,
-//! make it free of them. And twelve corners out of 2048 are no sample of them: that all agree proves no share of all
-//! ([`Effects::corner`] is where a linear model expects the worst).
+//! Misleads: in twelve runs a main effect is confounded with a third of each interaction of two others. Folded rows, with all
+//! signs inverted, remove this. Twelve corners of 2048 are not a random sample: agreement of all twelve proves no share of all
+//! corners. [`Effects::corner`] gives the worst corner under a linear model.
 
 use crate::discovery::Estimated;
 use crate::variance::ROUNDING;
@@ -14,28 +14,28 @@ use crate::variance::ROUNDING;
 pub const RUNS: usize = 12;
 pub const COLUMNS: usize = 11;
 
-/// For each column whether it is at its high level.
+/// Whether each column is at its high level.
 pub type Row = [bool; COLUMNS];
 
-/// The first row of the published design; the next ten are its cyclic shifts, and in the last one all are low.
+/// The first row of the published design. The next ten are its cyclic shifts; the last is all low.
 const FIRST: Row = [true, true, false, true, true, true, false, false, false, true, false];
 
-/// The `n`th of the twelve rows, from 0; from 12 on the same folded, all levels turned.
+/// The `n`th of the twelve rows, from 0. Rows 12 to 23 are the folded ones, with all levels inverted.
 pub fn row(n: usize) -> Row {
     let is_folded = n / RUNS % 2 == 1;
     let at = n % RUNS;
     std::array::from_fn(|column| (at < COLUMNS && FIRST[(column + COLUMNS - at) % COLUMNS]) != is_folded)
 }
 
-/// The main effects: a value is `mean` plus for each column its effect where it is high, and less it where it is low.
+/// The main effects: a value is `mean` plus the effect of each high column minus that of each low column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effects {
     pub mean: f64,
     pub columns: [f64; COLUMNS],
 }
 
-/// The least-squares fit of the main effects to rows of whole designs. `None` where a row is there more often than another, or too few
-/// are, so that the columns are not orthogonal.
+/// Least-squares fit of the main effects to complete designs. `None` if a row is missing or repeated unequally, so that the
+/// columns are not orthogonal.
 pub fn fit(values: &[(Row, f64)]) -> Option<Effects> {
     let n = values.len();
     let times = n / RUNS;
@@ -53,36 +53,36 @@ pub fn fit(values: &[(Row, f64)]) -> Option<Effects> {
 }
 
 impl Effects {
-    /// What the main effects say of a corner.
+    /// The value that the main effects predict for a corner.
     pub fn at(&self, row: &Row) -> f64 {
         let one = |(effect, is_high): (&f64, &bool)| if *is_high { *effect } else { -effect };
         self.mean + self.columns.iter().zip(row).map(one).sum::<f64>()
     }
 
-    /// The corner at which these columns bring a value up, or down, most. The others are low.
+    /// The corner at which these columns move a value up, or down, most. The other columns are low.
     pub fn corner(&self, columns: &Row, up: bool) -> Row {
         std::array::from_fn(|column| columns[column] && (self.columns[column] > 0.0) == up)
     }
 }
 
-/// Each column's main effect over both halves of a folded design, with the error that the halves show.
+/// Each column's main effect over both halves of a folded design, with the standard error estimated from the halves.
 ///
 /// ```text
 /// m = (e + e') ÷ 2      h = (e − e') ÷ 2      error² = Σ h² ÷ 11      11 degrees of freedom
 /// ```
 ///
-/// e and e' are the column's effects in the twelve rows and in the folded twelve, each by its own levels. What both halves say alike is the
-/// main effect. What they say otherwise is noise: seeds that differ from row to row, chaos, and interactions of two factors,
-/// which change their sign with the fold. m and h have the same variance under noise, so m ÷ error is Student's t.
+/// e and e' are the column's effects in the twelve rows and in the folded twelve, each by its own levels. Their common part is
+/// the main effect. Their difference is noise: seeds that differ between rows, chaos, and interactions of two factors, which
+/// change sign with the fold. Under noise m and h have the same variance, so m ÷ error follows Student's t.
 ///
-/// Misleads: interactions that are large make the error large, and hide main effects.
+/// Misleads: large interactions make the error large and hide main effects.
 pub fn folded(first: &Effects, second: &Effects) -> [Estimated; COLUMNS] {
     let half = |at: usize, sign: f64| (first.columns[at] + sign * second.columns[at]) / 2.0;
     let square = (0..COLUMNS).map(|at| half(at, -1.0).powi(2)).sum::<f64>() / COLUMNS as f64;
     let error = square.sqrt().max(ROUNDING);
     let freedom = COLUMNS as f64;
     std::array::from_fn(|at| {
-        // An effect that is mere rounding is none, also where nothing varies.
+        // An effect within rounding is zero, even if nothing varies.
         let effect = Some(half(at, 1.0)).filter(|effect| effect.abs() >= ROUNDING).unwrap_or(0.0);
         Estimated { effect, error, freedom }
     })
@@ -117,7 +117,7 @@ mod tests {
         }
     }
 
-    /// The design of 1946 as tables print it: its first two rows, and its last.
+    /// The design of 1946 as tables print it: first two rows and last.
     #[test]
     fn the_rows_are_the_published_ones() {
         assert_eq!(signs(&row(0)), [1, 1, -1, 1, 1, 1, -1, -1, -1, 1, -1]);
@@ -144,8 +144,8 @@ mod tests {
         near(effects.at(&effects.corner(&all, true)), 0.73);
     }
 
-    /// `coef(lm(y ~ .))` over the design with y = 1 … 12 in R: intercept 6.5, first column −(−1)…: here by hand, from the rows with
-    /// a plus in the first column: 1, 3, 7, 8, 9, 11 against 2, 4, 5, 6, 10, 12.
+    /// `coef(lm(y ~ .))` over the design with y = 1 … 12 in R has intercept 6.5. By hand, the first column compares its plus rows
+    /// 1, 3, 7, 8, 9, 11 with 2, 4, 5, 6, 10, 12.
     #[test]
     fn an_effect_is_half_the_difference_of_the_two_means() {
         let values: Vec<(Row, f64)> = (0..RUNS).map(|n| (row(n), n as f64 + 1.0)).collect();
@@ -153,11 +153,12 @@ mod tests {
         assert_eq!(high, [1.0, 3.0, 7.0, 8.0, 9.0, 11.0]);
         let effects = fit(&values).expect("twelve rows");
         assert!((effects.mean - 6.5).abs() < 1e-12 && (effects.columns[0] - 0.0).abs() < 1e-12);
-        // In the second one: 1, 2, 4, 8, 9, 10 against 3, 5, 6, 7, 11, 12.
+        // Second column: 1, 2, 4, 8, 9, 10 against 3, 5, 6, 7, 11, 12.
         assert!((effects.columns[1] - (34.0 - 44.0) / 12.0).abs() < 1e-12, "{effects:?}");
     }
 
-    /// An interaction of two columns is in the other columns' effects of twelve rows, a third of it each, and in none of twenty-four.
+    /// In twelve rows a third of an interaction of two columns appears in each other column's effect; in twenty-four rows none
+    /// does.
     #[test]
     fn folded_rows_free_main_effects_of_interactions() {
         let interaction = |row: &Row| if row[0] == row[1] { 0.3 } else { -0.3 };
@@ -193,8 +194,9 @@ mod tests {
         assert!(fit(&twice).is_none());
     }
 
-    /// In a linear model with normal effects whose mean lies two standard deviations of the corners from zero, all twelve rows agree in most cases, and of those
-    /// in most the predicted corner shows the sign to be another: what no agreement of the twelve can say.
+    /// In a linear model with normal effects whose mean lies two standard deviations of the corners from zero, all twelve rows
+    /// usually agree. In most of these cases the predicted corner shows the opposite sign, which no agreement of the twelve
+    /// reveals.
     #[test]
     fn twelve_rows_agree_where_the_predicted_corner_does_not() {
         let mut state = 1_u64;

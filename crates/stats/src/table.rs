@@ -1,13 +1,13 @@
-//! What the family test is about: tables of rounds by candidates.
+//! Input of the family test: tables of rounds by candidates.
 
-/// One headline metric of one scenario: a row for each round, in it a value for each candidate.
+/// One headline metric of one scenario: a row per round, a value per candidate.
 ///
-/// Values are natural logarithms, turned so that larger is better. Only complete rows are taken.
+/// Values are natural logarithms, signed so that larger is better. Only complete rows are accepted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     candidates: usize,
     rounds: Vec<u32>,
-    /// Row after row.
+    /// Row by row.
     logs: Vec<f64>,
 }
 
@@ -16,10 +16,10 @@ impl Table {
         Table { candidates, rounds: Vec::new(), logs: Vec::new() }
     }
 
-    /// Adds a row. `false`, and nothing is added: where a value is missing or is no logarithm of a positive number, or where
-    /// the round is there already.
+    /// Adds a row. Returns `false` and adds nothing if a value is missing or is not the logarithm of a positive number, or if
+    /// the round exists already.
     pub fn push(&mut self, round: u32, logs: &[f64]) -> bool {
-        // ln 5e-324 = -744.4 and ln 1.8e308 = 709.8 are the least and the largest.
+        // ln 5e-324 = -744.4 and ln 1.8e308 = 709.8 are the extremes.
         let complete = logs.len() == self.candidates && logs.iter().all(|log| log.abs() < 745.0);
         if !complete || self.rounds.contains(&round) {
             return false;
@@ -33,7 +33,7 @@ impl Table {
         self.candidates
     }
 
-    /// The rounds' numbers, in the order in which they came.
+    /// The rounds' numbers, in order of arrival.
     pub fn rounds(&self) -> &[u32] {
         &self.rounds
     }
@@ -43,12 +43,12 @@ impl Table {
         self.rounds.iter().copied().zip(self.logs.chunks_exact(self.candidates.max(1)))
     }
 
-    /// The same rows, each less its mean: what a round's minutes did to all candidates alike is gone.
+    /// The rows, each minus its mean: removes effects of a round that are common to all candidates.
     pub fn centred(&self) -> Table {
         self.centred_by(&vec![1.0 / self.candidates as f64; self.candidates])
     }
 
-    /// The same rows, each less its mean with these weights, which sum up to 1.
+    /// The rows, each minus its mean with these weights, which sum to 1.
     pub(crate) fn centred_by(&self, weights: &[f64]) -> Table {
         let mut centred = self.clone();
         for row in centred.logs.chunks_exact_mut(self.candidates.max(1)) {
@@ -58,14 +58,14 @@ impl Table {
         centred
     }
 
-    /// Each candidate's mean over the rounds. Of no rounds: nothing.
+    /// Each candidate's mean over the rounds. Empty without rounds.
     pub(crate) fn means(&self) -> Vec<f64> {
         let n = self.rounds.len() as f64;
         let of = |candidate| self.rows().map(|(_, row): (u32, &[f64])| row[candidate]).sum::<f64>() / n;
         if self.rounds.is_empty() { Vec::new() } else { (0..self.candidates).map(of).collect() }
     }
 
-    /// The same rows, each value less its candidate's mean.
+    /// The rows, each value minus its candidate's mean.
     pub(crate) fn residuals(&self) -> Table {
         let means = self.means();
         let mut residuals = self.clone();
@@ -75,7 +75,7 @@ impl Table {
         residuals
     }
 
-    /// Of each candidate the variance about nothing, with n − 1 degrees of freedom: s² where these are residuals.
+    /// Each candidate's mean square with n − 1 degrees of freedom: s² if these are residuals.
     pub(crate) fn spread(&self) -> Vec<f64> {
         let freedom = self.rounds.len() as f64 - 1.0;
         let squares =
@@ -84,15 +84,14 @@ impl Table {
     }
 }
 
-/// Across tables with the same candidates in the same order: for each round that all of them have, the mean over the tables
-/// of the round's centred logarithms. Judged as a family of its own, it gives geometric means of ratios with intervals.
+/// Combines tables with the same candidates in the same order: for each round common to all, the mean over the tables of the
+/// centred logarithms. Judged as a separate family, it gives geometric means of ratios with intervals. ln(geometric mean over W
+/// tables of a ÷ b) = mean over the tables of ln(a ÷ b). P. J. Fleming and J. J. Wallace, "How not to lie with statistics: the
+/// correct way to summarize benchmark results", CACM 29 (1986), 218–221. `None` without tables, or if their numbers of
+/// candidates differ.
 ///
-/// ln(geometric mean over W tables of a ÷ b) = mean over the tables of ln(a ÷ b). P. J. Fleming and J. J. Wallace, "How not
-/// to lie with statistics: the correct way to summarize benchmark results", CACM 29 (1986), 218–221. `None` where there is no
-/// table, or where they differ in their number of candidates.
-///
-/// Misleads: it weighs all tables alike, and nobody's work is that mixture. A candidate that is twice as fast in one half and
-/// half as fast in the other comes out as equal; so it stands beside the tables, never alone.
+/// Misleads: all tables have equal weight, which matches nobody's work. A candidate twice as fast in one half and half as fast
+/// in the other comes out equal, so it is always shown beside the tables.
 pub fn across(tables: &[Table]) -> Option<Table> {
     let first = tables.first()?;
     if tables.iter().any(|table| table.candidates != first.candidates) {

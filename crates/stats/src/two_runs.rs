@@ -1,29 +1,29 @@
-//! Two runs that were not made together: their values are two samples, and no round of one belongs to a round of the other.
+//! Comparison of two separate runs: two independent samples without paired rounds.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::family::Interval;
 use crate::variance::ROUNDING;
 
-/// The probability with which what is called detectable is found.
+/// The probability at which a difference counts as detectable.
 const POWER: f64 = 0.8;
 
-/// One quantity of two runs; all that is a logarithm is one of the ratio after ÷ before.
+/// One quantity of two runs; logarithms are those of the ratio after ÷ before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoRuns {
     pub estimate: f64,
     pub error: f64,
     /// Degrees of freedom by Welch and Satterthwaite.
     pub freedom: f64,
-    /// Adjusted for all that are compared.
+    /// Adjusted for all comparisons.
     pub p: f64,
-    /// Simultaneous over all that are compared, at 1 − α.
+    /// Simultaneous over all comparisons, at 1 − α.
     pub interval: Interval,
-    /// The smallest true difference that would be found with 80 % probability.
+    /// The smallest true difference found with 80 % probability.
     pub detectable: f64,
 }
 
-/// Compares the means of two samples of logarithms, as one of so many comparisons that are judged together at `alpha`.
+/// Compares the means of two samples of logarithms, as one of `comparisons` that are judged together at `alpha`.
 ///
 /// ```text
 /// t        = (mean after − mean before) ÷ sqrt(s²_after ÷ n_after + s²_before ÷ n_before)
@@ -32,18 +32,17 @@ pub struct TwoRuns {
 /// interval = estimate ± (the t of α ÷ comparisons) · error
 /// ```
 ///
-/// B. L. Welch, "The generalization of 'Student's' problem when several different population variances are involved", Biometrika 34
-/// (1947), 28–35; the correction is Bonferroni's, which holds however the comparisons hang together. `None` below two values on
-/// either side. Values without any variance are judged with a deviation of 10⁻¹², as the family test judges them.
+/// B. L. Welch, "The generalization of 'Student's' problem when several different population variances are involved",
+/// Biometrika 34 (1947), 28–35. The correction is Bonferroni's, which holds under any dependence. `None` below two values on
+/// either side. Values without variance are judged with a deviation of 10⁻¹², as in the family test.
 ///
-/// Misleads: **the error is that within the two runs**. What differs from one run to the next whatever was changed (the heat, where the
-/// image lies on the host's disk, who else uses the machine) is no part of it, and one run of each kind cannot show it. And rounds that
-/// drift within a run are no independent values. Each value less that of a control of the same round has neither, as far as both did
-/// the same to the control.
+/// Misleads: **the error covers only variation within the two runs**. Variation between runs (temperature, the image's place on
+/// the host's disk, other users) is not included, and one run of each kind cannot show it. Rounds that drift within a run are
+/// not independent. Subtracting a control of the same round removes both, as far as both affected the control equally.
 pub fn two_runs(before: &[f64], after: &[f64], comparisons: usize, alpha: f64) -> Option<TwoRuns> {
     let (b, a) = (Sample::of(before)?, Sample::of(after)?);
     let difference = a.mean - b.mean;
-    // A difference that is mere rounding is none, also where nothing varies.
+    // A difference within rounding is zero, even if nothing varies.
     let estimate = if difference.abs() < ROUNDING { 0.0 } else { difference };
     let error = (a.of_mean + b.of_mean).sqrt();
     let freedom =
@@ -58,9 +57,9 @@ pub fn two_runs(before: &[f64], after: &[f64], comparisons: usize, alpha: f64) -
     Some(TwoRuns { estimate, error, freedom, p, interval, detectable })
 }
 
-/// By how much the second half of a run's values lies above the first, of all rounds in their order. `None` below four.
+/// Mean of the second half of a run's values minus that of the first, in the order of the rounds. `None` below four.
 ///
-/// Misleads: it is noise as well as drift; it says how far values of one run, in which nothing was changed, are apart.
+/// Misleads: this contains noise as well as drift. It shows how far values of one run without any change are apart.
 pub fn drift(values: &[f64]) -> Option<f64> {
     let (first, second) = values.split_at(values.len() / 2);
     let mean = |half: &[f64]| half.iter().sum::<f64>() / half.len() as f64;

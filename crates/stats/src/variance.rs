@@ -1,12 +1,12 @@
-//! Each candidate's own variance, from rounds in which all were measured together.
+//! Each candidate's own variance, from rounds in which all candidates were measured.
 
-/// No clock tells more than twelve digits: what is smaller, of a logarithm, is rounding.
+/// Clocks give at most twelve digits: a smaller difference of logarithms is rounding.
 pub const ROUNDING: f64 = 1e-12;
 
 const LEAST: f64 = ROUNDING * ROUNDING;
 
-/// How much each candidate counts in a round's mean: all alike, but one that is noisier than the median by so much less. Up to
-/// three candidates count alike, because of three two could be left, of which nobody can say which makes the noise.
+/// The weight of each candidate in a round's mean: equal, except that a candidate noisier than the median counts less in
+/// proportion. Up to three candidates count equally, because with two of three remaining nobody can say which one is noisy.
 pub fn weights(own: &[f64]) -> Vec<f64> {
     if own.len() < 4 {
         return vec![1.0 / own.len() as f64; own.len()];
@@ -17,9 +17,9 @@ pub fn weights(own: &[f64]) -> Vec<f64> {
     weights.iter().map(|weight| weight / all).collect()
 }
 
-/// Takes each candidate's own variance g out of the variances s² of values that were centred on their round's mean.
+/// Estimates each candidate's own variance g from the variances s² of values centred on their round's mean.
 ///
-/// The mean with the weights w takes a part of each candidate's own noise away, and brings a bit of everybody else's:
+/// Subtracting the mean with weights w removes part of each candidate's own noise and adds a little of the others' noise:
 /// E s_i² = σ_i²·(1 − 2·w_i) + B with B = Σw_j²σ_j². Solved for σ²:
 ///
 /// ```text
@@ -27,12 +27,12 @@ pub fn weights(own: &[f64]) -> Vec<f64> {
 /// g_i = (s_i² − B) ÷ (1 − 2·w_i), and at least a tenth of the median s²
 /// ```
 ///
-/// With equal weights 1 ÷ K that is F. E. Grubbs' estimator (JASA 43 (1948), 243–264), K ÷ (K − 2) · (s_i² − Σs_j² ÷ (K·(K − 1))).
-/// With K = 2 nobody can say which of the two makes the noise: each gets half of that of their difference, 2·s_i².
+/// With equal weights 1 ÷ K this is F. E. Grubbs' estimator (JASA 43 (1948), 243–264), K ÷ (K − 2) · (s_i² − Σs_j² ÷ (K·(K −
+/// 1))). With K = 2 the noise cannot be attributed: each gets half the variance of the difference, 2·s_i².
 ///
-/// Misleads: of three candidates, a far noisier one makes the figures of the other two uncertain too.
+/// Misleads: of three candidates, one much noisier makes the estimates of the other two uncertain.
 pub struct Grubbs {
-    /// Of each candidate: its part of B, and 1 ÷ (1 − 2·w).
+    /// Per candidate: its coefficient of B, and 1 ÷ (1 − 2·w).
     parts: Vec<(f64, f64)>,
     sorted: Vec<f64>,
 }
@@ -45,7 +45,7 @@ impl Grubbs {
         Grubbs { parts, sorted: Vec::with_capacity(weights.len()) }
     }
 
-    /// From each candidate's s² its g.
+    /// Computes each candidate's g from its s².
     pub fn own(&mut self, centred: &[f64], own: &mut Vec<f64>) {
         own.clear();
         if centred.len() < 3 {
@@ -54,7 +54,7 @@ impl Grubbs {
         }
         let of_all: f64 = self.parts.iter().zip(centred).map(|((part, _), s)| part * s).sum();
         own.extend(self.parts.iter().zip(centred).map(|((_, scale), s)| (s - of_all) * scale));
-        // The median is no more than the largest: mostly all are above that tenth too, and nothing needs to be sorted.
+        // The median is at most the largest: usually all exceed a tenth of that, and no sort is needed.
         let smallest = own.iter().fold(f64::INFINITY, |least, g| if *g < least { *g } else { least });
         let largest = centred.iter().fold(LEAST, |most, s| if *s > most { *s } else { most });
         if smallest < 0.1 * largest {
@@ -66,7 +66,8 @@ impl Grubbs {
     }
 }
 
-/// The median of at least one value, whose order is lost. By insertion: they are a handful, and there are ten thousand of these.
+/// The median of at least one value; reorders the slice. Insertion sort, because ten thousand calls sort a handful of values
+/// each.
 fn median(values: &mut [f64]) -> f64 {
     for from in 1..values.len() {
         let mut at = from;
@@ -93,7 +94,7 @@ mod tests {
         of(&vec![1.0 / centred.len() as f64; centred.len()], centred)
     }
 
-    /// With variances 1, 2, 3 the centred ones are σ²·(1/3) + 6/9 = 1, 4/3, 5/3, from which they come back.
+    /// With variances 1, 2, 3 the centred ones are σ²·(1/3) + 6/9 = 1, 4/3, 5/3, from which the estimator recovers them.
     #[test]
     fn own_variances_come_back_from_the_centred_ones() {
         for (own, known) in equal(&[1.0, 4.0 / 3.0, 5.0 / 3.0]).iter().zip([1.0, 2.0, 3.0]) {

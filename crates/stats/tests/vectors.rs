@@ -1,4 +1,4 @@
-//! Known answers: the family test as it was written a second time in Python, and SciPy's distributions. `vectors.py` makes them.
+//! Known answers from `vectors.py`: a second implementation of the family test in Python, and SciPy's distributions.
 
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
@@ -7,7 +7,7 @@ use fsderby_stats::guard::same_twice;
 
 const VECTORS: &str = include_str!("vectors.txt");
 
-/// A family as `vectors.py` printed it.
+/// A family as printed by `vectors.py`.
 struct Known {
     name: String,
     alpha: f64,

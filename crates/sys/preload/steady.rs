@@ -1,11 +1,11 @@
-//! A library for QEMU as a machine whose clock counts instructions, so that nothing of the host's time reaches its guest. Loaded
-//! before the C library, it answers in its stead where two things are to be otherwise.
+//! A library for a QEMU whose clock counts instructions. It keeps the host's time away from the guest. Loaded before the C
+//! library, it replaces two of its behaviours.
 //!
 //! **The calendar clock stands still**, because QEMU sizes its cache of translated addresses by it.
 //!
-//! **The main loop and the CPU take turns.** A CPU that halts says so before it has counted what it executed last. If the main loop
-//! looks in that moment, it skips the idle time from a clock that is too old, and the time of some hundred instructions passes
-//! twice. So a main loop that comes back from its `ppoll` gets the lock that both share only while the CPU's thread waits.
+//! **The main loop and the CPU take turns.** A halting CPU announces the halt before it has counted its last instructions. A
+//! main loop that looks at that moment skips idle time from an outdated clock, so the time of some hundred instructions passes
+//! twice. Therefore the main loop, when it returns from `ppoll`, gets the shared lock only while the CPU's thread waits.
 #![no_std]
 
 use core::arch::asm;
@@ -32,7 +32,7 @@ pub struct Time {
     microseconds: i64,
 }
 
-/// It is always the first second of 2025.
+/// Always returns the first second of 2025.
 ///
 /// # Safety
 /// `time` is null or points to a `struct timeval`.
@@ -45,15 +45,15 @@ pub unsafe extern "C" fn gettimeofday(time: *mut Time, _zone: *mut u8) -> i32 {
     0
 }
 
-/// The thread of the main loop, which is the one that loads us.
+/// The main loop's thread, which loads this library.
 static MAIN: AtomicUsize = AtomicUsize::new(0);
-/// The thread of the CPU: of all others the first that waits. One that writes a snapshot comes later.
+/// The CPU's thread: the first other thread that waits. A thread that writes a snapshot comes later.
 static CPU: AtomicUsize = AtomicUsize::new(0);
-/// Whether the main loop is back from its `ppoll` and has not the lock yet.
+/// Whether the main loop has returned from `ppoll` and does not have the lock yet.
 static IS_BACK: AtomicBool = AtomicBool::new(false);
-/// 1 while the CPU's thread waits, or is not there yet.
+/// 1 while the CPU's thread waits or does not exist yet.
 static CPU_WAITS: AtomicU32 = AtomicU32::new(1);
-/// 1 while the main loop waits for that.
+/// 1 while the main loop waits for the CPU's thread.
 static MAIN_WAITS: AtomicU32 = AtomicU32::new(0);
 
 #[used]
@@ -64,10 +64,10 @@ extern "C" fn begin() {
     MAIN.store(this_thread(), SeqCst);
 }
 
-/// Where its thread-local memory is.
+/// Identifies this thread by the address of its thread-local memory.
 fn this_thread() -> usize {
     let at: usize;
-    // SAFETY: the C library keeps that address there.
+    // SAFETY: the C library keeps that address at fs:0.
     unsafe { asm!("mov {}, fs:0", out(reg) at, options(nostack, pure, readonly)) };
     at
 }
@@ -89,7 +89,7 @@ static PPOLL: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static LOCK: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static WAIT: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// The C library's own function of that name. It is there: the caller was linked to it.
+/// The C library's own function of that name. It exists, because the caller was linked to it.
 fn original(known: &AtomicPtr<c_void>, name: &CStr, version: &CStr) -> *mut c_void {
     if known.load(SeqCst).is_null() {
         // SAFETY: both are strings.
@@ -125,10 +125,10 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut c_void) -> c_int {
         return locked;
     }
     IS_BACK.store(false, SeqCst);
-    // A CPU's thread that waits cannot go on before it has this lock.
+    // A waiting CPU thread cannot continue before it has this lock.
     while CPU_WAITS.load(SeqCst) == 0 {
         MAIN_WAITS.store(1, SeqCst);
-        // SAFETY: it is ours, and the kernel compares a word of ours.
+        // SAFETY: it is our word, which the kernel only compares.
         unsafe {
             pthread_mutex_unlock(mutex);
             syscall(FUTEX, CPU_WAITS.as_ptr(), WAIT_PRIVATE, 0, null_mut::<c_void>());
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn pthread_cond_wait(condition: *mut c_void, mutex: *mut c
     if is_cpu {
         CPU_WAITS.store(1, SeqCst);
         if MAIN_WAITS.load(SeqCst) == 1 {
-            // SAFETY: the kernel looks for who waits at that address.
+            // SAFETY: the kernel only looks for waiters at that address.
             unsafe { syscall(FUTEX, CPU_WAITS.as_ptr(), WAKE_PRIVATE, 1) };
         }
     }

@@ -1,7 +1,7 @@
-//! Holds all processes of a control group (version 2) to a few devices, by their numbers: whatever path, mount option or
-//! superblock names another one, opening it fails.
+//! Restricts all processes of a cgroup (version 2) to a few devices, by device number. Opening any other device fails,
+//! whatever path, mount option or superblock names it.
 //!
-//! The kernel asks a small program each time a device is opened or a node is made
+//! The kernel runs a small BPF program each time a device is opened or a node is made
 //! (`Documentation/admin-guide/cgroup-v2.rst`, "Device controller"; `include/uapi/linux/bpf.h`, `struct bpf_cgroup_dev_ctx`).
 
 use std::fs::File;
@@ -16,7 +16,7 @@ pub struct DeviceNumber {
     pub minor: u32,
 }
 
-/// An instruction of BPF: `struct bpf_insn`.
+/// A BPF instruction: `struct bpf_insn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 struct Instruction {
@@ -40,12 +40,12 @@ const BLOCK: i32 = 1;
 const CHARACTER: i32 = 2;
 const MAKE_NODE: i32 = 1;
 
-/// `bpf(2)`: commands, and what is loaded where.
+/// `bpf(2)`: commands, program type and attach type.
 const PROG_LOAD: libc::c_int = 5;
 const PROG_ATTACH: libc::c_int = 8;
 const TYPE_CGROUP_DEVICE: u32 = 15;
 const ATTACH_CGROUP_DEVICE: u32 = 6;
-/// Programs of groups above go on being asked.
+/// Programs of ancestor cgroups remain in effect.
 const ALLOW_MULTI: u32 = 2;
 
 /// The beginning of `union bpf_attr` for `BPF_PROG_LOAD`.
@@ -62,7 +62,7 @@ struct Load {
     flags: u32,
 }
 
-/// The same for `BPF_PROG_ATTACH`.
+/// The beginning of `union bpf_attr` for `BPF_PROG_ATTACH`.
 #[repr(C)]
 struct Attach {
     target: RawFd,
@@ -71,10 +71,10 @@ struct Attach {
     flags: u32,
 }
 
-/// From now on processes of this control group open no devices but these, and make no nodes at all.
+/// From now on processes of this cgroup may open only these devices and make no nodes.
 ///
 /// # Errors
-/// Where the kernel has no BPF for control groups, and without the right to use it.
+/// If the kernel has no BPF for cgroups, or this process may not use it.
 pub fn hold_to(group: &File, devices: &[DeviceNumber]) -> io::Result<()> {
     let program = program(devices);
     let load = Load {
@@ -101,7 +101,7 @@ pub fn hold_to(group: &File, devices: &[DeviceNumber]) -> io::Result<()> {
 }
 
 fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<RawFd> {
-    // SAFETY: the structure is plain data as long as is said, and all that it points to outlives the call.
+    // SAFETY: the structure is plain data of the given length, and everything it points to outlives the call.
     let done =
         unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(attributes), size_of::<T>()) };
     if done < 0 { Err(io::Error::last_os_error()) } else { RawFd::try_from(done).map_err(io::Error::other) }

@@ -1,4 +1,4 @@
-//! Many requests at one time to a block device, past the page cache, by io_uring.
+//! Concurrent direct I/O requests to a block device by io_uring.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,7 +11,7 @@ use io_uring::{IoUring, opcode};
 
 use crate::pages::Pages;
 
-/// What is written: anything but zeros, which some devices do not keep.
+/// Content of writes: not zeros, which some devices do not store.
 const CONTENT: u8 = 0x5a;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,25 +20,25 @@ pub enum Ask {
     Write,
 }
 
-/// A device, and memory for so many requests to it.
+/// A device, and buffers for its requests.
 pub struct Direct {
     ring: IoUring,
     file: File,
     memory: Pages,
-    /// Bytes of the memory that a request may use.
+    /// Buffer bytes per request.
     largest: usize,
-    /// Parts of the memory that no request uses.
+    /// Indices of free buffers.
     free: Vec<u16>,
     depth: usize,
-    /// How many bytes each that is under way is to carry.
+    /// Expected bytes of each request in flight.
     lengths: Vec<i32>,
 }
 
 impl Direct {
-    /// For so many requests at one time, each of at most so many bytes.
+    /// Opens a device for `depth` concurrent requests of at most `largest` bytes each.
     ///
     /// # Errors
-    /// When it cannot be opened so, or in a kernel without io_uring.
+    /// If it cannot be opened for direct I/O, or the kernel has no io_uring.
     pub fn open(path: &Path, depth: u16, largest: usize) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(path)?;
         let largest = largest.next_multiple_of(rustix::param::page_size());
@@ -55,15 +55,15 @@ impl Direct {
         })
     }
 
-    /// How many are under way.
+    /// Number of requests in flight.
     pub fn under_way(&self) -> usize {
         self.depth - self.free.len()
     }
 
-    /// Makes a request ready, which [`Direct::wait`] sends.
+    /// Queues a request, which [`Direct::wait`] submits.
     ///
     /// # Errors
-    /// When as many are under way as there may be, or it is too long.
+    /// If `depth` requests are in flight, or the request is too long.
     pub fn ask(&mut self, ask: Ask, at: u64, length: usize) -> io::Result<()> {
         let part = self.free.last().copied().filter(|_| length <= self.largest);
         let part = part.ok_or_else(|| io::Error::other("there is no memory for this request"))?;
@@ -74,17 +74,17 @@ impl Direct {
             Ask::Read => opcode::Read::new(file, bytes, number).offset(at).build(),
             Ask::Write => opcode::Write::new(file, bytes, number).offset(at).build(),
         };
-        // SAFETY: this part of the memory is no other request's until this one is done, and the memory stays until all are.
+        // SAFETY: no other request uses this buffer until this one is done, and the buffers live until all are done.
         unsafe { self.ring.submission().push(&entry.user_data(part.into())) }.map_err(io::Error::other)?;
         self.lengths[usize::from(part)] = length as i32;
         self.free.pop();
         Ok(())
     }
 
-    /// Sends what is ready, and waits until at least one is done. Returns how many are.
+    /// Submits queued requests and waits until at least one is done. Returns the number of completed requests.
     ///
     /// # Errors
-    /// When the device has failed one of them, or carried only a part.
+    /// If the device failed a request or transferred only part of it.
     pub fn wait(&mut self) -> io::Result<u64> {
         let mut done = 0;
         let mut failed = Ok(());
@@ -103,10 +103,10 @@ impl Direct {
         failed.map(|()| done)
     }
 
-    /// Has the device make safe what it has taken.
+    /// Flushes the device.
     ///
     /// # Errors
-    /// When it cannot.
+    /// If the flush fails.
     pub fn flush(&self) -> io::Result<()> {
         Ok(rustix::fs::fdatasync(&self.file)?)
     }
@@ -121,7 +121,7 @@ fn carried(result: i32, length: i32) -> io::Result<()> {
 }
 
 impl Drop for Direct {
-    /// The kernel may write to the memory until the last is done; where that cannot be awaited, the memory stays.
+    /// The kernel may write to the buffers until the last request is done. If waiting fails, the buffers are leaked.
     fn drop(&mut self) {
         let mut before = usize::MAX;
         while (1..before).contains(&self.under_way()) {
@@ -140,11 +140,11 @@ mod tests {
 
     #[test]
     fn what_was_written_is_there_and_more_than_fit_are_refused() {
-        // Next to the program that tests, as memory alone knows no direct requests.
+        // Beside the test binary, because tmpfs does not support direct I/O.
         let path = std::env::current_exe().unwrap().with_extension("direct");
         std::fs::write(&path, vec![1; 64 << 10]).unwrap();
         let mut direct = match Direct::open(&path, 4, 8192) {
-            // Neither every filesystem nor every sandbox has such requests.
+            // Not every filesystem and not every sandbox allows such requests.
             Err(e) => return println!("skipped: {e}"),
             Ok(direct) => direct,
         };

@@ -1,17 +1,17 @@
-//! Where a file's content lies on its device, as the filesystem says it (`Documentation/filesystems/fiemap.rst`).
+//! Placement of a file's content on its device, as reported by the filesystem (`Documentation/filesystems/fiemap.rst`).
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// `_IOWR('f', 11, struct fiemap)`: its head has 32 bytes.
+/// `_IOWR('f', 11, struct fiemap)`: its header has 32 bytes.
 const FS_IOC_FIEMAP: libc::c_ulong = (3 << 30) | (32 << 16) | ((b'f' as libc::c_ulong) << 8) | 11;
-/// Of `fe_flags`: no extent follows it.
+/// In `fe_flags`: the last extent.
 const LAST: u32 = 0x0001;
-/// Of `fe_flags`: its place is not known, or what lies there is no longer what the file holds, byte by byte.
+/// In `fe_flags`: the location is unknown, or the data there is encoded and differs from the file's bytes.
 const NO_PLACE: u32 = 0x0002 | 0x0008;
 
-/// How many extents are asked for at a time: 3.5 KiB.
+/// Number of extents per call: 3.5 KiB.
 const AT_ONCE: usize = 64;
 
 #[derive(Clone, Copy, Default)]
@@ -42,11 +42,11 @@ struct Map {
     extents: [Extent; AT_ONCE],
 }
 
-/// In how many pieces the file's content lies: extents that follow one another on the device, as in the file, are one piece. 0 for a
-/// file without content. What is compressed has a piece for each extent.
+/// Number of pieces of a file's content. Extents that are contiguous both on the device and in the file are one piece. 0 for a
+/// file without content. Compressed content has one piece per extent.
 ///
 /// # Errors
-/// `EOPNOTSUPP` or `ENOTTY` where the filesystem does not say.
+/// `EOPNOTSUPP` or `ENOTTY` if the filesystem does not support this.
 pub fn pieces(file: &File) -> io::Result<u64> {
     let mut count = Count::default();
     let mut start = 0;
@@ -65,8 +65,8 @@ pub fn pieces(file: &File) -> io::Result<u64> {
 fn mapped(file: &File, start: u64) -> io::Result<Vec<Extent>> {
     let head = Head { start, length: u64::MAX - start, room: AT_ONCE as u32, ..Head::default() };
     let mut map = Map { head, extents: [Extent::default(); AT_ONCE] };
-    // SAFETY: the kernel reads the head, fills at most as many extents as it says there is room for, and keeps no pointer. All
-    // numbers are values of both.
+    // SAFETY: the kernel reads the header, fills at most as many extents as the header has room for, and keeps no pointer. Both
+    // structures are plain integers.
     match unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut map) } {
         0 => Ok(map.extents.into_iter().take(map.head.mapped as usize).collect()),
         _ => Err(io::Error::last_os_error()),
@@ -76,7 +76,7 @@ fn mapped(file: &File, start: u64) -> io::Result<Vec<Extent>> {
 #[derive(Default)]
 struct Count {
     pieces: u64,
-    /// Where the next extent would have to begin to be of the same piece, in the file and on the device.
+    /// Start of a contiguous next extent, in the file and on the device.
     next: Option<(u64, u64)>,
 }
 
@@ -103,7 +103,7 @@ mod tests {
     fn extents_that_follow_one_another_in_file_and_device_are_one_piece() {
         let pieces = |extents: &[Extent]| {
             let mut count = Count::default();
-            // One at a time, as a file with more of them than are asked for at once gives them.
+            // One at a time, as for a file with more extents than one call returns.
             extents.chunks(1).for_each(|some| count.add(some));
             count.pieces
         };

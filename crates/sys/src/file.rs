@@ -1,12 +1,11 @@
-//! What the standard library does not say about a file.
+//! File operations that the standard library lacks.
 
 use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd};
 
-/// Closes a file and says how that went; dropping it does not. Some filesystems report lost writes only here.
+/// Closes a file and returns errors, which dropping ignores. Some filesystems report lost writes only here.
 pub fn close(file: OwnedFd) -> io::Result<()> {
-    // SAFETY: the descriptor was owned, and `into_raw_fd` gave the ownership up, so nothing uses or closes it
-    // again.
+    // SAFETY: the descriptor was owned, and `into_raw_fd` gave up the ownership, so nothing uses or closes it again.
     match unsafe { libc::close(file.into_raw_fd()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

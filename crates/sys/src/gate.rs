@@ -1,4 +1,4 @@
-//! A gate in shared memory, at which processes wait until it opens, and at whose other side they wait for each other.
+//! A gate in shared memory: processes wait for it to open, and afterwards for each other.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,8 +8,8 @@ use rustix::thread::futex::{self, Flags};
 
 use crate::shared::{Counters, Shared};
 
-/// Who waits sleeps in the kernel on one of these words (futex(2)), and takes no CPU. Sleepers of one priority are woken in the
-/// order in which they came.
+/// Waiting processes sleep in the kernel on one of these words (futex(2)) and use no CPU. Sleepers of equal priority are woken
+/// in order of arrival.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Gate {
@@ -17,14 +17,14 @@ pub struct Gate {
     done: AtomicU32,
 }
 
-// SAFETY: two atomics, to which all zeros is a value: shut, and nobody is done.
+// SAFETY: two atomics, for which all zeros is a valid value: closed, and nobody is done.
 unsafe impl Counters for Gate {}
 
 /// A shared [`Gate`].
 pub type SharedGate = Shared<Gate>;
 
 impl Gate {
-    /// Lets everybody pass who waits or comes later.
+    /// Opens the gate for all current and later waiters.
     ///
     /// # Errors
     /// None on a kernel with futexes.
@@ -33,7 +33,7 @@ impl Gate {
         wake_all(&self.is_open)
     }
 
-    /// Waits until it is open.
+    /// Waits until the gate is open.
     ///
     /// # Errors
     /// None on a kernel with futexes.
@@ -41,7 +41,7 @@ impl Gate {
         wait_until(&self.is_open, |open| open == 1)
     }
 
-    /// Says that one is done, and waits until so many are.
+    /// Counts this process as done, and waits until `all` are done.
     ///
     /// # Errors
     /// None on a kernel with futexes.
@@ -67,7 +67,7 @@ fn wait_until(word: &AtomicU32, is_so: impl Fn(u32) -> bool) -> io::Result<()> {
             return Ok(());
         }
         match futex::wait(word, Flags::empty(), seen, None) {
-            // It has changed before this one slept, or a signal came.
+            // It changed before this process slept, or a signal came.
             Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
             Err(e) => return Err(e.into()),
         }
@@ -90,7 +90,7 @@ mod tests {
         let (passed, has_passed) = mpsc::channel();
         let waiting: Vec<_> = (0..WAITING)
             .map(|_| {
-                // Each through a mapping of its own, as processes do.
+                // Each through a separate mapping, as processes do.
                 let (gate, passed) = (gate.again().unwrap(), passed.clone());
                 thread::spawn(move || {
                     gate.pass().unwrap();

@@ -1,4 +1,4 @@
-//! Descriptors for one child and nobody else.
+//! Passes descriptors to one child only.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -6,16 +6,16 @@ use std::process::Command;
 
 use command_fds::CommandFdExt;
 
-/// What a child inherits beside its standard streams. The flag that closes a descriptor on `exec` is cleared in the child
-/// alone: cleared in the parent, any other child that starts at that moment would inherit it too.
+/// Descriptors that a child inherits besides its standard streams. The close-on-exec flag is cleared only in the child.
+/// Clearing it in the parent would let any other child that starts at that moment inherit them too.
 #[derive(Debug, Default)]
 pub struct Inherited(Vec<OwnedFd>);
 
 impl Inherited {
-    /// One more, under the number that is returned.
+    /// Adds a descriptor and returns its number in the child.
     ///
     /// # Errors
-    /// When this process has too many descriptors.
+    /// If this process has too many descriptors.
     pub fn descriptor(&mut self, file: impl AsFd) -> io::Result<RawFd> {
         let file = file.as_fd().try_clone_to_owned()?;
         let number = file.as_raw_fd();
@@ -23,15 +23,15 @@ impl Inherited {
         Ok(number)
     }
 
-    /// One more, under a path by which the child opens it even if it has no name.
+    /// Adds a file and returns a path by which the child can open it, even if it has no name.
     ///
     /// # Errors
-    /// When this process has too many descriptors.
+    /// If this process has too many descriptors.
     pub fn path(&mut self, file: impl AsFd) -> io::Result<String> {
         Ok(format!("/proc/self/fd/{}", self.descriptor(file)?))
     }
 
-    /// For the child that this command starts.
+    /// Passes them to the child that this command starts.
     pub fn hand_to(self, command: &mut Command) {
         command.preserved_fds(self.0);
     }

@@ -1,9 +1,11 @@
-//! All of fsderby's `unsafe`, behind a small safe API: loop devices, child processes with what they cost, forks into
-//! namespaces of their own, sandboxes for commands, the time-stamp counter, memory shared between processes and a gate
-//! in it, memory that goes back when it is dropped, what the page cache holds, where a file lies, a file's close that says how it went, many
-//! requests at one time past the page cache, and what a guest needs to be its own disk: block devices answered by a program, physical memory, priority, a known seed.
+//! All of fsderby's `unsafe`, behind a small safe API.
 //!
-//! Whatever `rustix` offers safely is called by its users directly and is not wrapped again here.
+//! Processes: children with their resource usage, forks into separate namespaces, sandboxes for commands, the time-stamp
+//! counter. Memory: shared memory with a gate, pages that return to the kernel when dropped. Files: page cache contents,
+//! extents, close with errors, concurrent direct I/O, loop devices. For a guest that simulates its own disk: userspace block
+//! devices, physical memory, real-time priority, a known random seed.
+//!
+//! Functions that `rustix` offers safely are called directly and not wrapped here.
 
 pub mod device_filter;
 pub mod direct;

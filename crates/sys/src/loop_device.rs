@@ -1,7 +1,7 @@
-//! Loop devices that go away with their last user.
+//! Loop devices that disappear with their last user.
 //!
-//! A device is attached with AUTOCLEAR: once nobody holds it open or mounted, the kernel detaches it, whatever became of
-//! the process that attached it. The queue's settings are never touched: some of them outlive the device.
+//! A device is attached with AUTOCLEAR: the kernel detaches it once it is neither open nor mounted, even if the attaching
+//! process has died. Queue settings of these devices are never changed, because some of them outlive the device.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,7 +17,7 @@ const LOOP_CTL_REMOVE: libc::Ioctl = 0x4C81;
 const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
-/// Somebody else may take the free device between asking and attaching; udev may hold it for a moment.
+/// Another process may take the free device before we attach it, and udev may hold it briefly.
 const TRIES: u32 = 50;
 
 /// `struct loop_info64`
@@ -47,7 +47,7 @@ struct Config {
     reserved: [u64; 8],
 }
 
-/// An attached device. It stays as long as this, or a mount of it, does.
+/// An attached device. It exists as long as this value or a mount of it.
 #[derive(Debug)]
 pub struct LoopDevice {
     device: File,
@@ -56,10 +56,10 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Attaches `image`, past the host's page cache where the image's filesystem allows it.
+    /// Attaches `image`, with direct I/O if the image's filesystem allows it.
     ///
     /// # Errors
-    /// Without the right to use loop devices, or when none is free after about a second.
+    /// Without the permission to use loop devices, or if none is free after about a second.
     pub fn attach(image: &File) -> io::Result<Self> {
         match Self::attach_with(image, LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO) {
             Err(e) if e.raw_os_error() == Some(libc::EINVAL) => Self::attach_with(image, LO_FLAGS_AUTOCLEAR),
@@ -71,16 +71,16 @@ impl LoopDevice {
         &self.path
     }
 
-    /// Whether the device reads and writes past the host's page cache.
+    /// Whether the device bypasses the host's page cache.
     pub fn is_direct(&self) -> bool {
         self.direct
     }
 
-    /// Attaches `image` to a device of that number, which is made for it alone, past the page cache and in blocks of so many bytes.
-    /// [`remove`] takes the device away again, and with it all that was set of its queue.
+    /// Attaches `image` to a new device of that number, with direct I/O and blocks of `block_bytes`. [`remove`] deletes the
+    /// device with all its queue settings.
     ///
     /// # Errors
-    /// Without the right to use loop devices, when that number is taken, or when the image cannot be used directly.
+    /// Without the permission to use loop devices, if that number is taken, or if the image does not support direct I/O.
     pub fn attach_new(number: u32, image: &File, block_bytes: u32) -> io::Result<Self> {
         let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
         // SAFETY: this ioctl takes a number and returns one.
@@ -125,7 +125,7 @@ impl LoopDevice {
         Self::configure(number.unsigned_abs(), image, flags, 0)
     }
 
-    /// In blocks of so many bytes; 0 leaves that to the kernel.
+    /// Uses blocks of `block_bytes`; 0 leaves the size to the kernel.
     fn configure(number: u32, image: &File, flags: u32, block_bytes: u32) -> io::Result<Self> {
         let path = PathBuf::from(format!("/dev/loop{number}"));
         let device = open_or_make_node(&path, number)?;
@@ -150,10 +150,10 @@ impl AsFd for LoopDevice {
     }
 }
 
-/// Takes a device away that nobody uses any more, and waits for a moment until nobody does. One that is not there is no error.
+/// Deletes an unused device; waits briefly for its users. A missing device is no error.
 ///
 /// # Errors
-/// Without the right to, or when somebody uses it.
+/// Without the permission, or if it is still in use.
 pub fn remove(number: u32) -> io::Result<()> {
     let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
     let mut tries = 0;
@@ -172,7 +172,7 @@ pub fn remove(number: u32) -> io::Result<()> {
     }
 }
 
-/// The kernel has made the device; a static /dev may lack its node.
+/// The kernel has made the device, but a static /dev may lack its node.
 fn open_or_make_node(path: &Path, number: u32) -> io::Result<File> {
     let open = || OpenOptions::new().read(true).write(true).custom_flags(libc::O_CLOEXEC).open(path);
     match open() {
@@ -194,10 +194,10 @@ fn open_or_make_node(path: &Path, number: u32) -> io::Result<File> {
     }
 }
 
-/// Writes back and forgets what the kernel has cached of a block device.
+/// Writes back and drops the kernel's cache of a block device.
 ///
 /// # Errors
-/// On anything but a block device, or without the right to do so.
+/// On anything but a block device, or without the permission.
 pub fn forget_cached(device: impl AsFd) -> io::Result<()> {
     const BLKFLSBUF: libc::Ioctl = 0x1261;
     // SAFETY: this ioctl takes no argument.

@@ -1,4 +1,4 @@
-//! How much of a file the kernel holds in its page cache.
+//! Amount of a file in the kernel's page cache.
 
 use std::fs::File;
 use std::io;
@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Bytes of the file's pages that are in memory, by mincore(2). It is told only to those who may write the file.
+/// Bytes of the file's pages in memory, by mincore(2). The kernel reports them only to users who may write the file.
 pub fn cached_bytes(file: &File) -> io::Result<u64> {
     let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
     if length == 0 {
@@ -44,7 +44,7 @@ mod tests {
         assert!(cached_bytes(&file).expect("mincore") < 100_000);
     }
 
-    /// On a disk: what lies in memory alone cannot be dropped.
+    /// On a disk, because tmpfs pages cannot be dropped.
     fn tempfile() -> File {
         let path = format!("/var/tmp/fsderby-sys-{}", std::process::id());
         let file = File::options().read(true).write(true).create_new(true).open(&path).expect("a file");

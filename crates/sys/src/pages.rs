@@ -1,29 +1,29 @@
-//! Memory that begins at a page and goes back to the kernel when it is dropped.
+//! Page-aligned memory that returns to the kernel when dropped.
 //!
-//! What an allocator is given back it may keep, and a machine of little memory then has less for its page cache than before.
+//! An allocator may keep freed memory, which on a small machine reduces the page cache.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::ptr::{NonNull, null_mut};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-/// Zeros at first; only what was touched takes memory.
+/// Initially zero; only touched pages use memory.
 #[derive(Debug)]
 pub struct Pages {
     begin: NonNull<u8>,
     length: usize,
 }
 
-// SAFETY: nobody else knows this memory; it goes where its owner goes.
+// SAFETY: nothing else refers to this memory; it moves with its owner.
 unsafe impl Send for Pages {}
 
 impl Pages {
-    /// Ends the process where there is no such memory, as the allocator does.
+    /// Ends the process if there is not enough memory, like the allocator.
     pub fn new(length: usize) -> Self {
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // An empty mapping is refused.
+        // The kernel refuses an empty mapping.
         let mapped = length.max(1);
-        // SAFETY: a new mapping of its own, at a place that the kernel chooses.
+        // SAFETY: a new mapping at an address of the kernel's choice.
         let begin = unsafe { mmap_anonymous(null_mut(), mapped, access, MapFlags::PRIVATE) };
         let begin = begin.ok().and_then(|begin| NonNull::new(begin.cast()));
         let begin = begin.unwrap_or_else(|| handle_alloc_error(Layout::new::<u8>()));
@@ -31,19 +31,19 @@ impl Pages {
     }
 
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: so many bytes are mapped for as long as this lives, and nobody writes them meanwhile.
+        // SAFETY: this many bytes are mapped as long as self lives, and the borrow excludes writers.
         unsafe { std::slice::from_raw_parts(self.begin.as_ptr(), self.length) }
     }
 
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and nobody else reads them meanwhile.
+        // SAFETY: as above, and the borrow excludes other readers.
         unsafe { std::slice::from_raw_parts_mut(self.begin.as_ptr(), self.length) }
     }
 }
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: mapped above with this length, and no reference to it outlives this.
+        // SAFETY: mapped above with this length, and no reference outlives self.
         let _ = unsafe { munmap(self.begin.as_ptr().cast(), self.length.max(1)) };
     }
 }
@@ -73,7 +73,7 @@ mod tests {
                 (number(begin)..number(end)).contains(&at)
             })
         };
-        // Larger than what any other test maps, so that nobody else comes to lie there meanwhile.
+        // Larger than any other test's mapping, so that nothing else is mapped there meanwhile.
         let pages = Pages::new(3 << 30);
         let middle = pages.bytes().as_ptr().addr() + (3 << 29);
         assert!(is_mapped(middle));

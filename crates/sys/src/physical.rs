@@ -1,6 +1,6 @@
-//! A machine's memory by its physical address: for a guest whose host looks on, or that has more of it than its kernel was told.
+//! A machine's memory by physical address: for a guest observed by its host, or with more memory than its kernel knows of.
 //!
-//! Who looks on is no part of this program, so there is never a reference to that memory: bytes are copied into it and out of it.
+//! The observer is outside this program, so there is never a reference to that memory: bytes are copied in and out.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 
-/// A mapped range that nobody in this machine uses but its owner.
+/// A mapped range, used in this machine by its owner only.
 #[derive(Debug)]
 pub struct PhysicalMemory {
     at: *mut u8,
@@ -18,97 +18,96 @@ pub struct PhysicalMemory {
     _claim: Claim,
 }
 
-// SAFETY: it is plain memory, owned like a box of bytes.
+// SAFETY: plain memory, owned like a box of bytes.
 unsafe impl Send for PhysicalMemory {}
 
 impl PhysicalMemory {
-    /// Maps `length` bytes from `address`, both whole pages.
+    /// Maps `length` bytes from `address`, both multiples of the page size.
     ///
     /// # Errors
-    /// Without the right to, where the kernel knows of something in that range, or where some of it is mapped already.
+    /// Without the permission, if the kernel uses something in that range, or if part of it is already mapped.
     pub fn map(address: u64, length: usize) -> io::Result<Self> {
         let claim = Claim::of_unknown(address, length)?;
         let memory = OpenOptions::new().read(true).write(true).open("/dev/mem")?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice. What it shows is neither the kernel's nor, as that gave
-        // it to nobody, any program's; and the claim keeps a second mapping of it away.
+        // SAFETY: a new mapping at an address of the kernel's choice. The kernel does not use the range and gave it to no
+        // program, and the claim prevents a second mapping.
         let at = unsafe { mmap(std::ptr::null_mut(), length, access, MapFlags::SHARED, &memory, address) }?;
         let mapped = PhysicalMemory { at: at.cast(), length, _claim: claim };
         keep_from_children(mapped.at, length)?;
         Ok(mapped)
     }
 
-    /// Copies these bytes to that place.
+    /// Copies `bytes` to offset `at`.
     ///
     /// # Errors
-    /// When they do not end inside.
+    /// If they exceed the range.
     pub fn write_all_at(&mut self, bytes: &[u8], at: usize) -> io::Result<()> {
         let place = self.place(at, bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
-        // SAFETY: so many bytes are there. No slice is a part of them, as this is their only mapping and lends none out.
+        // SAFETY: this many bytes are mapped. No slice overlaps them, because this is their only mapping and it lends none.
         unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(())
     }
 
-    /// Fills `bytes` from that place.
+    /// Fills `bytes` from offset `at`.
     ///
     /// # Errors
-    /// When they would not end inside.
+    /// If they exceed the range.
     pub fn read_exact_at(&self, bytes: &mut [u8], at: usize) -> io::Result<()> {
         let place = self.place(at, bytes.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
-        // SAFETY: as above; and the one outside who sees the memory only reads it.
+        // SAFETY: as above; and the observer outside only reads.
         unsafe { place.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
         Ok(())
     }
 
-    /// Copies so many bytes of another range to the same place of this one.
+    /// Copies `length` bytes from another range, at the same offset `at`.
     ///
     /// # Errors
-    /// When they do not end inside both.
+    /// If they exceed either range.
     pub fn copy_from(&mut self, other: &PhysicalMemory, at: usize, length: usize) -> io::Result<()> {
         let (from, to) = (other.place(at, length), self.place(at, length));
         let (from, to) = from.zip(to).ok_or(io::ErrorKind::StorageFull)?;
-        // SAFETY: so many bytes are there on both sides, which are not the same: a range has one mapping.
+        // SAFETY: this many bytes are mapped on both sides, which do not overlap: a range has one mapping.
         unsafe { to.copy_from_nonoverlapping(from, length) };
         Ok(())
     }
 
-    /// The first eight bytes, written so that whoever sees the number sees all that was written before it.
+    /// Writes the first eight bytes with release ordering: an observer of the number sees all earlier writes.
     pub fn publish(&mut self, number: u64) {
         assert!(self.length >= size_of::<AtomicU64>());
-        // SAFETY: the mapping begins at a page, so it is aligned, and the eight bytes are there.
+        // SAFETY: the mapping is page-aligned and has at least eight bytes.
         unsafe { AtomicU64::from_ptr(self.at.cast()) }.store(number, Ordering::Release);
     }
 
     fn place(&self, at: usize, length: usize) -> Option<*mut u8> {
         let is_inside = at.checked_add(length)? <= self.length;
-        // SAFETY: the place is in the mapping, or its end.
+        // SAFETY: the result is within the mapping or one past its end.
         is_inside.then(|| unsafe { self.at.add(at) })
     }
 }
 
 impl Drop for PhysicalMemory {
     fn drop(&mut self) {
-        // SAFETY: it is our mapping, and no reference into it outlives us.
+        // SAFETY: our mapping, and no reference into it outlives self.
         let _ = unsafe { munmap(self.at.cast(), self.length) };
     }
 }
 
-/// Leaves a mapping out of processes that are started from now on: a fork copies the page tables of such memory, eight bytes for
-/// each page of it, although no child looks at any.
+/// Excludes a mapping from later forks, which would copy its page tables, eight bytes per page, although no child uses it.
 pub(crate) fn keep_from_children(at: *mut u8, length: usize) -> io::Result<()> {
-    // SAFETY: it is a mapping of the caller's, of which this process sees what it saw before.
+    // SAFETY: the mapping belongs to the caller, and its contents in this process do not change.
     Ok(unsafe { madvise(at.cast(), length, Advice::LinuxDontFork) }?)
 }
 
-/// The ranges that this process has mapped.
+/// The ranges mapped by this process.
 static CLAIMED: Mutex<Vec<Range<u64>>> = Mutex::new(Vec::new());
 
-/// The right to map a range, which no other holder has any part of.
+/// The exclusive right to map a range.
 #[derive(Debug)]
 pub(crate) struct Claim(Range<u64>);
 
 impl Claim {
-    /// Of a range that the kernel does not know of.
+    /// Claims a range that the kernel does not list.
     pub(crate) fn of_unknown(begin: u64, length: usize) -> io::Result<Self> {
         let claim = Claim::new(begin, length)?;
         match known(&fs::read_to_string("/proc/iomem")?, &claim.0) {
@@ -138,7 +137,7 @@ impl Drop for Claim {
     }
 }
 
-/// The line of `/proc/iomem` for something that lies in that range: `100000000-63fffffff : System RAM`, its end included.
+/// The line of `/proc/iomem` that overlaps the range: `100000000-63fffffff : System RAM`, end included.
 fn known<'a>(list: &'a str, wanted: &Range<u64>) -> Option<&'a str> {
     let address = |text| u64::from_str_radix(text, 16).ok();
     list.lines().map(str::trim).find(|line| {
@@ -154,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_range_is_given_to_one_owner_at_a_time() {
-        // Far from what other tests may claim.
+        // Far from other tests' claims.
         let begin = 1 << 60;
         let first = Claim::new(begin, 4096).expect("it is free");
         let _beside = Claim::new(begin + 4096, 4096).expect("it only touches the first");

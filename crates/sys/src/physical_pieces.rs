@@ -1,5 +1,5 @@
-//! A range of a machine's memory that is too large to be mapped as a whole: each page of a mapping costs the kernel eight bytes,
-//! so only the pieces that were used last are mapped.
+//! A range of physical memory too large to map as a whole, because each mapped page costs the kernel eight bytes. Only the most
+//! recently mapped pieces stay mapped.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 use crate::physical::{Claim, keep_from_children};
 
-/// What one table of the kernel's finds: 512 pages of 4 KiB, twice.
+/// Two of the kernel's page tables: 2 × 512 pages of 4 KiB.
 const PIECE: usize = 4 << 20;
-/// How many pieces are mapped at once.
+/// Maximum number of mapped pieces.
 const PIECES: usize = 256;
-/// What is mapped at once, in bytes.
+/// Maximum mapped bytes.
 pub const MAPPED: usize = PIECES * PIECE;
 
-/// A range that nobody in this machine uses but its owner.
+/// A range, used in this machine by its owner only.
 #[derive(Debug)]
 pub struct PhysicalPieces {
     begin: u64,
@@ -27,50 +27,50 @@ pub struct PhysicalPieces {
     _claim: Claim,
 }
 
-/// Addresses of our own, and what they show.
+/// A reserved address range, and the pieces mapped into it.
 #[derive(Debug)]
 struct View {
     at: *mut u8,
-    /// The place of each piece that is mapped.
+    /// Slot of each mapped piece.
     places: BTreeMap<usize, usize>,
-    /// The piece at each place, the oldest at `next` once all are taken.
+    /// Piece in each slot; once all slots are taken, `next` is the oldest.
     pieces: Vec<usize>,
     next: usize,
 }
 
-// SAFETY: it is plain memory, owned like a box of bytes.
+// SAFETY: plain memory, owned like a box of bytes.
 unsafe impl Send for PhysicalPieces {}
 
 impl PhysicalPieces {
-    /// `length` bytes from `address`, both whole pages.
+    /// Takes `length` bytes from `address`, both multiples of the page size.
     ///
     /// # Errors
-    /// Without the right to, where the kernel knows of something in that range, or where some of it is mapped already.
+    /// Without the permission, if the kernel uses something in that range, or if part of it is already mapped.
     pub fn new(address: u64, length: usize) -> io::Result<Self> {
         let claim = Claim::of_unknown(address, length)?;
         let memory = OpenOptions::new().read(true).write(true).open("/dev/mem")?;
-        // SAFETY: a new mapping at an address of the kernel's choice, which nobody can look into.
+        // SAFETY: a new mapping at an address of the kernel's choice, without access.
         let at =
             unsafe { mmap_anonymous(std::ptr::null_mut(), MAPPED, ProtFlags::empty(), MapFlags::PRIVATE) }?;
         let view = View { at: at.cast(), places: BTreeMap::new(), pieces: Vec::new(), next: 0 };
         Ok(PhysicalPieces { begin: address, length, memory, view: RefCell::new(view), _claim: claim })
     }
 
-    /// Copies these bytes to that place.
+    /// Copies `bytes` to offset `at`.
     ///
     /// # Errors
-    /// When they do not end inside, or a piece cannot be mapped.
+    /// If they exceed the range, or a piece cannot be mapped.
     pub fn write_all_at(&mut self, bytes: &[u8], at: usize) -> io::Result<()> {
         self.each(at, bytes.len(), |shown, done, length| {
-            // SAFETY: `each` shows so many bytes of our own mapping, of which no slice is a part.
+            // SAFETY: `each` passes this many bytes of our own mapping, which no slice overlaps.
             unsafe { shown.copy_from_nonoverlapping(bytes[done..].as_ptr(), length) };
         })
     }
 
-    /// Fills `bytes` from that place.
+    /// Fills `bytes` from offset `at`.
     ///
     /// # Errors
-    /// When they would not end inside, or a piece cannot be mapped.
+    /// If they exceed the range, or a piece cannot be mapped.
     pub fn read_exact_at(&self, bytes: &mut [u8], at: usize) -> io::Result<()> {
         self.each(at, bytes.len(), |shown, done, length| {
             // SAFETY: as above.
@@ -78,7 +78,7 @@ impl PhysicalPieces {
         })
     }
 
-    /// Shows piece after piece of a range: where it is, what came before it, and how much it is.
+    /// Calls `show` for each piece of a range with its address, the bytes before it, and its length.
     fn each(&self, at: usize, length: usize, mut show: impl FnMut(*mut u8, usize, usize)) -> io::Result<()> {
         let is_inside = at.checked_add(length).is_some_and(|end| end <= self.length);
         if !is_inside {
@@ -89,19 +89,19 @@ impl PhysicalPieces {
             let (piece, inside) = ((at + done) / PIECE, (at + done) % PIECE);
             let here = (PIECE - inside).min(length - done);
             let begins = self.map(piece)?;
-            // SAFETY: the piece is mapped, and `inside` is in it.
+            // SAFETY: the piece is mapped, and `inside` is within it.
             show(unsafe { begins.add(inside) }, done, here);
             done += here;
         }
         Ok(())
     }
 
-    /// Where that piece is mapped, in place of the oldest where all places are taken.
+    /// Maps a piece and returns its address; replaces the oldest if all slots are taken.
     fn map(&self, piece: usize) -> io::Result<*mut u8> {
         let mut view = self.view.borrow_mut();
         let is_known = view.places.get(&piece).copied();
         let place = is_known.unwrap_or(view.next);
-        // SAFETY: places are numbered up to the reserved range's end.
+        // SAFETY: slots are numbered up to the reserved range's end.
         let at = unsafe { view.at.add(place * PIECE) };
         if is_known.is_some() {
             return Ok(at);
@@ -109,7 +109,7 @@ impl PhysicalPieces {
         let length = PIECE.min(self.length - piece * PIECE);
         let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::FIXED);
         let from = self.begin + (piece * PIECE) as u64;
-        // SAFETY: it replaces a part of our own reserved range, to which nobody holds an address; what it shows nobody else uses.
+        // SAFETY: this replaces part of our reserved range, to which no address exists; nothing else uses the mapped memory.
         unsafe { mmap(at.cast(), length, access, flags, &self.memory, from) }?;
         match view.pieces.get(place).copied() {
             Some(oldest) => {
@@ -127,7 +127,7 @@ impl PhysicalPieces {
 
 impl Drop for PhysicalPieces {
     fn drop(&mut self) {
-        // SAFETY: it is our range, and no reference into it outlives us.
+        // SAFETY: our range, and no reference into it outlives self.
         let _ = unsafe { munmap(self.view.get_mut().at.cast(), MAPPED) };
     }
 }

@@ -1,21 +1,21 @@
-//! Child processes with what they cost, and forks into namespaces of their own.
+//! Child processes with their resource usage, and forks into separate namespaces.
 
 use std::io;
 use std::mem::MaybeUninit;
 
 use rustix::process::Signal;
 
-/// What a process has used, its waited-for descendants included where the kernel says so. Times in nanoseconds
-/// (of microsecond resolution), faults and context switches as counts.
+/// Resource usage of a process, including waited-for descendants if the kernel counts them. Times are nanoseconds with
+/// microsecond resolution; faults and context switches are counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub user_ns: u64,
     pub sys_ns: u64,
     pub minflt: u64,
     pub majflt: u64,
-    /// It gave the CPU up by itself, to wait for something.
+    /// The process gave up the CPU to wait.
     pub voluntary: u64,
-    /// Another was given the CPU while it could have gone on.
+    /// The process was preempted while runnable.
     pub involuntary: u64,
 }
 
@@ -57,19 +57,19 @@ impl From<libc::rusage> for Usage {
     }
 }
 
-/// What this process has used so far.
+/// Usage of this process so far.
 pub fn own_usage() -> Usage {
     usage_of(libc::RUSAGE_SELF)
 }
 
-/// What the calling thread alone has used so far.
+/// Usage of the calling thread so far.
 pub fn thread_usage() -> Usage {
     usage_of(libc::RUSAGE_THREAD)
 }
 
 fn usage_of(who: libc::c_int) -> Usage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the kernel fills one `struct rusage`; all zeros is a value of it, should it fail, which it does not for these two.
+    // SAFETY: the kernel fills one `struct rusage`; all zeros is a valid value if it fails, which it does not for these two.
     let usage = unsafe {
         libc::getrusage(who, usage.as_mut_ptr());
         usage.assume_init()
@@ -92,10 +92,10 @@ pub struct Reaped {
     pub usage: Usage,
 }
 
-/// Waits for any child to end; `None` when `block` is not asked for and none has, or when there are no children.
+/// Waits for any child to end. `None` if there are no children, or if `block` is false and none has ended.
 ///
 /// # Errors
-/// None but for mistakes of the caller: interruptions are waited out.
+/// Only for mistakes of the caller; interruptions are retried.
 pub fn reap(block: bool) -> io::Result<Option<Reaped>> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
@@ -124,24 +124,23 @@ pub fn reap(block: bool) -> io::Result<Option<Reaped>> {
     }
 }
 
-/// Which of the two processes one is in after [`fork`].
+/// The side of a [`fork`] that the caller is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fork {
     Parent(i32),
     Child,
 }
 
-/// Splits this process in two.
+/// Forks this process.
 ///
 /// # Errors
-/// When the kernel refuses, and always in a process with more than one thread, where the child could inherit a lock that
-/// nobody is left to open.
+/// If the kernel refuses. Always in a process with several threads, because the child could inherit a lock that nobody releases.
 pub fn fork() -> io::Result<Fork> {
     let threads = std::fs::read_dir("/proc/self/task")?.count();
     if threads != 1 {
         return Err(io::Error::other(format!("cannot fork a process of {threads} threads")));
     }
-    // SAFETY: there is no other thread, so no lock is held and no invariant is half-way.
+    // SAFETY: there is no other thread, so no lock is held and no invariant is violated midway.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(Fork::Child),
@@ -149,42 +148,42 @@ pub fn fork() -> io::Result<Fork> {
     }
 }
 
-/// Moves this process into namespaces of its own: of mounts, where nothing it mounts is seen by others; of the network and of
-/// System V's objects, where nobody else is; and its next child into one of processes, whose init that child is.
+/// Moves this process into new namespaces: of mounts, so that others do not see its mounts; of the network and of System V IPC
+/// objects, both empty; and of processes for its next child, which becomes the init of that namespace.
 ///
 /// # Errors
-/// Without the right to do so.
+/// Without the permission.
 pub fn isolate() -> io::Result<()> {
     use rustix::mount::{MountPropagationFlags, mount_change};
     use rustix::thread::{UnshareFlags, unshare_unsafe};
     let all = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWNET | UnshareFlags::NEWIPC;
-    // SAFETY: none of the flags takes away anything that this process shares with another thread's memory or descriptors.
+    // SAFETY: none of the flags removes memory or descriptors shared with another thread.
     unsafe { unshare_unsafe(all)? };
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     Ok(())
 }
 
-/// Gives this thread a table of descriptors of its own: those that are open now. It must not use one that another thread opens later.
+/// Gives this thread a separate copy of the descriptor table. It must not use descriptors that another thread opens later.
 ///
-/// Where no two threads share one, a call on a file takes no lock and counts no reference.
+/// While no two threads share a table, file operations take no lock and count no reference.
 ///
 /// # Errors
-/// When there is no memory for it.
+/// If there is no memory for it.
 pub fn own_descriptors() -> io::Result<()> {
-    // SAFETY: nothing is closed, and a descriptor that this thread does not know is an error of a call and not of memory.
+    // SAFETY: nothing is closed. A descriptor unknown to this thread gives an error and is no memory hazard.
     unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FILES)? };
     Ok(())
 }
 
-/// Has the kernel kill this process when the parent *thread* ends.
+/// Makes the kernel kill this process when the parent *thread* ends.
 ///
 /// # Errors
-/// Never on a Linux of this century.
+/// Never on a current Linux.
 pub fn die_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// A command whose process the kernel kills when the calling thread ends: start it from a thread that lasts.
+/// A command whose process is killed when the calling thread ends; start it from a long-lived thread.
 pub fn tied_command(program: impl AsRef<std::ffi::OsStr>) -> std::process::Command {
     use std::os::unix::process::CommandExt;
     let mut command = std::process::Command::new(program);
@@ -199,15 +198,15 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-/// Nanoseconds of CPU time that this thread has had, the kernel's work for it included.
+/// CPU time of this thread in nanoseconds, including the kernel's.
 pub fn thread_cpu_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-/// Ends this process at once, without running anything that was to be run at its end.
+/// Ends this process at once, without exit handlers.
 pub fn exit_now(code: i32) -> ! {
-    // SAFETY: always sound; what is skipped (flushing, exit handlers) is meant to be skipped.
+    // SAFETY: always sound; skipping flushes and exit handlers is intended.
     unsafe { libc::_exit(code) }
 }
 
@@ -219,7 +218,7 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::thread;
 
-    /// What this thread has under that number.
+    /// Target of this descriptor in this thread.
     fn name_of(number: RawFd) -> Option<String> {
         let link = std::fs::read_link(format!("/proc/thread-self/fd/{number}")).ok()?;
         Some(link.to_string_lossy().into_owned())

@@ -1,5 +1,4 @@
-//! What holds a process to a part of the machine, whatever its arguments name: a root of its own, few capabilities, and
-//! Landlock where the kernel has it.
+//! Restricts a process whatever its arguments: a separate root, few capabilities, and Landlock if the kernel has it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -24,7 +23,7 @@ use rustix::thread::{
 use crate::process::die_with_parent;
 use crate::shared::{Entry, Shared};
 
-/// The newest rules that are asked for; an older kernel keeps those that it knows.
+/// The newest Landlock rules requested; an older kernel applies those that it knows.
 const RULES: ABI = ABI::V9;
 
 /// `struct mount_attr` and its flags, `include/uapi/linux/mount.h`
@@ -39,11 +38,11 @@ const RDONLY: u64 = 1;
 const NOSUID: u64 = 2;
 const NODEV: u64 = 4;
 
-/// A copy of the whole file tree, mounts and all, in which nothing can be written and no device node can be opened. It is not
-/// mounted anywhere yet: see [`put`].
+/// A copy of the whole file tree with all mounts, read-only and without access to device nodes. It is not mounted yet: see
+/// [`put`].
 ///
 /// # Errors
-/// Without the right to mount, and before Linux 5.12.
+/// Without the permission to mount, and before Linux 5.12.
 pub fn read_only_tree() -> io::Result<OwnedFd> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::AT_RECURSIVE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
@@ -55,7 +54,7 @@ pub fn read_only_tree() -> io::Result<OwnedFd> {
         user_namespace: 0,
     };
     let at = libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
-    // SAFETY: the descriptor is open, the path an empty string, and the structure as long as is said.
+    // SAFETY: the descriptor is open, the path is an empty string, and the structure has the given length.
     let done = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -69,7 +68,7 @@ pub fn read_only_tree() -> io::Result<OwnedFd> {
     if done == 0 { Ok(tree) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Mounts such a tree on a folder.
+/// Mounts the tree on a directory.
 ///
 /// # Errors
 /// As mount(2).
@@ -77,7 +76,7 @@ pub fn put(tree: &OwnedFd, folder: &Path) -> io::Result<()> {
     Ok(move_mount(tree, "", CWD, folder, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
 }
 
-/// A root for commands, and what of it they may write in.
+/// A root for commands, and the directories that they may write.
 #[derive(Debug)]
 pub struct Sandbox {
     root: OwnedFd,
@@ -85,19 +84,19 @@ pub struct Sandbox {
     landlock: Option<u32>,
 }
 
-/// A command that is put into a sandbox between fork and exec.
+/// A command that enters a sandbox between fork and exec.
 #[derive(Debug)]
 pub struct Confined {
     pub command: Command,
-    /// The moment just before it became the program, and what it had used by then.
+    /// Time and usage just before exec.
     pub entered: Shared<Entry>,
 }
 
 impl Sandbox {
-    /// Around a root that is complete.
+    /// Makes a sandbox from a complete root and its writable directories.
     ///
     /// # Errors
-    /// When one of these folders cannot be opened.
+    /// If one of these directories cannot be opened.
     pub fn new(root: &Path, writable: &[&Path]) -> io::Result<Self> {
         let mut rules = Ruleset::default()
             .handle_access(AccessFs::from_write(RULES))
@@ -115,15 +114,15 @@ impl Sandbox {
         Ok(Sandbox { root, rules, landlock })
     }
 
-    /// The version of Landlock that holds commands which do not mount; `None` where the kernel has none.
+    /// Landlock version for commands that do not mount; `None` if the kernel has none.
     pub fn landlock(&self) -> Option<u32> {
         self.landlock
     }
 
-    /// A command that runs in it with no capabilities but these. The kernel kills it when the calling thread ends.
+    /// A command that runs in the sandbox with only the capabilities `keep`. The kernel kills it when the calling thread ends.
     ///
     /// # Errors
-    /// When the kernel has no memory or descriptors left.
+    /// If the kernel has no memory or descriptors left.
     pub fn command(
         &self,
         program: impl AsRef<OsStr>,
@@ -131,7 +130,7 @@ impl Sandbox {
         may_mount: bool,
     ) -> io::Result<Confined> {
         let root = self.root.try_clone()?;
-        // No process under Landlock may mount.
+        // A process under Landlock cannot mount.
         let mut rules = if may_mount { None } else { Some(self.rules.try_clone()?) };
         let entered = Shared::<Entry>::new()?;
         let entry = entered.again()?;
@@ -145,20 +144,19 @@ impl Sandbox {
             entry.stamp();
             Ok(())
         };
-        // SAFETY: the closure makes system calls and stores to shared memory; it takes no lock that another thread could
-        // hold, and the allocator is usable in a child of the C library's fork.
+        // SAFETY: the closure makes system calls and stores to shared memory; it takes no lock that another thread could hold,
+        // and the allocator is usable in a child of the C library's fork.
         unsafe { command.pre_exec(enter) };
         Ok(Confined { command, entered })
     }
 
-    /// Does that with this root in place of the process's own, in a thread that keeps its rights: for system calls that
-    /// look paths up.
+    /// Calls `does` with this root, in a thread that keeps its privileges: for system calls that resolve paths.
     ///
     /// # Errors
-    /// When the thread cannot start or cannot change its root.
+    /// If the thread cannot start or cannot change its root.
     pub fn within<T: Send>(&self, does: impl FnOnce() -> T + Send) -> io::Result<T> {
         let inside = || {
-            // SAFETY: from here on this thread alone has a root and a working folder of its own.
+            // SAFETY: from here on only this thread has this root and working directory.
             unsafe { unshare_unsafe(UnshareFlags::FS)? };
             change_root(self.root.as_fd())?;
             Ok(does())
@@ -176,8 +174,7 @@ fn change_root(root: BorrowedFd<'_>) -> io::Result<()> {
     Ok(chdir("/")?)
 }
 
-/// Moves this process, which is about to become another program, into that root. As root the program will have the
-/// capabilities that stay in the bounding set: these.
+/// Moves this process into that root before exec. As root the program gets the capabilities left in the bounding set: `keep`.
 fn enter(root: BorrowedFd<'_>, keep: CapabilitySet) -> io::Result<()> {
     change_root(root)?;
     clear_ambient_capability_set()?;
@@ -190,7 +187,7 @@ fn bound_to(keep: CapabilitySet) -> io::Result<()> {
     for capability in all.filter(|capability| !keep.contains(*capability)) {
         match remove_capability_from_bounding_set(capability) {
             Ok(()) => {}
-            // This and all that follow are newer than this kernel.
+            // This and all later capabilities are newer than this kernel.
             Err(rustix::io::Errno::INVAL) => break,
             Err(e) => return Err(e.into()),
         }
@@ -198,10 +195,10 @@ fn bound_to(keep: CapabilitySet) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes this identity, root's own perhaps, and gives up all capabilities for good. The working folder and what is open stay.
+/// Takes this identity, possibly root's, and drops all capabilities permanently. Working directory and open files remain.
 ///
 /// # Errors
-/// Without the right to do so, and in a process of several threads, of which this would change only one.
+/// Without the permission, and in a process with several threads, because this changes only the calling one.
 pub fn renounce(uid: u32, gid: u32) -> io::Result<()> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
         return Err(io::Error::other("only a process of one thread can give its rights up"));
@@ -212,14 +209,14 @@ pub fn renounce(uid: u32, gid: u32) -> io::Result<()> {
     set_thread_groups(&[])?;
     set_thread_res_gid(gid, gid, gid)?;
     set_thread_res_uid(uid, uid, uid)?;
-    // The kernel forgets this with a change of identity.
+    // A change of identity clears this in the kernel.
     die_with_parent()?;
     let none = CapabilitySet::empty();
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
     Ok(set_no_new_privs(true)?)
 }
 
-/// Only a thread that has put itself under the rules is told which version holds it.
+/// The version is known only to a thread that has restricted itself, so a separate thread tries.
 fn landlock_version(rules: &RulesetCreated) -> io::Result<Option<u32>> {
     let rules = rules.try_clone()?;
     let tried = std::thread::scope(|scope| {
@@ -238,7 +235,7 @@ mod tests {
 
     #[test]
     fn rights_of_a_process_with_several_threads_are_not_given_up_by_half() {
-        // The harness runs each test in a thread of its own.
+        // The harness runs each test in a separate thread.
         assert!(renounce(0, 0).expect_err("it has several").to_string().contains("one thread"));
     }
 }

@@ -1,15 +1,15 @@
-//! A thread that runs as soon as it is due, and a kernel whose random numbers are known.
+//! Real-time scheduling of a thread, and a known seed for the kernel's random numbers.
 
 use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Has this thread run before every ordinary one as soon as it can.
+/// Gives this thread real-time priority (SCHED_FIFO, 50), above every ordinary thread.
 ///
 /// # Errors
-/// Without the right to.
+/// Without the permission.
 pub fn run_first() -> io::Result<()> {
-    // SAFETY: all zeros is a value of this structure of integers.
+    // SAFETY: all zeros is a valid value of this structure of integers.
     let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
     parameters.sched_priority = 50;
     // SAFETY: the kernel reads one `struct sched_param`, which lives until the call returns.
@@ -19,10 +19,10 @@ pub fn run_first() -> io::Result<()> {
     }
 }
 
-/// Gives the kernel's random numbers a seed and has it believe that it is one.
+/// Seeds the kernel's random numbers and credits the seed as entropy.
 ///
 /// # Errors
-/// Without the right to.
+/// Without the permission.
 pub fn seed_random(seed: &[u8; 32]) -> io::Result<()> {
     /// `_IOW('R', 0x03, int[2])`, `include/uapi/linux/random.h`
     const RNDADDENTROPY: libc::Ioctl = 0x4008_5203;
@@ -34,7 +34,7 @@ pub fn seed_random(seed: &[u8; 32]) -> io::Result<()> {
     }
     let pool = Pool { bits: 256, bytes: 32, seed: *seed };
     let random = OpenOptions::new().write(true).open("/dev/urandom")?;
-    // SAFETY: the kernel reads one `struct rand_pool_info` with as many bytes behind it as it says.
+    // SAFETY: the kernel reads one `struct rand_pool_info` followed by the stated number of bytes.
     match unsafe { libc::ioctl(random.as_raw_fd(), RNDADDENTROPY, &raw const pool) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

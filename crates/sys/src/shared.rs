@@ -1,4 +1,4 @@
-//! Counters shared between processes: how far the work is, when a program started.
+//! Counters shared between processes: a workload's progress, a program's start.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::process::{Usage, monotonic_ns, own_usage};
 
-/// How far a workload is.
+/// Progress of a workload.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Progress {
@@ -25,11 +25,11 @@ impl Progress {
     }
 }
 
-/// What a process had cost when it became a program: nothing of that is the program's own.
+/// Usage of a process when it executed its program; the program's usage is counted from here.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Entry {
-    /// By the monotonic clock, in nanoseconds; 0 before.
+    /// Nanoseconds of the monotonic clock; 0 before.
     pub at_ns: AtomicU64,
     pub user_ns: AtomicU64,
     pub sys_ns: AtomicU64,
@@ -40,7 +40,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Now, by this process.
+    /// Stores the current time and this process's usage.
     pub(crate) fn stamp(&self) {
         let Usage { user_ns, sys_ns, minflt, majflt, voluntary, involuntary } = own_usage();
         self.user_ns.store(user_ns, Ordering::Relaxed);
@@ -52,7 +52,7 @@ impl Entry {
         self.at_ns.store(monotonic_ns(), Ordering::Relaxed);
     }
 
-    /// What it had used by then.
+    /// Usage at that time.
     pub fn usage(&self) -> Usage {
         Usage {
             user_ns: self.user_ns.load(Ordering::Relaxed),
@@ -65,10 +65,10 @@ impl Entry {
     }
 }
 
-/// What may be shared: atomics alone, to which all zeros is a value.
+/// Types that may be shared: atomics only, for which all zeros is a valid value.
 ///
 /// # Safety
-/// Whoever implements it promises just that.
+/// An implementation promises exactly this.
 pub unsafe trait Counters {}
 // SAFETY: two atomics.
 unsafe impl Counters for Progress {}
@@ -91,20 +91,20 @@ unsafe impl<T: Counters> Send for Shared<T> {}
 unsafe impl<T: Counters> Sync for Shared<T> {}
 
 impl<T: Counters> Shared<T> {
-    /// New, at zero.
+    /// New counters, at zero.
     ///
     /// # Errors
-    /// When the kernel has no memory left.
+    /// If the kernel has no memory left.
     pub fn new() -> io::Result<Self> {
         let file = memfd_create("fsderby-counters", MemfdFlags::CLOEXEC)?;
         ftruncate(&file, size_of::<T>() as u64)?;
         Self::map(file)
     }
 
-    /// The one behind a descriptor that was inherited.
+    /// The counters behind an inherited descriptor.
     ///
     /// # Errors
-    /// When the descriptor is not one of such counters.
+    /// If the descriptor does not belong to such counters.
     pub fn inherited(file: File) -> io::Result<Self> {
         if file.metadata()?.len() != size_of::<T>() as u64 {
             return Err(io::Error::other("not the counters that are shared"));
@@ -112,10 +112,10 @@ impl<T: Counters> Shared<T> {
         Self::map(file.into())
     }
 
-    /// The same counters, mapped once more.
+    /// The same counters through a second mapping.
     ///
     /// # Errors
-    /// When the kernel has no memory or descriptors left.
+    /// If the kernel has no memory or descriptors left.
     pub fn again(&self) -> io::Result<Self> {
         Self::map(self.file.try_clone()?)
     }

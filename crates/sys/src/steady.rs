@@ -1,13 +1,13 @@
-//! A QEMU that is the same in every run, where its guest's clock counts instructions.
+//! Makes QEMU deterministic when its guest's clock counts instructions.
 
-/// A shared library, to be loaded before the C library (`LD_PRELOAD`): `gettimeofday` is always the same, and QEMU's main loop works only
-/// while its CPU waits. Why, stands in `preload/steady.rs`.
+/// A shared library for `LD_PRELOAD`. It makes `gettimeofday` constant, and runs QEMU's main loop only while its CPU waits;
+/// `preload/steady.rs` explains why.
 ///
-/// Without the first, what is in QEMU's cache of translated addresses differs from run to run, and with it whether the guest's kernel
-/// meets a page whose rights it has widened with a fault or without; without the second the clock jumps by what the CPU did last before
-/// it halted. Either is some hundred nanoseconds, now and then.
+/// With a real `gettimeofday`, QEMU's cache of translated addresses differs between runs. Then it also differs whether the
+/// guest's kernel faults on a page whose permissions it has widened. Without the second measure the clock jumps by the CPU's
+/// last work before it halted. Each causes some hundred nanoseconds occasionally.
 ///
-/// `None` on a machine that is not x86-64.
+/// `None` unless the machine is x86-64.
 #[cfg(target_arch = "x86_64")]
 pub const LIBRARY: Option<&[u8]> = Some(include_bytes!(concat!(env!("OUT_DIR"), "/steady.so")));
 #[cfg(not(target_arch = "x86_64"))]

@@ -1,7 +1,6 @@
-//! The rate of the CPU's time-stamp counter, which an emulated guest sees as it is and cannot calibrate by itself.
+//! Rate of the CPU's time-stamp counter, which an emulated guest sees unchanged and cannot calibrate itself.
 
-/// Its rate in kHz against `CLOCK_MONOTONIC_RAW`, measured over about a tenth of a second to a few parts in a million;
-/// `None` where there is no such counter.
+/// Rate in kHz against `CLOCK_MONOTONIC_RAW`, measured over about 0.1 s to a few parts per million; `None` without this counter.
 pub fn khz() -> Option<u64> {
     let (begin_ticks, begin_ns) = closest_pair()?;
     std::thread::sleep(std::time::Duration::from_millis(100));
@@ -11,7 +10,7 @@ pub fn khz() -> Option<u64> {
     u64::try_from((ticks * 1_000_000 + ns / 2) / ns).ok()
 }
 
-/// Counter and clock, read together: of some tries the one in which least time passed between the two.
+/// Counter and clock read together: the try with the least time between the readings.
 fn closest_pair() -> Option<(u64, u64)> {
     let tries = (0..50).map(|_| {
         let before = raw_ns();

@@ -1,7 +1,7 @@
-//! Block devices whose requests a program answers: the kernel's userspace block driver.
+//! Block devices served by a program: the kernel's userspace block driver (ublk).
 //!
-//! `Documentation/block/ublk.rst` and `include/uapi/linux/ublk_cmd.h` of the kernel. One hardware queue, which one thread serves;
-//! data go by reads and writes on the queue's file, at a place for each tag.
+//! See `Documentation/block/ublk.rst` and `include/uapi/linux/ublk_cmd.h` of the kernel. One thread serves one hardware queue.
+//! Data moves by reads and writes on the queue's file, at a fixed offset for each tag.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -18,7 +18,7 @@ use crate::process::monotonic_ns;
 
 const CONTROL: &str = "/dev/ublk-control";
 
-/// `_IOWR('u', number, a structure of so many bytes)`
+/// `_IOWR('u', number, structure)`, with `bytes` as the structure's size.
 const fn command(number: u32, bytes: u32) -> u32 {
     3 << 30 | bytes << 16 | (b'u' as u32) << 8 | number
 }
@@ -30,7 +30,7 @@ const SET_PARAMETERS: u32 = command(0x08, 32);
 const FETCH: u32 = command(0x20, 16);
 const COMMIT_AND_FETCH: u32 = command(0x21, 16);
 
-/// Commands are numbered as ioctls are; data are read and written, not mapped.
+/// Commands use ioctl encoding; data is copied by read and write instead of mapped.
 const FLAGS: u64 = 1 << 6 | 1 << 7;
 const NO_QUEUE: u16 = u16::MAX;
 
@@ -40,7 +40,7 @@ const HONOURS_FUA: u32 = 1 << 3;
 const BASIC: u32 = 1;
 const DISCARD: u32 = 1 << 1;
 
-/// Where a tag's data are in the queue's file, and how far the next tag's.
+/// Offset of the data in the queue's file, and log2 of the distance between tags.
 const DATA: u64 = 0x8000_0000;
 const TAG: u32 = 25;
 
@@ -48,26 +48,26 @@ const FUA: u32 = 1 << 13;
 /// `struct ublksrv_io_desc`
 const DESCRIPTION: usize = 24;
 
-/// What the kernel is told of the device.
+/// The device's properties for the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Of 512 bytes.
+    /// Size in sectors of 512 bytes.
     pub sectors: u64,
-    /// Bytes.
+    /// Block sizes in bytes.
     pub logical_block: u32,
     pub physical_block: u32,
-    /// How many requests it takes at once.
+    /// Queue depth.
     pub depth: u16,
-    /// Bytes of the largest request.
+    /// Maximum request size in bytes.
     pub request: u32,
     pub is_rotational: bool,
     pub discards: bool,
-    /// Whether it must be flushed, and whether a write can be forced to the medium instead.
+    /// Whether it needs flushes, and whether it supports FUA writes.
     pub has_volatile_cache: bool,
     pub honours_fua: bool,
 }
 
-/// What the kernel asks for.
+/// The kernel's operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     Read,
@@ -85,7 +85,7 @@ pub struct Request {
     pub sectors: u32,
 }
 
-/// A device, and the right to start and to end it.
+/// A device, with the right to start and end it.
 pub struct Device {
     ring: IoUring<Entry128>,
     control: File,
@@ -94,10 +94,10 @@ pub struct Device {
 }
 
 impl Device {
-    /// A device that nobody serves yet: `/dev/ublkb` and its number.
+    /// Adds a device `/dev/ublkb` + `number`, not served yet.
     ///
     /// # Errors
-    /// Without the right to, or in a kernel without the driver.
+    /// Without the permission, or if the kernel lacks the driver.
     pub fn new(number: u32, shape: Shape) -> io::Result<Self> {
         let control = OpenOptions::new().read(true).write(true).open(CONTROL)?;
         let mut device = Device { ring: IoUring::builder().build(2)?, control, id: number, shape };
@@ -109,34 +109,34 @@ impl Device {
         Ok(device)
     }
 
-    /// Its path.
+    /// Path of the device node.
     pub fn path(&self) -> String {
         format!("/dev/ublkb{}", self.id)
     }
 
-    /// What a thread needs to serve it.
+    /// The handle with which a thread opens its queue.
     pub fn queue(&self) -> QueueOf {
         QueueOf { id: self.id, depth: self.shape.depth }
     }
 
-    /// Shows it to everyone, once its queue is served.
+    /// Makes the device available, once its queue is served.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// If the kernel refuses.
     pub fn start(&mut self) -> io::Result<()> {
         self.control(START, Words::<8>::default(), u64::from(std::process::id()))
     }
 
-    /// Takes it away, and with it what is not answered.
+    /// Removes the device and its unanswered requests.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// If the kernel refuses.
     pub fn end(mut self) -> io::Result<()> {
         self.control(STOP, Words::<8>::default(), 0)?;
         self.control(DELETE, Words::<8>::default(), 0)
     }
 
-    /// One command with what it reads, and may write over.
+    /// Executes one control command; the kernel reads `data` and may overwrite it.
     fn control<const N: usize>(&mut self, command: u32, data: Words<N>, number: u64) -> io::Result<()> {
         let data = Box::into_raw(Box::new(data));
         // `struct ublksrv_ctrl_cmd`
@@ -145,40 +145,40 @@ impl Device {
         words.put(6, (N as u16).to_le_bytes()).put(8, (data as u64).to_le_bytes());
         words.put(16, number.to_le_bytes());
         let entry = opcode::UringCmd80::new(Fd(self.control.as_raw_fd()), command).cmd(words.0).build();
-        // SAFETY: `data` is freed when the command is done, and otherwise never.
+        // SAFETY: `data` is freed only after the command is done, otherwise never.
         unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)?;
         let result = wait_for_completion(&mut self.ring)?;
-        // SAFETY: it came from a box, and the kernel has done with it.
+        // SAFETY: it came from a box, and the kernel no longer uses it.
         drop(unsafe { Box::from_raw(data) });
         errno(result)
     }
 }
 
-/// Submits what was pushed, and returns the result of the next command that is done. A signal that comes meanwhile changes nothing.
+/// Submits queued entries and returns the result of the next completed command. Signals are ignored.
 ///
 /// # Errors
-/// When the kernel does not take it; what it could still write to must then stay.
+/// If the kernel does not accept it; memory that it could still write to must then not be freed.
 fn wait_for_completion<E: squeue::EntryMarker>(ring: &mut IoUring<E>) -> io::Result<i32> {
     loop {
         match ring.submit_and_wait(1) {
             Err(e) if e.kind() != io::ErrorKind::Interrupted => return Err(e),
             _ => {}
         }
-        // Interrupted after it had submitted, the kernel tells of no error.
+        // If interrupted after submitting, the kernel reports no error.
         if let Some(done) = ring.completion().next() {
             return Ok(done.result());
         }
     }
 }
 
-/// Names a queue, to be opened by the thread that serves it.
+/// Identifies a queue, to be opened by the thread that serves it.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueOf {
     id: u32,
     depth: u16,
 }
 
-/// `include/uapi/linux/io_uring.h`: what a wait is for, that it has an argument, and that its time is one of the clock's.
+/// `include/uapi/linux/io_uring.h`: wait for events, with an extended argument, with an absolute timeout.
 const GET_EVENTS: u32 = 1;
 const EXTENDED: u32 = 1 << 3;
 const ABSOLUTE: u32 = 1 << 5;
@@ -189,14 +189,14 @@ struct Waits {
     mask: u64,
     mask_bytes: u32,
     least_us: u32,
-    /// The address of a [`Timespec`], or none.
+    /// Address of a [`Timespec`], or 0.
     time: u64,
 }
 
-/// A device's queue, which belongs to the thread that opened it.
+/// A device's queue, owned by the thread that opened it.
 pub struct Queue {
     ring: IoUring,
-    /// Whether the kernel waits until a time, and not only for one (from Linux 6.12 on).
+    /// Whether the kernel supports absolute timeouts, not only relative ones (from Linux 6.12 on).
     waits_until: bool,
     file: File,
     descriptions: *const u8,
@@ -205,7 +205,7 @@ pub struct Queue {
 
 impl QueueOf {
     /// # Errors
-    /// When another thread serves it, or the device is gone.
+    /// If another thread serves it, or the device is gone.
     pub fn open(self) -> io::Result<Queue> {
         let file = OpenOptions::new()
             .read(true)
@@ -224,11 +224,10 @@ impl QueueOf {
 }
 
 impl Queue {
-    /// Tells the kernel what was answered, and waits until it asks for something, or until that nanosecond of the monotonic clock.
-    /// Returns whether it asked.
+    /// Submits answers, and waits for a request or until `until_ns` of the monotonic clock. Returns whether a request came.
     ///
     /// # Errors
-    /// When the device is gone.
+    /// If the device is gone.
     pub fn wait(&mut self, until_ns: Option<u64>) -> io::Result<bool> {
         match self.enter(until_ns) {
             Err(e) if e.raw_os_error() == Some(libc::EINVAL) && self.waits_until => {
@@ -252,14 +251,14 @@ impl Queue {
         let waits = Waits { mask: 0, mask_bytes: 0, least_us: 0, time: address };
         let flags = GET_EVENTS | EXTENDED | if self.waits_until { ABSOLUTE } else { 0 };
         let pushed = self.ring.submission().len() as u32;
-        // SAFETY: `waits` and the time that it names live until the call is over, and the kernel only reads them.
+        // SAFETY: `waits` and its timespec live until the call returns, and the kernel only reads them.
         unsafe { self.ring.submitter().enter(pushed, 1, flags, Some(&waits)) }
     }
 
-    /// Tells the kernel what was answered, without waiting.
+    /// Submits answers without waiting.
     ///
     /// # Errors
-    /// When the device is gone.
+    /// If the device is gone.
     pub fn submit(&mut self) -> io::Result<()> {
         match self.ring.submit() {
             Err(e) if e.kind() != io::ErrorKind::Interrupted => Err(e),
@@ -267,10 +266,10 @@ impl Queue {
         }
     }
 
-    /// The next that it asked for.
+    /// Returns the next request, if any.
     ///
     /// # Errors
-    /// `ENODEV` when the device is taken away; else when it asks for what no disk does.
+    /// `ENODEV` when the device is removed; another error for an operation that no disk has.
     pub fn asked(&mut self) -> io::Result<Option<Request>> {
         let Some(entry) = self.ring.completion().next() else { return Ok(None) };
         errno(entry.result())?;
@@ -282,7 +281,7 @@ impl Queue {
         let at = usize::from(tag) * DESCRIPTION;
         assert!(at + DESCRIPTION <= self.length);
         let mut words = Words::<DESCRIPTION>::default();
-        // SAFETY: the kernel has written this description and leaves it alone until it is answered.
+        // SAFETY: the kernel has written this description and does not change it until the request is answered.
         unsafe { words.0.as_mut_ptr().copy_from_nonoverlapping(self.descriptions.add(at), DESCRIPTION) };
         let flags = u32::from_le_bytes(words.take(0));
         let ask = match flags & 0xff {
@@ -296,26 +295,26 @@ impl Queue {
         Ok(Request { tag, ask, fua: flags & FUA != 0, sector, sectors })
     }
 
-    /// What a write brings. The kernel needs memory of its own kind for it: no mapping of a device.
+    /// Copies the data of a write to `data`. The kernel requires ordinary memory for it, not a device mapping.
     ///
     /// # Errors
-    /// When that tag is not being written.
+    /// If that tag is not a write in progress.
     pub fn fetch(&self, tag: u16, data: &mut [u8]) -> io::Result<()> {
         self.file.read_exact_at(data, DATA + (u64::from(tag) << TAG))
     }
 
-    /// What a read gets.
+    /// Supplies the data of a read.
     ///
     /// # Errors
-    /// When that tag is not being read.
+    /// If that tag is not a read in progress.
     pub fn give(&self, tag: u16, data: &[u8]) -> io::Result<()> {
         self.file.write_all_at(data, DATA + (u64::from(tag) << TAG))
     }
 
-    /// Says at the next [`Queue::wait`] that so many bytes of it are done.
+    /// Queues the answer that `bytes` bytes are done, submitted by the next [`Queue::wait`].
     ///
     /// # Errors
-    /// Never, as long as each request is answered once.
+    /// Never, provided that each request is answered once.
     pub fn answer(&mut self, tag: u16, bytes: u32) -> io::Result<()> {
         self.push(COMMIT_AND_FETCH, tag, bytes.cast_signed())
     }
@@ -333,26 +332,26 @@ impl Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // SAFETY: it is our mapping, and no reference into it outlives us.
+        // SAFETY: our mapping, and no reference into it outlives self.
         let _ = unsafe { munmap(self.descriptions.cast_mut().cast(), self.length) };
     }
 }
 
 impl Shape {
-    /// `struct ublk_params`, its basic and its discard part.
+    /// `struct ublk_params`, its basic and discard parts.
     fn parameters(&self) -> Words<60> {
         let mut words = Words::<60>::default();
         let attributes = [
             (self.is_rotational, ROTATIONAL),
             (self.has_volatile_cache, VOLATILE_CACHE),
-            // The kernel forces nothing where nothing need be flushed.
+            // The kernel ignores FUA on a device that needs no flush.
             (self.has_volatile_cache && self.honours_fua, HONOURS_FUA),
         ];
         let attributes = attributes.iter().filter(|(has, _)| *has).fold(0, |all, (_, bit)| all | bit);
         let types = BASIC | if self.discards { DISCARD } else { 0 };
         words.put(0, 60_u32.to_le_bytes()).put(4, types.to_le_bytes());
         words.put(8, attributes.to_le_bytes());
-        // Logical and physical block, and what is best and least to write at once, as powers of two.
+        // Logical and physical block, optimal and minimal I/O size, as powers of two.
         let [logical, physical] = [self.logical_block, self.physical_block].map(|b| b.ilog2() as u8);
         words.put(12, [logical, physical, physical, physical]);
         words.put(16, (self.request / 512).to_le_bytes()).put(24, self.sectors.to_le_bytes());
@@ -369,7 +368,7 @@ fn errno(result: i32) -> io::Result<()> {
     if result < 0 { Err(io::Error::from_raw_os_error(-result)) } else { Ok(()) }
 }
 
-/// A structure of the kernel's, by the places of its fields.
+/// A kernel structure, addressed by byte offsets of its fields.
 struct Words<const N: usize>([u8; N]);
 
 impl<const N: usize> Default for Words<N> {
@@ -414,7 +413,7 @@ mod tests {
         let waiting = thread::spawn(move || {
             let time = Timespec::new().nsec(300_000_000);
             let entry = opcode::Timeout::new(&raw const time).build().into();
-            // SAFETY: `time` lives until the command is done, which is what is tested.
+            // SAFETY: `time` lives until the command is done, which this test checks.
             unsafe { ring.submission().push(&entry) }.map_err(io::Error::other)?;
             wait_for_completion(&mut ring)
         });

@@ -1,4 +1,4 @@
-//! What people decided by figures like these, stated as needs; and what must not be decided.
+//! Published decisions from such figures, stated as needs; and decisions that must not follow.
 
 use crate::analysis::criteria::{Missing, Need};
 use crate::analysis::dataset::{Cell, Dataset, Series, Value, Work};
@@ -13,7 +13,7 @@ type Row<'r> = (&'r str, Better, &'r [f64]);
 
 fn series((name, better, figures): &Row<'_>, filesystems: &[&str]) -> Series {
     let cell = |(filesystem, figure): (&&str, &f64)| {
-        // Rounds that all are slower or faster in by the same factor.
+        // A round scales all values by the same factor.
         let value = |round: u32| Value {
             trial: format!("r{round:02}/{name}/{filesystem}").into(),
             round,
@@ -228,8 +228,8 @@ fn who_has_no_figure_that_others_have_is_not_ranked() {
     assert!((figures[0].ratio - 0.5).abs() < 1e-12 && figures[1].ratio == 1.0);
 }
 
-/// Differences within the margin are equal, so each of three can be ahead of the next in a circle; then all are in front but those
-/// that another is ahead of with a larger score.
+/// Differences within the margin are equal, so three candidates can each be ahead of the next in a cycle. A candidate is behind
+/// only if one ahead of it has a larger score.
 #[test]
 fn a_circle_of_small_differences_leaves_a_choice() {
     let circle = dataset(
@@ -249,7 +249,7 @@ fn a_circle_of_small_differences_leaves_a_choice() {
     assert_eq!(choice.ties.len(), 2);
 }
 
-/// A difference that may be chance puts nobody behind another; of what no finding is about, the margin decides.
+/// A difference that may be chance puts nobody behind; without a finding the margin decides.
 #[test]
 fn the_findings_say_who_is_behind_where_there_are_any() {
     let two =

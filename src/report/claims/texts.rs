@@ -1,4 +1,4 @@
-//! The text of every format as pieces: paragraphs, cells, what screen readers get.
+//! The text of every format as pieces: paragraphs, cells, screen-reader texts.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use crate::report::Report;
 use crate::report::formats::terminal::{self, Detail};
 use crate::report::formats::{Format, How, TABLE};
 
-/// All pieces of all formats that say anything in words, and the CSV by candidate, which says it in cells.
+/// The pieces of all formats with words, and the CSV by candidate with its cells.
 ///
 /// # Errors
-/// When a format cannot be written.
+/// If a format cannot be written.
 pub fn of_all(report: &Report<'_>) -> anyhow::Result<(Vec<String>, String)> {
     let mut pieces = Vec::new();
     for (width, detail) in [(80, Detail::Everything), (80, Detail::Glance), (200, Detail::Glance)] {
@@ -38,7 +38,7 @@ fn written(report: &Report<'_>, name: &str, path: &str, ascii: bool) -> anyhow::
     Ok(String::from_utf8(to)?)
 }
 
-/// Every text of the summary, of which the JSON report is made. What follows it there are records.
+/// Every text of the summary in the JSON report; the rest of the report is records.
 fn of_json(report: &Report<'_>) -> anyhow::Result<Vec<String>> {
     let summary = serde_json::to_value(&report.summary)?;
     let mut texts = Vec::new();
@@ -54,7 +54,7 @@ fn of_json(report: &Report<'_>) -> anyhow::Result<Vec<String>> {
     Ok(texts)
 }
 
-/// A terminal's text as pieces: what is set in by two goes on from the line before.
+/// A terminal's text as pieces: a line indented by two continues the one before.
 pub fn of_terminal(text: &str) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -70,7 +70,7 @@ pub fn of_terminal(text: &str) -> Vec<String> {
     pieces
 }
 
-/// A page's text as pieces: what stands between tags, and the texts that screen readers and pointers get.
+/// A page's text as pieces: the text between tags, titles and screen-reader labels.
 pub fn of_page(page: &str) -> Vec<String> {
     let body = page.split_once("<body").map_or(page, |(_, body)| body);
     let mut pieces = Vec::new();

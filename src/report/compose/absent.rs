@@ -1,4 +1,4 @@
-//! What does not count, and why: nothing is left out silently.
+//! Trials that do not count, and why: nothing is left out silently.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::store::Run;
 
-/// What was skipped: once for each filesystem and reason, and those with the same reason together.
+/// Skips, one for each reason, with all filesystems to which it applies.
 pub fn skips(run: &Run, workloads: usize) -> Vec<Skips> {
     let mut out: Vec<Skips> = Vec::new();
     for mut one in skips_of_each(run) {
@@ -38,7 +38,7 @@ fn skips_of_each(run: &Run) -> Vec<Skips> {
     each
 }
 
-/// What nobody could count, once for each reason, with those in whose trials it was so.
+/// Counters that were not available, one entry for each reason, with the filesystems concerned.
 pub fn unavailable(run: &Run, filesystems: &[String]) -> Vec<Unavailable> {
     let mut out: Vec<Unavailable> = Vec::new();
     let current = run.current();
@@ -71,7 +71,7 @@ pub fn reason(record: &Record) -> String {
     out
 }
 
-/// All trials that do not count, in the order of the records, and the filesystems that never had their turn.
+/// All trials that do not count, in record order, and the filesystems that never had a trial.
 pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> Vec<Absent> {
     let current: HashSet<(&str, u32)> = run.current().into_iter().map(attempt).collect();
     let mut out: Vec<Absent> = Vec::new();

@@ -1,4 +1,4 @@
-//! What says more than two runs can: one run in which what was changed are candidates, in the same rounds.
+//! Advice for a better comparison than two runs: one run whose candidates are both sides of the change, in the same rounds.
 
 use super::repeat;
 use crate::analysis::changes::Pair;
@@ -48,7 +48,7 @@ pub fn of(pair: &Pair<'_>, changes: &Changes) -> Advice {
     }
 }
 
-/// What no run can have twice in its rounds.
+/// Changes that reach all candidates: no single run can have both sides.
 fn of_all(changes: &Changes) -> Advice {
     let reached = changes.differences.iter().filter(|d| d.reach == Reach::All).map(|d| d.what.clone());
     let whats: Vec<String> = reached.collect();
@@ -62,7 +62,7 @@ fn of_all(changes: &Changes) -> Advice {
     Advice { text, command: None }
 }
 
-/// Each candidate of both runs twice, under either run's kernel: a machine runs one, and its guests may have any.
+/// Each candidate of both runs under both kernels: a machine runs one kernel, its guests may run any.
 fn in_guests(pair: &Pair<'_>) -> Option<Plan> {
     let (before, after) = (&pair.before.plan, &pair.after.plan);
     let mut candidates = Vec::new();
@@ -79,7 +79,7 @@ fn in_guests(pair: &Pair<'_>) -> Option<Plan> {
     possible(Plan { testbed: "vm".to_owned(), candidates, guard: None, ..after.clone() }, after)
 }
 
-/// In a guest with that kernel, on a testbed of which the kernel is a setting.
+/// The candidate in a guest with that kernel, on a testbed with a kernel setting.
 fn under(candidate: &Candidate, testbed: &str, kernel: &str) -> Candidate {
     let (name, settings) = testbed.split_once(':').unwrap_or((testbed, ""));
     let others = settings.split(',').filter(|setting| !setting.is_empty() && !setting.starts_with("kernel="));
@@ -90,7 +90,7 @@ fn under(candidate: &Candidate, testbed: &str, kernel: &str) -> Candidate {
     under
 }
 
-/// Where a plan of these candidates can be carried out: what takes part a second time is taken from the first of them anew.
+/// The plan, if these candidates can run. The A/A candidate is again the copy of the first.
 fn possible(mut plan: Plan, after: &Plan) -> Option<Plan> {
     plan.settle();
     let is_possible = Experiment::try_from(plan.clone()).is_ok();
@@ -128,8 +128,7 @@ fn with_both(plan: &Plan) -> Advice {
     Advice { text, command: Some(repeat.command) }
 }
 
-/// The second plan, in which those that were changed take part twice, as in the first run and as in the second; `None` where no
-/// plan can say it.
+/// The second plan with the changed candidates twice: as in the first run and as in the second. `None` if no plan can express it.
 fn together(pair: &Pair<'_>, touched: &[&str], changes: &Changes) -> Option<Plan> {
     let (before, after) = (&pair.before.plan, &pair.after.plan);
     let is_copy = |c: &&Candidate| after.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
@@ -141,7 +140,7 @@ fn together(pair: &Pair<'_>, touched: &[&str], changes: &Changes) -> Option<Plan
             .differences
             .iter()
             .any(|d| d.point == Some(Point::Kernel) && d.reach == Reach::Candidate(new.label.clone()));
-        // What a plan does not state, such as the version of mkfs, it cannot have both ways; of kernels the records tell.
+        // A plan cannot have both sides of an unstated setting, such as the version of mkfs; records tell the kernels.
         let Some(old) = old.filter(|old| has_other_kernel || stated(before, old) != stated(after, new))
         else {
             candidates.push(new.clone());

@@ -1,4 +1,4 @@
-//! What all tables of a paper that a run has say together: how many pairs of filesystems stand in the paper's order.
+//! Agreement of a run with all tables of a paper: how many pairs of filesystems have the paper's order.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::report::view::published::{Compared, Figure, Line};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::units::Percent;
 
-/// Said for each paper where the last of its tables stands.
+/// Added for each paper at the last of its tables.
 pub fn add(workloads: &mut [WorkloadSummary], margin: Percent) {
     let (mut rest, mut done) = (workloads, Vec::new());
     while let Some((last, before)) = rest.split_last_mut() {
@@ -28,7 +28,7 @@ pub fn add(workloads: &mut [WorkloadSummary], margin: Percent) {
     }
 }
 
-/// Over the kinds that have figures on both sides. Of several labels of one kind the first counts.
+/// Over the kinds with figures on both sides. Of several labels of one kind the first counts.
 fn together(tables: &[&Compared], margin: Percent) -> Option<(Agreement, String)> {
     let has_both = |line: &&Line| line.figures.iter().any(|figure| figure.here.is_some());
     let lines = tables.iter().flat_map(|table| &table.lines).filter(has_both);
@@ -40,7 +40,7 @@ fn together(tables: &[&Compared], margin: Percent) -> Option<(Agreement, String)
     Some((found, said))
 }
 
-/// One for each metric that says something else than those before it.
+/// One for each metric whose figures differ from those before it.
 fn facts(compared: &Compared, kinds: &BTreeSet<&str>, margin: f64) -> Vec<Table> {
     let line = |kind: &&str| compared.lines.iter().find(|line| line.kind == **kind);
     let fact = |metric: usize| {
@@ -108,7 +108,7 @@ mod tests {
         let summary = published::on_loop().report().summary;
         let beside = summary.workloads[0].published.clone().expect("it is the paper's work");
         let found = beside.agreement.expect("there are pairs");
-        // Three kinds are there: birchfs and the rest, of which two labels are one kind.
+        // There are three kinds: birchfs and the rest, two labels of which are one kind.
         assert_eq!(found.same + found.opposite + found.tied, 6, "{found:?}");
         assert!(beside.sentences[0].contains("of 6 pairs of filesystems"), "{}", beside.sentences[0]);
         assert!(beside.sentences[0].contains("of the 24 possible orders"), "{}", beside.sentences[0]);

@@ -1,4 +1,4 @@
-//! What each filesystem can do, with its sources: the answers of the trait as rows of a table.
+//! The abilities of each filesystem with their sources: the answers of the trait as table rows.
 
 use crate::filesystems::{Fact, Filesystem, Journal, Linux, Resize};
 use crate::report::view::capabilities::{Kind, Row};
@@ -82,7 +82,7 @@ fn check(depth: &Option<Depth>) -> String {
     .to_owned()
 }
 
-/// Limits are a block or a byte short of a round number, which is what people know them by.
+/// Limits are a block or a byte short of a round number; shows the round number.
 fn largest(bytes: &Bytes) -> String {
     bytes.to_string().replace(".0 ", " ")
 }

@@ -1,4 +1,4 @@
-//! What two runs say of each other, in words and figures.
+//! The comparison of two runs, in words and figures.
 
 mod answer;
 
@@ -50,7 +50,7 @@ fn said(run: &Run) -> RunSaid {
     }
 }
 
-/// Each headline metric of each scenario, and how its differences are said.
+/// Each headline metric of each scenario, with the words for its differences.
 fn parts(
     pair: &Pair<'_>,
     datasets: &[Dataset<'_>; 2],
@@ -179,7 +179,7 @@ fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option
     said
 }
 
-/// The more a control moved, the more had to be taken out.
+/// The range of the controls' own changes, which the comparison removes.
 fn moved(controls: &[Change]) -> String {
     let least = controls.iter().map(|change| change.ratio).reduce(f64::min);
     let most = controls.iter().map(|change| change.ratio).reduce(f64::max);
@@ -211,7 +211,7 @@ fn differs(difference: &Difference) -> String {
     format!("{}: {}, then {}{note}", difference.what, or_none(&difference.before), or_none(&difference.after))
 }
 
-/// What no comparison is of, once for all candidates and scenarios of which the same is so.
+/// Missing comparisons, grouped by the candidates and scenarios that share a reason.
 fn missing(all: &[Missing]) -> Vec<String> {
     let mut by_candidate: BTreeMap<(&str, &str), Vec<bool>> = BTreeMap::new();
     let mut order: Vec<(&str, &str)> = Vec::new();
@@ -222,7 +222,7 @@ fn missing(all: &[Missing]) -> Vec<String> {
             order.push(key);
         }
     }
-    // Those of one scenario together, and then the scenarios that have the same.
+    // First groups the candidates of a scenario, then scenarios with the same candidates.
     let mut groups: Vec<(Vec<bool>, Vec<&str>, Vec<&str>)> = Vec::new();
     for (candidate, scenario) in order {
         let which = by_candidate[&(candidate, scenario)].clone();
@@ -273,7 +273,7 @@ mod tests {
         Beside::of(&pair, changes::of(&pair, asked))
     }
 
-    /// A full ensemble, in which a candidate's headline is so many times what it was.
+    /// A full ensemble in which a candidate's headline is multiplied by `times`.
     fn times(label: &str, times: f64) -> Example {
         let mut example = model::samples(13);
         let headlines = |metrics: &'_ mut Vec<Metric>| {

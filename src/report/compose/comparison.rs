@@ -1,4 +1,4 @@
-//! From the pairs of the verdict to one list for each headline metric: who stands where beside the best, or beside the baseline.
+//! Turns the pairs of a verdict into one list for each headline metric: candidates relative to the best or the baseline.
 
 use super::Judged;
 use super::pairs::{Pair, Pairs};
@@ -10,7 +10,7 @@ use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::{Overall, Place, Ranks, Verdict};
 use crate::schema::metric::Of as Quantity;
 
-/// One for each headline metric of a scenario on which there are findings.
+/// One for each headline metric of a scenario that has findings.
 pub fn of(
     scenario: &str,
     rows: &[&Row],
@@ -53,7 +53,8 @@ pub fn of(
     rows.iter().filter_map(one).collect()
 }
 
-/// Over all headline metrics: the geometric mean, of which nothing is a finding. Whoever promises less in one of them does so here.
+/// The geometric mean over all headline metrics; it is no finding. A candidate with weaker durability in one metric is marked
+/// here too.
 pub fn overall(
     verdict: &Verdict,
     baseline: Option<&str>,
@@ -80,7 +81,7 @@ pub fn overall(
     beside(names, &pairs, places, baseline)
 }
 
-/// What entered a second time only to show what chance does is no candidate.
+/// The copy in an A/A check is no candidate.
 fn is_of_copy(verdict: &Verdict, labels: [&String; 2]) -> bool {
     verdict.guard.as_ref().is_some_and(|guard| labels.contains(&&guard.copy))
 }
@@ -103,7 +104,7 @@ fn nobody() -> Comparison {
     }
 }
 
-/// Where amounts stand in for times, a reader thinks of how many there are, and not of how good that is.
+/// For amounts that stand in for times a ratio means more or fewer, not better.
 fn times_as(row: &Row) -> &'static str {
     match row.of {
         _ if !row.stands_in => GOOD,
@@ -112,7 +113,7 @@ fn times_as(row: &Row) -> &'static str {
     }
 }
 
-/// The ratios of the amounts themselves, of which less is better.
+/// Ratios of the amounts themselves: less is better.
 fn as_amounts(comparison: &mut Comparison) {
     let inverted = |low: &mut Option<f64>, high: &mut Option<f64>| {
         (*low, *high) = (high.map(f64::recip), low.map(f64::recip));
@@ -123,7 +124,7 @@ fn as_amounts(comparison: &mut Comparison) {
     }
 }
 
-/// Those that promise less behind the others, which are ranked as if they were alone.
+/// Candidates with weaker durability come last, unranked; the others are ranked without them.
 fn apart(places: Vec<Place>, pairs: &Pairs, unequal: &[String]) -> Vec<Place> {
     let (less, full): (Vec<Place>, Vec<Place>) =
         places.into_iter().partition(|place| unequal.contains(&place.candidate));
@@ -133,7 +134,7 @@ fn apart(places: Vec<Place>, pairs: &Pairs, unequal: &[String]) -> Vec<Place> {
     let among = pairs.without(unequal).places();
     let ranked = |place: Place| match among.iter().find(|other| other.candidate == place.candidate) {
         Some(other) => Place { best: other.best, worst: other.worst, ..place },
-        // The only one.
+        // The only candidate.
         None => Place { best: 1, worst: 1, ..place },
     };
     let unranked = |place| Place { best: 0, worst: 0, ..place };
@@ -165,7 +166,7 @@ fn beside(
     Some(Comparison { is_baseline: asked.is_some(), lines, to, ..names })
 }
 
-/// Who did the work and is in no pair: those that have none of what is counted, and those that did it in too few rounds.
+/// Candidates that did the work and are in no pair: those with a count of zero, and those with too few rounds.
 fn left_out(row: &Row, comparison: &Comparison, verdict: &Verdict) -> (Vec<String>, Vec<String>) {
     let is_compared =
         |label: &String| comparison.line(label).is_some() || is_of_copy(verdict, [label, label]);
@@ -175,8 +176,8 @@ fn left_out(row: &Row, comparison: &Comparison, verdict: &Verdict) -> (Vec<Strin
     (labels(none), labels(few))
 }
 
-/// Brackets over neighbours of whom no two are told apart, as long as they can be; those that overlap stand beside each other. None
-/// joins one that promises less with another.
+/// Brackets over adjacent candidates of which no two are told apart, each as long as possible. Overlapping brackets get separate
+/// lanes. No bracket joins a candidate with weaker durability to another.
 fn tie(lines: &mut [Line], pairs: &Pairs, unequal: &[String]) {
     let labels: Vec<String> = lines.iter().map(|line| line.candidate.clone()).collect();
     let reaches = |from: usize| {
@@ -189,7 +190,7 @@ fn tie(lines: &mut [Line], pairs: &Pairs, unequal: &[String]) {
     let mut lanes: Vec<Vec<(usize, usize)>> = Vec::new();
     let mut last_end = 0;
     for from in 0..labels.len() {
-        // One that ends where an earlier one does lies within it.
+        // A bracket that ends where an earlier one does lies within it.
         let Some(to) = reaches(from).filter(|to| *to > last_end) else { continue };
         last_end = to;
         match lanes.iter_mut().find(|lane| lane.last().is_none_or(|(_, end)| *end < from)) {
@@ -338,7 +339,7 @@ mod tests {
         assert!(said.claims.iter().all(|claim| claim.said == Said::NotToldApart));
     }
 
-    /// Of the made-up verdict only these pairs, with these findings.
+    /// The example verdict, reduced to these pairs and findings.
     fn of_these(pairs: &[(&str, &str, Found)]) -> String {
         let mut verdict = verdict::of_one_workload(12);
         let found = |a: &str, b: &str| {

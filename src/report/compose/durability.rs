@@ -1,4 +1,4 @@
-//! Whether an fsync is the same promise on all: how often each has the device empty its cache for one.
+//! Whether an fsync means the same on all candidates: the device flushes per fsync.
 
 use std::collections::BTreeSet;
 
@@ -8,16 +8,16 @@ use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::plan::{Candidate, Plan};
 
-/// Flushes of the device for each fsync of the work.
+/// Device flushes per fsync of the work.
 pub const FLUSHES: &str = "device.flushes_per_fsync";
-/// Journal commits that nobody asked for are among the flushes, so that these differ a little anyway.
+/// Flushes include periodic journal commits, so small differences do not count.
 const UNEQUAL: f64 = 1.5;
 
-/// Fewer than these flushes for an fsync are none: its data is left to a cache that a power cut empties.
+/// Fewer flushes per fsync than this count as none: the data stays in a volatile cache.
 const FLUSHED: f64 = 0.5;
 
-/// Those that promise less than another one of their setup: their options give up flushes, or hardly any fsync sends one where
-/// others' do. They are not ranked beside the others in a report's opening.
+/// Candidates with weaker durability than another of their setup: their options disable flushes, or their fsyncs send almost none
+/// while others' do. A report's opening does not rank them.
 pub fn unflushed(plan: &Plan, rows: &[&Row]) -> Vec<String> {
     let row = rows.iter().find(|row| row.name == FLUSHES);
     let flushes = |label: &str| {
@@ -32,14 +32,14 @@ pub fn unflushed(plan: &Plan, rows: &[&Row]) -> Vec<String> {
         let is_flushed = |c: &Candidate| flushes(&c.label).is_none_or(|n| n >= FLUSHED);
         let (less, full): (Vec<&Candidate>, Vec<&Candidate>) =
             within.partition(|c| give_up_flushes(&c.variant.mount) || !is_flushed(c));
-        // Where nobody flushes, as on a device without a volatile cache, all promise the same.
+        // If no candidate flushes, as on a device without a volatile cache, all are equal.
         let others_flush = full.iter().any(|c| is_flushed(c));
         all.extend(less.into_iter().filter(|_| others_flush).map(|candidate| candidate.label.clone()));
     }
     all
 }
 
-/// Who is not ranked, and why: one sentence for the scenarios in which it is the same.
+/// The unranked candidates and the reason: one sentence for all scenarios that share it.
 pub fn unranked(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
     let mut said: Vec<(Vec<String>, Vec<String>)> = Vec::new();
     for work in workloads {
@@ -79,8 +79,8 @@ pub fn unranked(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
     said.iter().map(sentence).collect()
 }
 
-/// One sentence for each workload and setup in which an fsync is not as many flushes on all. From one setup to another the device may
-/// be one that needs no flush.
+/// One sentence for each workload and setup whose candidates differ in flushes per fsync. Setups are separate, because a device
+/// may need no flushes.
 pub fn unequal(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
     let setups = plan.setups().into_iter().map(|(_, setup)| {
         let within = plan.candidates.iter().filter(|candidate| plan.setup(candidate) == setup);
@@ -98,7 +98,7 @@ pub fn unequal(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
     workloads.iter().flat_map(|work| setups.iter().filter_map(move |labels| said(work, labels))).collect()
 }
 
-/// `1.00 (birchfs), 2.10 (cedarfs)`; `None` where they are alike.
+/// `1.00 (birchfs), 2.10 (cedarfs)`; `None` if they are alike.
 fn of(row: &Row, labels: &BTreeSet<&str>) -> Option<String> {
     let cells = row.cells.iter().filter(|cell| labels.contains(cell.filesystem.as_str()));
     let mut medians: Vec<(f64, &str)> =
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::report::examples;
 
-    /// What is said where the first of two filesystems flushes for each fsync and the other never, both in one setup or each in its own.
+    /// The sentences if the first filesystem flushes for each fsync and the second never does, in one setup or in two.
     fn said(other: Option<&str>) -> Vec<String> {
         let mut example = examples::rounds(1);
         example.run.plan.candidates.retain(|c| ["birchfs", "cedarfs"].contains(&c.label.as_str()));

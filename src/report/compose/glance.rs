@@ -1,4 +1,4 @@
-//! The one table of the opening: from the comparisons to a line for each candidate.
+//! The table of the opening: one line for each candidate, from the comparisons.
 
 use crate::report::view::comparison::Comparison;
 use crate::report::view::glance::{Cell, Column, Glance, Line};
@@ -6,7 +6,7 @@ use crate::report::view::number::ratio;
 use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
 
-/// `None` where nothing is compared. Those that are ranked stand first, by the mean of their places.
+/// `None` if nothing is compared. Ranked candidates come first, by mean place.
 pub fn of(workloads: &[WorkloadSummary]) -> Option<Glance> {
     let all: Vec<(&WorkloadSummary, &Comparison)> =
         workloads.iter().flat_map(|work| work.comparisons.iter().map(move |c| (work, c))).collect();

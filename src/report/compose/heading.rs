@@ -1,4 +1,4 @@
-//! What a report says first: what was compared, where, how often, and what may be concluded.
+//! The heading of a report: the candidates, the setup, the rounds, and how sure the result is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,10 +24,10 @@ use crate::store::Run;
 
 const MEDIANS: &str = "Medians and ranges only: differences are not tested.";
 
-/// More workloads than this are all of them, no longer a list.
+/// Up to this many workloads are listed by name.
 const NAMED: usize = 3;
 
-/// Fewer complete rounds than this are a preliminary result where nothing can be found, as on an emulated CPU or with one candidate.
+/// With fewer complete rounds a result without findings (an emulated CPU, a single candidate) is preliminary.
 pub const ROUNDS_NEEDED: usize = 5;
 
 pub fn of(
@@ -107,13 +107,13 @@ pub fn of(
     }
 }
 
-/// Where the rest is.
+/// The command that shows the rest.
 fn more(run: &Run) -> String {
     let folder = run.folder.to_string_lossy();
     format!("fsderby report {} --all", shell_words::quote(&folder))
 }
 
-/// Work that lasts, with the same filesystems in the same place.
+/// A longer version of the work, on the same filesystems and storage.
 fn longer(run: &Run) -> Option<Next> {
     longer::than(run).map(|longer| Next { command: longer.command, minutes: Some(longer.minutes) })
 }
@@ -132,7 +132,7 @@ impl Progress {
     fn of(run: &Run, workloads: &[WorkloadSummary], verdict: &Verdict) -> Self {
         let samples = ensemble::fewest_samples(run);
         let rounds = workloads.iter().map(|w| w.rounds).min().unwrap_or(0);
-        // A look took no later rounds than there were.
+        // An analysis never covers more rounds than are complete.
         let judged = if verdict.findings.is_empty() { rounds } else { verdict.basis.complete() as usize };
         let needed = match samples {
             Some(_) => SAMPLES_NEEDED,
@@ -143,7 +143,7 @@ impl Progress {
             complete: rounds.min(samples.unwrap_or(rounds)).min(judged),
             needed,
             is_modelled: samples.is_some(),
-            // Rounds that bring no new sample.
+            // Further rounds bring no new sample.
             is_fixed: run.records.iter().find_map(Record::sampled).is_some_and(|sampled| !sampled.ensemble)
                 || samples == Some(1) && rounds > 1,
         }
@@ -161,7 +161,7 @@ fn title(standing: Standing, is_timeless: bool) -> &'static str {
     }
 }
 
-/// What those who take part are called: where all have one setup, by what differs.
+/// The noun for candidates: filesystems if all share one setup.
 fn noun(setups: &Setups) -> &'static str {
     if setups.differ() { "candidate" } else { "filesystem" }
 }
@@ -198,12 +198,12 @@ fn candidates<'r>(run: &Run, filesystems: &'r [String]) -> Vec<&'r String> {
     filesystems.iter().filter(|label| !is_copy(run, label)).collect()
 }
 
-/// What takes part a second time is no candidate of its own.
+/// The copy in an A/A check is no candidate.
 fn is_copy(run: &Run, label: &str) -> bool {
     run.plan.guard.as_ref().is_some_and(|twice| twice.copy == label)
 }
 
-/// Where any work is done by several.
+/// `None` if all workloads have one client.
 fn clients(workloads: &[WorkloadSummary]) -> Option<String> {
     let numbers: BTreeSet<u32> = workloads.iter().map(|w| w.clients).collect();
     numbers.iter().find(|n| **n > 1)?;
@@ -268,7 +268,7 @@ fn terms(run: &Run, setups: &Setups) -> String {
     format!("On {}: {volume}{state}, {memory}{cold}; {}.", plan.testbed, machine(run))
 }
 
-/// What a filesystem is made on, from the top down to the disks, of which each is such a one.
+/// The storage from the top layer down to the disks.
 fn layered(run: &Run, disk: String) -> String {
     let layers = said(&run.plan.layers);
     let disks = run.records.iter().find_map(|record| record.top.as_ref()).map(|top| top.leaves.len());
@@ -302,7 +302,7 @@ fn makes_filesystem(run: &Run) -> bool {
     run.records.iter().all(|r| r.fidelity.makes_filesystem())
 }
 
-/// What each trial finds.
+/// The starting point of each trial.
 fn site(run: &Run) -> String {
     let plan = &run.plan;
     if !makes_filesystem(run) {
@@ -333,7 +333,7 @@ fn trials(run: &Run) -> String {
     }
 }
 
-/// `1 failed`, `2 repeated`; integrity checks and what was skipped are no trials of a round.
+/// `1 failed`, `2 repeated`; integrity checks and skips are no trials of a round.
 fn uncounted(run: &Run) -> Vec<String> {
     let current: Vec<&Record> = run.current().into_iter().filter(|r| r.purpose == Purpose::Measure).collect();
     let with = |outcome: Outcome| current.iter().filter(|r| r.outcome == outcome).count();
@@ -351,7 +351,7 @@ fn uncounted(run: &Run) -> Vec<String> {
     rest
 }
 
-/// Of one, its reason; of several, that each says its own.
+/// One workload: its reason. Several: a reference to their own notes.
 fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
     let marked: Vec<&WorkloadSummary> = workloads.iter().filter(|w| !w.page_cache.is_empty()).collect();
     match marked[..] {
@@ -366,7 +366,7 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
     }
 }
 
-/// Where some work is short; where all is, the heading says so.
+/// For some short workloads; if all are short, the heading says so.
 fn short(workloads: &[WorkloadSummary], standing: Standing) -> Option<String> {
     let marked: Vec<&WorkloadSummary> = workloads.iter().filter(|w| !w.short.is_empty()).collect();
     if marked.is_empty() || standing == Standing::Short {
@@ -390,7 +390,7 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
     })
 }
 
-/// By their names, or all of them.
+/// Their names, or all of them.
 fn these(all: &str, workloads: &[WorkloadSummary], marked: &[&WorkloadSummary]) -> String {
     if marked.len() > NAMED && marked.len() == workloads.len() {
         return format!("{all} {} workloads", marked.len());
@@ -428,7 +428,7 @@ fn conclusion(
     }
 }
 
-/// How long a command takes, where that is known.
+/// The duration of a command, if known.
 fn about(next: Option<&Next>) -> String {
     let minutes = next.and_then(|next| next.minutes);
     minutes.map(|minutes| format!(", about {}", duration(minutes))).unwrap_or_default()
@@ -454,13 +454,13 @@ fn next(run: &Run, progress: Progress) -> Next {
     let folder = run.folder.to_string_lossy();
     let folder = shell_words::quote(&folder);
     let missing = progress.needed.saturating_sub(progress.complete);
-    // A round in which a trial failed is over and stays incomplete.
+    // A round with a failed trial is over but incomplete.
     let rounds = progress.needed.max(progress.complete) + rounds_over(run).saturating_sub(progress.complete);
     let command = format!("fsderby run --resume {folder} --rounds {rounds}");
     Next { command, minutes: minutes_for(run, missing) }
 }
 
-/// Rounds with as many trials as any other has, whatever came of them: an interrupted one is not over.
+/// Rounds with as many trials as any other, whatever their outcome; excludes an interrupted round.
 fn rounds_over(run: &Run) -> usize {
     let mut trials: BTreeMap<u32, usize> = BTreeMap::new();
     let current = run.current().into_iter().filter(|r| r.purpose == Purpose::Measure);
@@ -469,7 +469,7 @@ fn rounds_over(run: &Run) -> usize {
     trials.values().filter(|n| **n == most).count()
 }
 
-/// From the host's time of the rounds so far, over all workloads; rounded up.
+/// Estimated from the host time of the rounds so far, over all workloads; rounded up.
 fn minutes_for(run: &Run, rounds: usize) -> Option<u64> {
     let measured =
         || run.records.iter().filter(|r| r.purpose == Purpose::Measure && r.outcome != Outcome::Skipped);
@@ -545,7 +545,7 @@ mod tests {
         // 14 trials a round, 31 s each, and three rounds missing: 1302 s.
         assert_eq!(minutes_for(&example.run, 3), Some(22));
         assert_eq!(minutes_for(&examples::all_skipped().run, 5), None);
-        // All of a workload side by side, as in virtual time: 2 times 31 s a round.
+        // A workload's trials run in parallel, as in virtual time: 2 × 31 s a round.
         for record in &mut example.run.records {
             let at = example.run.plan.scenarios.iter().position(|s| s.label == record.scenario).unwrap_or(0);
             record.circumstances.started = format!("2026-11-21T{:02}:{at:02}:00Z", 8 + record.round);

@@ -1,7 +1,7 @@
-//! Imported figures beside those of the run that are of the same work, or by themselves.
+//! Imported figures, beside the run's figures for the same work or alone.
 //!
-//! Nothing here reaches the verdict. Figures of ours that stand beside them are medians; a ratio is given for the same work alone, and
-//! only where the passes of the other program agree.
+//! Nothing here reaches the verdict. Our figures beside them are medians. A ratio is given only for the same work, and only if
+//! the other program's passes agree.
 
 mod tables;
 
@@ -16,20 +16,20 @@ use crate::schema::import::{Entry, Figure as Read, Import};
 use crate::schema::scenario::Stage;
 use crate::store::Run;
 
-/// An import and the folder that it was read from.
+/// An import and its source folder.
 pub struct Loaded {
     pub folder: String,
     pub import: Import,
 }
 
-/// The same work by one tool.
+/// Entries for the same work by one tool.
 struct Group<'i> {
     of: &'i Loaded,
     tool: &'static dyn Tool,
     entries: Vec<&'i Entry>,
 }
 
-/// Puts each import into the summary: with the workload that is the same work or comes nearest, and at the end where none is of its kind.
+/// Adds each import to the summary: to the workload that is the same or nearest, otherwise at the end.
 pub fn put(run: &Run, summary: &mut Summary, all: &[Loaded]) {
     for group in all.iter().flat_map(groups) {
         match nearest(run, summary, &group) {
@@ -62,7 +62,7 @@ fn groups(of: &Loaded) -> Vec<Group<'_>> {
     groups
 }
 
-/// The workload of the run with the fewest differences, and these.
+/// The workload with the fewest differences, and these differences.
 fn nearest(run: &Run, summary: &Summary, group: &Group<'_>) -> Option<(usize, Vec<String>)> {
     let differences = |(at, work): (usize, &WorkloadSummary)| {
         let parameters = alone_here(run, work, group.tool.engine())?;
@@ -83,7 +83,7 @@ fn nearest(run: &Run, summary: &Summary, group: &Group<'_>) -> Option<(usize, Ve
         .min_by_key(|(_, differences)| differences.len())
 }
 
-/// The parameters of a workload of this engine that is done alone, as the tool does it.
+/// The parameters of a workload of this engine that runs alone, as the tool does.
 fn alone_here<'r>(run: &'r Run, work: &WorkloadSummary, engine: &str) -> Option<&'r Parameters> {
     let scenario = run.plan.scenarios.iter().find(|scenario| scenario.label == work.label)?;
     let spec = &run.plan.workload(&work.label)?.work;
@@ -154,13 +154,13 @@ fn filesystems(
 fn disagreeing(label: &str, entries: &[&Entry]) -> Vec<Disagreement> {
     let mut metrics: Vec<&str> =
         entries.iter().flat_map(|entry| &entry.figures).map(|f| f.metric.as_str()).collect();
-    // Of one metric all figures, whichever passes have it.
+    // All figures of one metric, from every pass that has it.
     let mut seen = std::collections::HashSet::new();
     metrics.retain(|metric| seen.insert(*metric));
     let of = |metric: &str| {
         let figures =
             entries.iter().flat_map(|entry| &entry.figures).filter(|figure| figure.metric == metric);
-        // The longest operation of a pass is one of thousands: no two need to be alike.
+        // The longest of thousands of operations need not agree between passes.
         let times = (!metric.ends_with(".latency")).then(|| passes::disagreement(figures)).flatten()?;
         Some(Disagreement { filesystem: label.to_owned(), metric: metric.to_owned(), times })
     };
@@ -179,7 +179,7 @@ fn told(figure: &Read, apart: &[Disagreement]) -> Figure {
     }
 }
 
-/// Of those metrics that every pass can tell and all tell alike.
+/// For metrics that every pass has and on which all agree.
 fn ratios(work: &WorkloadSummary, here: &str, passes: &[Pass]) -> Vec<Ratio> {
     let Some(first) = passes.first() else { return Vec::new() };
     let ratio = |figure: &Figure| {
@@ -196,7 +196,7 @@ fn ratios(work: &WorkloadSummary, here: &str, passes: &[Pass]) -> Vec<Ratio> {
     first.figures.iter().filter_map(ratio).collect()
 }
 
-/// Each pass with its place, hash, program and what was mended.
+/// Each pass with its path, hash, program and repairs.
 fn provenance(group: &Group<'_>) -> Vec<String> {
     const DIGITS: usize = 16;
     let import = &group.of.import;
@@ -233,7 +233,7 @@ fn sentences(group: &Group<'_>, imported: &Imported) -> Vec<String> {
     sentences
 }
 
-/// Whether the passes agree, where there are several.
+/// Whether the passes agree; `None` with a single pass.
 fn agreement(imported: &Imported, tool: &dyn Tool) -> Option<String> {
     const NAMED: usize = 12;
     let passes = imported.filesystems.iter().map(|f| f.passes.len()).max().unwrap_or(0);

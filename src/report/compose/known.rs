@@ -1,4 +1,4 @@
-//! What the view looks up by a name that stands in a record; tests bring their own.
+//! Lookups by names found in a record; tests supply their own.
 
 use crate::filesystems::Filesystem;
 use crate::schema::declared::Declared;
@@ -6,8 +6,8 @@ use crate::schema::declared::Declared;
 #[derive(Clone, Copy)]
 pub struct Known {
     pub kind: fn(&str) -> Option<&'static dyn Filesystem>,
-    /// The names of all kinds, in the order of their table.
+    /// The names of all kinds, in table order.
     pub kinds: fn() -> Vec<&'static str>,
-    /// What a workload's records may hold.
+    /// The metrics that a workload's records may have.
     pub metrics: fn(engine: &str) -> Vec<&'static Declared>,
 }

@@ -10,10 +10,10 @@ use crate::report::view::latency::{
 };
 use crate::schema::units::sum;
 
-/// Of the intervals, each for itself.
+/// The level of each single interval.
 const LEVEL: f64 = 0.95;
 
-/// Those of one scenario. Candidates stand in the order of the plan, operations in the order in which they were first seen.
+/// For one scenario. Candidates in plan order, operations in order of first appearance.
 pub fn of(latencies: &Latencies, scenario: &str, filesystems: &[Entry], is_modelled: bool) -> Vec<Latency> {
     let mine = latencies.merged.iter().filter(|merged| merged.scenario == scenario);
     mine.map(|merged| latency(merged, filesystems, is_modelled)).filter(|l| !l.rows.is_empty()).collect()

@@ -1,9 +1,9 @@
-//! Which colour and mark a filesystem has. They follow from its kind's place in the table and not from who else takes part, so
-//! that reports can be laid beside each other; only several entries of one kind take the marks that are left.
+//! Colour and mark of a filesystem. They follow from its kind's place in the table, not from the other candidates, so that
+//! reports can be compared. Several entries of one kind take the remaining marks.
 
 use crate::report::view::look::{HUES, Look, MARKS};
 
-/// One for each kind that was entered, in that order. `table` has all kinds.
+/// One for each entered kind, in that order. `table` lists all kinds.
 pub fn of(table: &[&str], entered: &[&str]) -> Vec<Look> {
     let mut looks: Vec<Look> = Vec::new();
     for kind in entered {
@@ -15,7 +15,7 @@ pub fn of(table: &[&str], entered: &[&str]) -> Vec<Look> {
     looks
 }
 
-/// Kinds of one family, such as those of one filesystem with different journals, share the colour.
+/// Kinds of one family, such as one filesystem with different journals, share a colour.
 fn of_kind(table: &[&str], kind: &str) -> Look {
     let mut families: Vec<&str> = Vec::new();
     for known in table.iter().map(|known| family(known)).chain([family(kind)]) {
@@ -29,7 +29,7 @@ fn of_kind(table: &[&str], kind: &str) -> Look {
     Look { hue: place % HUES, mark: (mode + place / HUES) % MARKS }
 }
 
-/// `birchfs-journal` and `birchfs-ordered` are of one.
+/// `birchfs-journal` and `birchfs-ordered` are one family.
 fn family(kind: &str) -> &str {
     kind.split('-').next().unwrap_or(kind)
 }

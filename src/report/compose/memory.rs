@@ -1,4 +1,4 @@
-//! How much memory trials had.
+//! The memory of trials.
 
 use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
@@ -6,7 +6,7 @@ use crate::schema::units::Bytes;
 use crate::store::Run;
 use crate::testbeds::vm;
 
-/// Page cache and workload together: the limit, or without one what the machine has on which trials ran, a guest or this one. `None` where
+/// For page cache and workload together: the limit, or otherwise the memory of the guest or host. `None` if the run does not say.
 /// the run does not say.
 pub fn of<'r>(
     run: &Run,
@@ -18,7 +18,7 @@ pub fn of<'r>(
     limit.or(Some(whole)).filter(|memory| memory.0 > 0)
 }
 
-/// Of a run whose candidates have the same.
+/// For a run whose candidates all have the same.
 pub fn of_all(run: &Run) -> Option<Bytes> {
     of(run, run.records.iter(), run.plan.memory)
 }
@@ -28,7 +28,7 @@ pub fn said(memory: Option<Bytes>) -> String {
     memory.map_or_else(|| "no memory limit".to_owned(), |memory| format!("{memory} of memory"))
 }
 
-/// The same, with what it is all of.
+/// The memory, and what it includes.
 pub fn in_full(run: &Run) -> String {
     match (run.plan.memory, of_all(run)) {
         (Some(limit), _) => format!("{limit} of memory for workload and page cache"),

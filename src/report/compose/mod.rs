@@ -1,5 +1,5 @@
-//! From a run to the view: figures, findings and records become what a report says. Pure; no kind and no workload is known by
-//! its name, and nothing is printed.
+//! Turns a run into the view: figures, findings and records become sentences and tables. Pure: knows no kind or workload by name,
+//! and prints nothing.
 
 mod absent;
 mod advice;
@@ -45,21 +45,21 @@ use crate::schema::finding::Verdict;
 use crate::schema::plan::Candidate;
 use crate::store::Run;
 
-/// The verdict, and with whom all are compared where that was asked for.
+/// The verdict, and the requested baseline.
 #[derive(Clone, Copy)]
 struct Judged<'v> {
     verdict: &'v Verdict,
     baseline: Option<&'v str>,
 }
 
-/// `baseline` is the candidate that all are compared with; without one, the best.
+/// Compares all candidates with `baseline`, or without one with the best.
 pub fn summary(run: &Run, latencies: &Latencies, known: Known, baseline: Option<&str>) -> Summary {
     let dataset = Dataset::of(run);
     let verdict = crate::analysis::verdict::of(run, &dataset);
     with_verdict(run, &Read { dataset, latencies }, verdict, known, baseline)
 }
 
-/// What was read of a run.
+/// The parsed data of a run.
 pub struct Read<'r> {
     pub dataset: Dataset<'r>,
     pub latencies: &'r Latencies,

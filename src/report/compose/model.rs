@@ -1,4 +1,4 @@
-//! A modelled disk and its CPU in words, and how much is known of how well models of such disks are.
+//! A modelled disk and its CPU in words, and the evidence for such models.
 
 use fsderby_diskmodel::{SHIPPED, Spec};
 
@@ -11,7 +11,7 @@ use crate::schema::setup::Sampled;
 use crate::schema::units::Bytes;
 use crate::store::Run;
 
-/// The disk by its title, and the part of it that was used.
+/// The disk's title, and the part of it that was used.
 pub fn disk(run: &Run) -> Option<String> {
     let all: Vec<&Record> = run.records.iter().collect();
     let modelled = nominal(&all)?;
@@ -32,7 +32,7 @@ pub fn disk(run: &Run) -> Option<String> {
     Some(format!("{disks} ({title}; {each}a volume of {} at {begin}{moved})", run.plan.size))
 }
 
-/// The title of the disk that these trials were made on.
+/// The title of these trials' disk.
 pub fn title_of(records: &[&Record]) -> Option<String> {
     nominal(records).as_ref().map(title)
 }
@@ -48,7 +48,7 @@ pub fn cpu(run: &Run) -> Option<String> {
     cpu_of(&run.records.iter().collect::<Vec<_>>())
 }
 
-/// The same of the CPU that these trials were made on.
+/// The same for these trials' CPU.
 pub fn cpu_of(records: &[&Record]) -> Option<String> {
     let all = || records.iter().filter_map(|record| sampled(record));
     let speeds = || all().map(|m| m.mips);
@@ -67,7 +67,7 @@ fn nominal(records: &[&Record]) -> Option<Sampled> {
     records.min_by_key(|(round, _)| *round).map(|(_, modelled)| modelled)
 }
 
-/// Of the disk of which least is known; `None` where no disk was modelled.
+/// For the disk with the least evidence; `None` if no disk was modelled.
 pub fn coverage(run: &Run) -> Option<Coverage> {
     let known = |coverage: &Coverage| match coverage {
         Coverage::ModelOnly => 0,
@@ -78,12 +78,12 @@ pub fn coverage(run: &Run) -> Option<Coverage> {
     disks.map(|disk| Coverage::of_disk(&disk)).min_by_key(known)
 }
 
-/// What must be said beside findings that too few measured drives support.
+/// The note for findings that too few measured drives support.
 pub fn unsupported(run: &Run) -> Option<String> {
     coverage(run).filter(|coverage| coverage.heading().is_some()).map(Coverage::said)
 }
 
-/// What findings on a modelled disk are headed; `None` where there are none, or no disk was modelled.
+/// The heading of findings on a modelled disk; `None` without findings or modelled disk.
 pub fn heading(run: &Run, standing: Standing) -> Option<&'static str> {
     let is_final = match standing {
         Standing::Verdict => true,
@@ -103,7 +103,7 @@ pub fn heading(run: &Run, standing: Standing) -> Option<&'static str> {
     })
 }
 
-/// What virtual time leaves out.
+/// Limits of virtual time.
 pub const LIMITS: &str = "Times are virtual: exact for the model and the same on every host, but not those of a \
      real machine. Every instruction takes the same time.";
 
@@ -111,7 +111,7 @@ pub const LIMITS: &str = "Times are virtual: exact for the model and the same on
 mod tests {
     use crate::report::examples::model::{change, samples};
 
-    /// The heading of a run on these disks, in turn, and how sure it is.
+    /// The heading and the certainty of a run on these disks, in turn.
     fn headed(rounds: u32, disks: &[&str]) -> (&'static str, String) {
         let mut example = samples(rounds);
         let all = example.run.records.iter_mut().zip(disks.iter().cycle());

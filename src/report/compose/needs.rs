@@ -1,4 +1,4 @@
-//! What to choose, in plain words: the choice, why, what it costs, when another would be it, and what could not be judged.
+//! The recommendation in words: the choice, the reasons, its costs, when another would be chosen, and what could not be judged.
 
 use super::known::Known;
 use crate::analysis::criteria::Need;
@@ -14,7 +14,7 @@ use crate::schema::metric::Better;
 use crate::schema::needs::Aspect;
 use crate::store::Run;
 
-/// Where the plan states needs.
+/// `None` unless the plan states needs.
 pub fn of(run: &Run, dataset: &Dataset<'_>, verdict: &Verdict, known: Known) -> Option<ToChoose> {
     let Known { kind, metrics, .. } = known;
     let found = recommended::of(run, dataset, verdict, recommended::Known { kind, metrics })?;
@@ -91,7 +91,7 @@ fn ties(choice: &recommendation::Choice, found: &Recommendation) -> Option<Strin
     })
 }
 
-/// The needs that have a weight and could be judged, with the first one's ratio.
+/// The needs that have a weight and could be judged, with this place's ratio.
 fn weighed<'f>(found: &'f Recommendation, place: &'f Place) -> impl Iterator<Item = (&'f Weighed, f64)> {
     let all = found.needs.iter().zip(&place.ratios).filter(|(need, _)| need.weight > 0.0);
     all.filter_map(|(need, ratio)| Some((need, (*ratio)?)))
@@ -108,7 +108,7 @@ fn merits(found: &Recommendation, first: &Place) -> Option<String> {
         .then(|| format!("Estimate within {} of the first: {}.", found.margin, list(&best)))
 }
 
-/// Where another is better by more than the margin, what is given up first.
+/// The needs in which another is better by more than the margin, the largest loss first.
 fn cost(found: &Recommendation, first: &Place) -> Option<String> {
     let close = 1.0 / (1.0 + found.margin.0 / 100.0);
     let mut worse: Vec<(&Weighed, f64)> = weighed(found, first).filter(|(_, ratio)| *ratio < close).collect();
@@ -164,7 +164,7 @@ fn changes(found: &Recommendation, first: &Place) -> String {
     }
 }
 
-/// Those that no weights could make the choice.
+/// Candidates that no weights could make the choice.
 fn behind(found: &Recommendation) -> Option<String> {
     let one = |place: &Place| {
         place
@@ -187,7 +187,7 @@ fn none(found: &Recommendation) -> String {
     }
 }
 
-/// By what is lacking.
+/// Grouped by the missing requirement.
 fn ruled_out(found: &Recommendation) -> Option<String> {
     let mut lacking: Vec<(String, Vec<String>)> = Vec::new();
     for out in &found.ruled_out {
@@ -225,10 +225,10 @@ fn missing(found: &Recommendation) -> Option<String> {
     (!all.is_empty()).then(|| format!("Could not be judged: {}.{rest}", list(&all)))
 }
 
-/// What the findings say of the choice beside the one that comes next.
+/// The finding between the choice and the runner-up.
 fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Option<Sentence> {
     let next = &found.ranking.get(1)?.filesystem;
-    // A need for speed is not met by fewer requests.
+    // Fewer requests do not meet a need for speed.
     let standing_in = metrics::standing_in();
     let is_counted = |metric: &str| declared::find(&standing_in, metric).is_some();
     let with_next =
@@ -268,7 +268,7 @@ fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Opti
     })
 }
 
-/// What a reader must not take it for.
+/// The limits of the recommendation.
 fn rests_on(found: &Recommendation, verdict: &Verdict) -> String {
     let rounds = count(found.rounds, "round");
     let few = if found.rounds < verdict.basis.needed() as usize { ", too few to be reliable" } else { "" };
@@ -311,7 +311,7 @@ mod tests {
         assert!(none.contains("none meets all requirements"), "{none}");
     }
 
-    /// Where times say nothing, what is left is judged, and the rest is named.
+    /// Where times do not count, the other needs are judged and the rest is named.
     #[test]
     fn on_an_emulated_cpu_times_are_not_judged() {
         let emulated = |needs: &str| {

@@ -1,4 +1,4 @@
-//! What must be said beside a workload's figures: validity checks that hold only in part, and what was measured of the page cache.
+//! Notes beside a workload's figures: validity checks that hold only in part, and page-cache measurements.
 
 use super::validity;
 use crate::analysis::dataset::{Cell, Work};
@@ -14,13 +14,13 @@ use crate::schema::work::Amount;
 use crate::store::Run;
 
 pub struct Notes {
-    /// Why all of it is about the page cache and the CPU; empty where it is about the disk.
+    /// Why the workload measures page cache and CPU; empty if it measures the disk.
     pub page_cache: String,
-    /// Why its figures are those of its beginning; empty where the work went on for long enough.
+    /// Why its figures describe only its beginning; empty if the work ran long enough.
     pub short: String,
-    /// Whether that is so of every trial.
+    /// Whether that holds for every trial.
     pub is_short: bool,
-    /// How often others took from it what it needed; empty where they did not.
+    /// How often other processes took its CPU time; empty if they did not.
     pub disturbed: String,
     pub labels: Vec<Label>,
 }
@@ -50,8 +50,8 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
     }
 }
 
-/// The live data fits into memory, or of every filesystem less than half reached the device; not where all of it was read from
-/// the device after a cold start.
+/// The live data fits into memory, or less than half reached the device on every filesystem. Excludes work that was read from the
+/// device after a cold start.
 fn everything_in_memory(
     amount: Amount,
     memory: Option<Bytes>,
@@ -78,13 +78,13 @@ fn everything_in_memory(
     String::new()
 }
 
-/// What reached the device of what was written.
+/// The share of written bytes that reached the device.
 fn device_cells<'w>(work: &'w Work<'_>) -> &'w [Cell] {
     let ratio = work.series.iter().find(|s| s.name == "device.written_ratio");
     ratio.map(|s| s.cells.as_slice()).unwrap_or_default()
 }
 
-/// In some trial under half of what the work wrote reached the device by the end of the sync.
+/// Set if, in any trial, less than half of the written bytes reached the device by the end of the sync.
 fn device_label(cell: &Cell) -> Option<Label> {
     let little = cell.values.iter().filter(|v| v.value < 0.5).count();
     let median = cell.median.filter(|_| little > 0)? * 100.0;
@@ -95,7 +95,7 @@ fn device_label(cell: &Cell) -> Option<Label> {
     Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
 }
 
-/// Of those whose recovery is shown although they lost synced files.
+/// For trials whose recovery is shown although they lost synced files.
 fn loss_labels(run: &Run, work: &Work<'_>, filesystems: &[Entry]) -> Vec<Label> {
     let losses = losses::of(run, &work.label);
     let label = |filesystem: &Entry| {
@@ -105,7 +105,7 @@ fn loss_labels(run: &Run, work: &Work<'_>, filesystems: &[Entry]) -> Vec<Label> 
     filesystems.iter().filter_map(label).collect()
 }
 
-/// In how many of the trials such a check did not hold without a note, and what was seen in the first of them.
+/// In how many trials this check held only with a note, and the first such observation.
 fn noted(counted: &[&Record], condition: Condition) -> Option<(String, String)> {
     let checks =
         || counted.iter().flat_map(|record| &record.validity).filter(|check| check.name == condition);
@@ -116,11 +116,11 @@ fn noted(counted: &[&Record], condition: Condition) -> Option<(String, String)> 
     notes.first().map(|seen| (trials, format!("{example}{seen}")))
 }
 
-/// Those that are told of all filesystems together, or better by a figure.
+/// Reported for all filesystems together, or by a figure.
 const TOLD_ELSEWHERE: [Condition; 3] = [Condition::Device, Condition::Stationary, Condition::Interference];
 
-/// Validity checks that do not void a trial but must be said with its figures, integrity checks included. What the check `device`
-/// has to say, the ratio says better.
+/// Validity checks that do not void a trial but must be reported with its figures, including integrity checks. Omits `device`,
+/// whose ratio says more.
 fn check_labels(run: &Run, workload: &str, filesystems: &[Entry]) -> Vec<Label> {
     let mine = |r: &&Record| r.scenario == workload && r.outcome == Outcome::Done;
     let records: Vec<&Record> = run.current().into_iter().filter(mine).collect();

@@ -1,8 +1,8 @@
-//! The pairs of a comparison, each to be seen from either side.
+//! The pairs of a comparison, viewable from either side.
 
 use crate::schema::finding::{Finding, Found, Place};
 
-/// A pair of candidates, from the side of `a`; without a finding where it is over all metrics.
+/// A pair of candidates, from the side of `a`; without a finding if it is over all metrics.
 #[derive(Clone, Debug)]
 pub struct Pair {
     pub a: String,
@@ -17,12 +17,12 @@ impl Pair {
     pub fn of(finding: &Finding) -> Self {
         let (a, b) = (finding.a.clone(), finding.b.clone());
         let Finding { ratio, low, high, finding: found, n, .. } = *finding;
-        // From one sample to itself is no interval.
+        // A single sample gives no interval.
         let [low, high] = [low, high].map(|end| end.filter(|_| n > 1));
         Pair { a, b, ratio, low, high, found: Some(found) }
     }
 
-    /// The same, seen from that candidate.
+    /// The same pair, from that candidate's side.
     fn seen_from(&self, label: &str) -> Option<Pair> {
         if self.a == label {
             return Some(self.clone());
@@ -52,7 +52,7 @@ impl Pairs {
         seen.find(|pair| pair.b == b)
     }
 
-    /// Whether this was found of each two of them.
+    /// Whether every pair of them has this finding.
     pub fn all_of(&self, labels: &[String], found: Found) -> bool {
         let is_so = |a: &String, b: &String| self.between(a, b).is_some_and(|pair| pair.found == Some(found));
         labels.iter().enumerate().all(|(at, a)| labels[at + 1..].iter().all(|b| is_so(a, b)))
@@ -72,7 +72,7 @@ impl Pairs {
         all
     }
 
-    /// The best first, by the mean of the logarithms of their ratios to all others, with the ranks that the findings leave.
+    /// Best first, by the mean log ratio to all others, with the ranks that the findings allow.
     pub fn places(&self) -> Vec<Place> {
         let candidates = self.candidates();
         let n = candidates.len() as u32;
@@ -89,13 +89,13 @@ impl Pairs {
         scored.into_iter().map(|(_, place)| place).collect()
     }
 
-    /// Those of which neither is among these.
+    /// The pairs that contain none of these.
     pub fn without(&self, labels: &[String]) -> Pairs {
         let is_in = |pair: &&Pair| !labels.contains(&pair.a) && !labels.contains(&pair.b);
         Pairs(self.0.iter().filter(is_in).cloned().collect())
     }
 
-    /// Whether neither is better than the other.
+    /// Whether neither was found better.
     pub fn is_tie(&self, a: &str, b: &str) -> bool {
         let found = self.between(a, b).and_then(|pair| pair.found);
         !matches!(found, Some(Found::Better | Found::Worse))

@@ -1,4 +1,4 @@
-//! Where filesystems change places from one setup to another, and what an fsync is there.
+//! Filesystems that change places between setups, and the fsync latency in each.
 
 use super::durability::FLUSHES;
 use crate::analysis::dataset::counted;
@@ -12,10 +12,10 @@ use crate::schema::finding::Finding;
 use crate::schema::plan::{Candidate, Plan, Setup};
 use crate::store::Run;
 
-/// So many pairs have their own place in a sentence.
+/// At most this many pairs are named in a sentence.
 const NAMED: usize = 6;
 
-/// Some sentences for each two setups and each headline metric in which what is told apart is not the same.
+/// Sentences for each two setups and each headline metric whose findings differ.
 pub fn changed(run: &Run, workloads: &[WorkloadSummary]) -> Vec<Sentence> {
     let setups: Vec<Setup<'_>> = run.plan.setups().into_iter().map(|(_, setup)| setup).collect();
     let after = |at: usize| setups[at + 1..].iter().map(move |second| (at, second));
@@ -23,13 +23,13 @@ pub fn changed(run: &Run, workloads: &[WorkloadSummary]) -> Vec<Sentence> {
     workloads.iter().flat_map(|work| both().flat_map(move |setups| in_both(run, work, setups))).collect()
 }
 
-/// A filesystem that is there in two setups.
+/// A filesystem that takes part in two setups.
 struct Twice<'r> {
     labels: [&'r str; 2],
 }
 
 impl<'r> Twice<'r> {
-    /// In the order of the plan.
+    /// In plan order.
     fn all(plan: &'r Plan, setups: [Setup<'r>; 2]) -> Vec<Self> {
         let within = |setup: Setup<'r>| plan.candidates.iter().filter(move |c| plan.setup(c) == setup);
         let is_same =
@@ -41,7 +41,7 @@ impl<'r> Twice<'r> {
         within(setups[0]).filter_map(with_second).collect()
     }
 
-    /// What both labels begin with, before the factor that a crossing puts there.
+    /// The common beginning of both labels, before the factor that a crossing adds.
     fn name(&self) -> String {
         let [first, second] = self.labels;
         let alike =
@@ -51,14 +51,14 @@ impl<'r> Twice<'r> {
     }
 }
 
-/// Pairs by their names, the better first, with the findings that say so.
+/// Pairs by name, the better first, with the supporting findings.
 #[derive(Default)]
 struct Orders {
-    /// Another one is better in the second setup; named as the first has them.
+    /// The other one is better in the second setup; named in the first setup's order.
     turned: Vec<Sentence>,
-    /// Told apart in one of the setups alone.
+    /// Told apart in only one of the setups.
     alone: [Vec<Sentence>; 2],
-    /// Who stands in any of these.
+    /// The candidates in any of these.
     who: Vec<usize>,
 }
 
@@ -128,13 +128,13 @@ fn some(pairs: &[Sentence], claims: &mut Vec<Claim>) -> String {
     list(&named)
 }
 
-/// Which of the two was found better; `None` where that is open.
+/// The one that was found better; `None` if open.
 fn better(finding: &Finding, a: &str, b: &str) -> Option<Claim> {
     let finding = finding.from_the_side_of(a).filter(|finding| finding.b == b)?;
     Claim::of(&finding).filter(|claim| claim.said == Said::Better)
 }
 
-/// What this setup has and the other has not.
+/// The factors of this setup that the other lacks.
 fn in_words(setup: Setup<'_>, both: [Setup<'_>; 2]) -> String {
     let own = said(setup);
     let rest: Vec<String> = both.into_iter().find(|other| *other != setup).map(said).unwrap_or_default();
@@ -190,7 +190,7 @@ mod tests {
     use crate::report::examples;
     use crate::schema::finding::{Found, Verdict};
 
-    /// The example, with each filesystem again on another disk, where these pairs are found to be otherwise.
+    /// The example with each filesystem also on a second disk, with other findings for these pairs.
     fn said(otherwise: &[(&str, &str, Found)]) -> Vec<Sentence> {
         let mut example = examples::sixteen();
         for candidate in example.run.plan.candidates.iter_mut().filter(|c| c.label.ends_with(TWIN)) {

@@ -1,4 +1,4 @@
-//! Speed against CPU time, as medians: a picture, of which nothing is a finding.
+//! Speed against CPU time, as medians: a chart, not a finding.
 
 use crate::report::view::plane::{Axis, Plane, Point};
 use crate::report::view::row::{Cell, Row};
@@ -6,14 +6,14 @@ use crate::report::view::workload::WorkloadSummary;
 use crate::schema::metric::Better;
 use crate::schema::needs::Aspect;
 
-/// The planes of all workloads in which two or more have both figures; without the copy of one that takes part twice.
+/// The planes of all workloads in which at least two candidates have both figures; omits the A/A copy.
 pub fn of(workloads: &[WorkloadSummary], copy: Option<&str>) -> Vec<Plane> {
     let planes =
         |work| rows(work).into_iter().filter_map(move |(speed, cpu)| plane(work, (speed, cpu), copy));
     workloads.iter().flat_map(planes).collect()
 }
 
-/// Each headline metric with the CPU time of its own work.
+/// Each headline metric with the CPU time of the same work.
 fn rows(work: &WorkloadSummary) -> Vec<(&Row, &Row)> {
     let aspect = |row: &Row| row.declared.and_then(|declared| declared.aspect);
     let speeds = work.rows().filter(|r| r.headline && r.better != Better::Neither && aspect(r).is_none());

@@ -1,7 +1,7 @@
-//! A paper's figures beside the run's own, where a workload has exactly the parameters that the paper's figures belong to.
+//! A paper's figures beside the run's, for workloads with exactly the paper's parameters.
 //!
-//! What is set beside each other is the paper's figure and the median here, or the average where the paper's are, by kind; a filesystem with mkfs or mount options of
-//! its own is another than the paper's. Absolute speeds differ with the disk, so the order of the filesystems is told too.
+//! Compares the paper's figure with our median (or average, if the paper has averages), by kind. A filesystem with extra mkfs or
+//! mount options is not the paper's. Absolute speeds depend on the disk, so the order of the filesystems is compared too.
 
 use fsderby_stats::agreement::{self, Order};
 
@@ -17,7 +17,7 @@ use crate::schema::job::WorkSpec;
 use crate::schema::units::Percent;
 use crate::store::Run;
 
-/// `None` where no paper has figures for these parameters, or none for any filesystem that took part.
+/// `None` if no paper has figures for these parameters, or for any filesystem that took part.
 pub fn of(
     run: &Run,
     spec: &WorkSpec,
@@ -44,7 +44,7 @@ pub fn of(
     Some(Beside { paper, tables, sentences, agreement: None })
 }
 
-/// What a table of a paper is set beside.
+/// Our side of a paper's table.
 struct Ours<'o> {
     rows: &'o [&'o Row],
     compared: &'o [Entry],
@@ -83,7 +83,7 @@ impl Ours<'_> {
     fn figure(&self, published: f64, cell: Option<(&str, &Cell)>, unit: &str) -> Figure {
         let ours = |cell: &Cell| if self.averages { cell.mean() } else { cell.median };
         let here = cell.and_then(|(from, cell)| Some(ours(cell)? * factor(from, unit)?));
-        // A paper may print 0, of which nothing is so many times.
+        // A paper may print 0, which has no ratio.
         let ratio = here.map(|here| here / published).filter(|ratio| ratio.is_finite());
         Figure { published, here, ratio, n: cell.map_or(0, |(_, c)| c.n) }
     }
@@ -94,7 +94,7 @@ fn cell<'r>(rows: &[&'r Row], metric: &str, label: &str) -> Option<(&'r str, &'r
     Some((&row.unit, row.cells.iter().find(|c| c.filesystem == label)?))
 }
 
-/// For each metric, and once where all metrics say the same.
+/// For each metric; once if all metrics agree.
 fn order(titles: &[String], lines: &[Line], margin: Percent) -> Vec<String> {
     let metrics = titles.iter().enumerate();
     let orders: Vec<(&String, String)> =
@@ -112,7 +112,7 @@ fn sentence(metrics: &str, order: &str) -> String {
     format!("{}{rest}: {order}", first.to_uppercase())
 }
 
-/// A filesystem, its figure in the paper and the one here.
+/// A filesystem, its figure in the paper, and ours.
 type Of<'l> = (&'l Line, f64, f64);
 
 fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {

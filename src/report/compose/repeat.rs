@@ -1,4 +1,4 @@
-//! The command that expands to the same plan, and what of the plan no command line can say.
+//! The command that expands to the same plan, and the parts of the plan that no command can express.
 
 use shell_words::quote;
 
@@ -13,7 +13,7 @@ use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::Bytes;
 use crate::workloads;
 
-/// `makes_filesystem` is the testbed's trait: where nothing is made, the one row is what is there.
+/// `makes_filesystem` is a property of the testbed: without mkfs the only candidate is the existing filesystem.
 pub fn of(plan: &Plan, makes_filesystem: bool) -> Repeat {
     let of = if makes_filesystem { plan.candidates.as_slice() } else { &[] };
     let is_copy = |c: &Candidate| plan.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
@@ -59,7 +59,7 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
         words.push(format!("--budget {budget}"));
     }
     words.push(format!("--margin {}", plan.margin));
-    // It is there from ten rounds on, unless something else is said.
+    // On by default from ten rounds on.
     words.extend(match (&plan.guard, plan.rounds.at_least() >= FIRST_LOOK) {
         (Some(_), false) => Some("--guard".to_owned()),
         (None, true) if candidates.len() > 1 => Some("--guard=false".to_owned()),
@@ -70,21 +70,21 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
     words.join(" ")
 }
 
-/// The ready experiment that has this plan's words.
+/// The shipped experiment that describes this plan.
 fn shipped(plan: &Plan) -> Option<&'static str> {
     let same = |text: &str, name: &str| Experiment::parse(text, name).is_ok_and(|e| e.describes(plan));
     SHIPPED.iter().find(|(name, text)| same(text, name)).map(|(name, _)| *name)
 }
 
-/// The ready needs that are the plan's, as they are.
+/// The shipped needs profile, if the plan's needs equal it.
 fn profile(plan: &Plan) -> Option<&str> {
     let needs = plan.needs.as_ref()?;
     let name = needs.profile.as_deref()?;
     profiles::find(name).is_ok_and(|profile| profile.needs == *needs).then_some(name)
 }
 
-/// `--filesystems` with the leading kinds that have no options, by whose names the experiment gives none either, `--filesystem` with each
-/// of the rest: the order is part of the plan.
+/// `--filesystems` for the leading kinds without options (for which the experiment gives none either), then `--filesystem` for
+/// each of the rest: the order is part of the plan.
 fn filesystems_of(candidates: &[Candidate], own: &Experiment) -> Vec<String> {
     let all = filesystems::TABLE.iter().map(|kind| kind.name());
     let plain =
@@ -131,7 +131,7 @@ fn candidate(candidate: &Candidate) -> String {
     words.join(" ")
 }
 
-/// One word for each layer; candidates that have none say so.
+/// One word for each layer; a candidate without layers says so.
 fn layer_words(layers: &[String]) -> Vec<String> {
     match layers {
         [] => vec!["layer=none".to_owned()],
@@ -139,7 +139,7 @@ fn layer_words(layers: &[String]) -> Vec<String> {
     }
 }
 
-/// A word of an entry: in double quotes where it needs any, since the whole entry may stand in single ones.
+/// A word of an entry: in double quotes if needed, since the whole entry may be in single quotes.
 fn in_quotes(word: &str) -> String {
     if shell_words::split(word).is_ok_and(|words| words == [word]) {
         return word.to_owned();
@@ -170,7 +170,7 @@ fn beyond(plan: &Plan, candidates: &[Candidate]) -> Vec<String> {
     beyond
 }
 
-/// What the candidate must be read as.
+/// The entry that the command line must yield for this candidate.
 fn entry(candidate: &Candidate) -> FilesystemEntry {
     let has_own_label = candidate.label != candidate.kind;
     let entry = FilesystemEntry::of_candidate(candidate.clone());

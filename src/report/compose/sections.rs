@@ -1,4 +1,4 @@
-//! The sections of a report: their order, and what is drawn in each. What stands in them is declared by those who measure it.
+//! The sections of a report: their order and their charts. Their metrics are declared by the parts that measure them.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use crate::report::view::row::Row;
 use crate::report::view::workload::SectionSummary;
 use crate::schema::declared::{self, Declared, Section};
 
-/// Of a metric with more dimensions than this, such as a sweep over sizes, none is drawn.
+/// A metric with more dimensions than this, such as a sweep over sizes, gets no chart.
 const ALIKE_DRAWN: usize = 12;
 
-/// What is a division of whole numbers by the same time differs by no more than this share.
+/// Largest relative difference between whole numbers divided by the same time.
 const SAME: f64 = 1e-6;
 
-/// Each metric in its section, in the order in which they are declared. On a modelled disk what reached it comes first: requests, bytes
-/// and flushes are those of the real filesystem, and times are those of a model.
+/// Each metric in its section, in declaration order. On a modelled disk the device section comes first: requests, bytes and
+/// flushes are those of the real filesystem, times are the model's.
 pub fn of(series: &[Series], declared: &[&'static Declared], is_modelled: bool) -> Vec<SectionSummary> {
     let mut rows: Vec<Row> = series.iter().map(|one| row(one, series, declared)).collect();
     rows.sort_by_key(|row| {
@@ -34,8 +34,8 @@ pub fn of(series: &[Series], declared: &[&'static Declared], is_modelled: bool) 
     out
 }
 
-/// Metrics that say one fact are drawn once: those of which each round has the same number for each of another, on all filesystems.
-/// Not those that a paper drew one by one.
+/// Draws proportional metrics once: their ratio is the same in each round, on all filesystems. Keeps metrics that a paper drew
+/// separately.
 pub fn draw_each_fact_once(sections: &mut [SectionSummary], published: &[String]) {
     let mut rows: Vec<&mut Row> = sections.iter_mut().flat_map(|section| &mut section.rows).collect();
     for at in 1..rows.len() {
@@ -53,7 +53,7 @@ pub fn draw_each_fact_once(sections: &mut [SectionSummary], published: &[String]
     }
 }
 
-/// Whether in each round one is so many times the other, the same on all filesystems.
+/// Whether the ratio in each round is the same on all filesystems.
 fn is_in_proportion(a: &Row, b: &Row) -> bool {
     let mut rounds: BTreeMap<u32, f64> = BTreeMap::new();
     let mut are_compared = false;
@@ -83,7 +83,7 @@ fn row(series: &Series, all: &[Series], declared: &[&'static Declared]) -> Row {
     };
     let once = if series.once { ", once, in the integrity check" } else { "" };
     let alike = all.iter().filter(|s| s.name == series.name).count();
-    // What lies on a map is drawn there.
+    // A cell of a heat map is drawn there.
     let is_cell = alike > 1 && series.quantities.len() == 2;
     Row {
         name: series.name.clone(),
@@ -105,14 +105,14 @@ fn row(series: &Series, all: &[Series], declared: &[&'static Declared]) -> Row {
     }
 }
 
-/// A section's words.
+/// The text of a section.
 struct Shown {
     title: &'static str,
     /// How to read it; may be empty.
     note: &'static str,
 }
 
-/// Where it stands in the report. What this fsderby does not declare, as in records of another version, comes last.
+/// Its position in the report. Undeclared metrics, as in records of another version, come last.
 fn place(section: Option<Section>) -> u8 {
     match section {
         Some(Section::Headline) => 0,
@@ -206,7 +206,7 @@ mod tests {
         let (here, modelled) = (of(examples::rounds(1)), of(examples::model::samples(1)));
         assert_eq!(here[0], "Headline");
         assert_eq!(modelled[..2], ["Device I/O", "Headline"]);
-        // The rest is in its order.
+        // The rest keeps its order.
         let rest = |titles: &[&'static str]| -> Vec<&str> {
             titles.iter().filter(|title| **title != "Device I/O").copied().collect()
         };

@@ -1,4 +1,4 @@
-//! What a comparison says, in a sentence: which one, by how much. Every claim in it repeats a finding; values and their order decide
+//! A comparison in one sentence: which candidate, by how much. Every claim repeats a finding; values and their order decide
 //! nothing here.
 
 use super::pairs::{Pair, Pairs};
@@ -9,10 +9,10 @@ use crate::report::view::sentence::{Claim, Said, Sentence};
 use crate::schema::finding::{Basis, Evidence, Found, Verdict};
 use crate::schema::metric::Of as Quantity;
 
-/// More candidates than these are not named one by one.
+/// Above this, candidates are not named individually.
 const NAMED: usize = 4;
 
-/// What a comparison is about, and what its findings rest on.
+/// The metric of a comparison, and the basis of its findings.
 pub struct Of<'r> {
     pub row: &'r Row,
     pub verdict: &'r Verdict,
@@ -39,20 +39,20 @@ pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> Sentence {
     }
 }
 
-/// How a difference is said of a metric.
+/// The words for a difference in a metric.
 pub struct Words {
     /// `is faster`
     pub better: String,
     pub worse: String,
-    /// Of several.
+    /// For several candidates.
     are_worse: String,
-    /// Behind the number of times: ` as many`; mostly nothing.
+    /// Follows the number: ` as many`; mostly empty.
     behind: &'static str,
     is_of_amounts: bool,
 }
 
 impl Words {
-    /// Amounts that stand in for times are said as amounts.
+    /// Amounts that stand in for times get words for amounts.
     pub fn of(stands_in: bool, of: Quantity, title: &str) -> Self {
         if stands_in {
             let is_of_bytes = of == Quantity::Bytes;
@@ -77,7 +77,7 @@ impl Words {
         }
     }
 
-    /// The ends as they are said: of an amount the ratio of the amounts themselves.
+    /// The interval's ends as shown: for an amount, the ratio of the amounts.
     pub fn ends(&self, (low, high): (f64, f64)) -> (f64, f64) {
         if self.is_of_amounts { (high.recip(), low.recip()) } else { (low, high) }
     }
@@ -99,7 +99,7 @@ struct Told<'t> {
 }
 
 impl<'t> Told<'t> {
-    /// Those that promise the same; where all promise less, all.
+    /// Candidates with equal durability; all of them if none is full.
     fn ranked(&self) -> Vec<&'t str> {
         let all = || self.comparison.lines.iter().map(|line| line.candidate.as_str());
         let equal: Vec<&str> = all().filter(|label| !self.comparison.is_unequal(label)).collect();
@@ -114,7 +114,7 @@ impl<'t> Told<'t> {
         self.pair(a, b)?.found
     }
 
-    /// Who of these was found better than it.
+    /// The candidates among these that were found better than it.
     fn betters<'l>(&self, label: &str, of: &[&'l str]) -> Vec<&'l str> {
         of.iter().copied().filter(|other| self.found(other, label) == Some(Found::Better)).collect()
     }
@@ -135,7 +135,7 @@ impl<'t> Told<'t> {
         }
     }
 
-    /// From the least to the most over these pairs: how many times as good the first of each is; of an amount, how many times as much.
+    /// The range over these pairs: the first one's ratio to the second, or for an amount, how many times as much.
     fn span(&self, pairs: &[(&str, &str)]) -> String {
         let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
         for (a, b) in pairs {
@@ -146,7 +146,7 @@ impl<'t> Told<'t> {
         self.words.span((low, high))
     }
 
-    /// One that none was found better than, and the others each beside it.
+    /// One leader, with the others relative to it.
     fn won(&self, one: &str, rest: &[&str]) -> Sentence {
         let (beaten, open): (Vec<&str>, Vec<&str>) =
             rest.iter().copied().partition(|label| self.found(one, label) == Some(Found::Better));
@@ -177,7 +177,7 @@ impl<'t> Told<'t> {
         Sentence::new(format!("{}.", clauses.join("; ")), claims)
     }
 
-    /// Several that none was found better than, and the others.
+    /// Several leaders that none was found better than, and the others.
     fn several(&self, leaders: &[&str], rest: &[&str]) -> Sentence {
         let mut lead = self.alike(leaders);
         let is_full = |label: &&str| self.betters(label, leaders).len() == leaders.len();
@@ -213,7 +213,7 @@ impl<'t> Told<'t> {
         lead
     }
 
-    /// Those that some other was found better than, but not every one of the leaders.
+    /// Candidates that another was found better than, but not every leader.
     fn partly(&self, leaders: &[&str], labels: &[&str]) -> (Vec<String>, Vec<Claim>) {
         let (mut clauses, mut claims) = (Vec::new(), Vec::new());
         let ranked = self.ranked();
@@ -269,7 +269,7 @@ impl<'t> Told<'t> {
         Sentence::new(format!("{}, {what}", either(labels)), claims)
     }
 
-    /// Of no two one is better.
+    /// No candidate was found better than another.
     fn nothing_found(&self, labels: &[&str]) -> Sentence {
         let mut said = self.alike(labels);
         let is_equivalent = said.claims.first().is_some_and(|claim| claim.said == Said::Equivalent);
@@ -308,7 +308,7 @@ fn listed(labels: &[&str]) -> String {
     list(&labels.iter().map(|label| (*label).to_owned()).collect::<Vec<String>>())
 }
 
-/// What the ends of an interval are: `simultaneous 95 % intervals`, `least and most of 12 samples`.
+/// The meaning of an interval's ends: `simultaneous 95 % intervals`, `intervals are minimum and maximum of 12 samples`.
 pub fn certainty(verdict: &Verdict) -> String {
     match &verdict.basis {
         Basis::Rounds { alpha, .. } => format!("simultaneous {} % intervals", digits(100.0 * (1.0 - alpha))),
@@ -324,7 +324,7 @@ fn digits(percent: f64) -> String {
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
-/// What the rounds can detect: `With 12 rounds a ratio of 1.09 is detected with a probability of 80 %.`
+/// The detectable difference: `With 12 rounds a ratio of 1.09 is detected with a probability of 80 %.`
 pub fn power<'e>(rounds: u32, evidence: impl Iterator<Item = &'e Evidence>) -> Option<String> {
     let smallest = evidence.filter_map(|evidence| match evidence {
         Evidence::Rounds { smallest, .. } => *smallest,

@@ -1,4 +1,4 @@
-//! What the setups of the candidates have in common, in what they differ, and what therefore cannot be compared.
+//! The common and differing factors of the candidates' setups, and the comparisons that these rule out.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use crate::schema::setup::ClockKind;
 use crate::states;
 use crate::store::Run;
 
-/// A candidate with all that is known of its setup.
+/// A candidate with its setup.
 struct Known<'r> {
     candidate: &'r Candidate,
     setup: Setup<'r>,
     on: OnMachine,
     whole_memory: String,
-    /// Its trials, whatever came of them.
+    /// Its trials, of every outcome.
     records: Vec<&'r Record>,
 }
 
@@ -63,7 +63,7 @@ impl<'r> Known<'r> {
         on.unwrap_or_else(|| format!("{} {}", named.name, named.model).trim_end().to_owned())
     }
 
-    /// What mkfs was given, which layers make of several disks.
+    /// The size given to mkfs, after layers combine several disks.
     fn device(&self) -> String {
         let made = self.records.iter().find(|r| r.outcome != Outcome::Skipped);
         made.map_or(self.setup.size, |record| record.device_bytes()).to_string()
@@ -79,7 +79,7 @@ impl<'r> Known<'r> {
     }
 }
 
-/// What a candidate's setup is on this machine; where a damaged run does not say, the host stands for it.
+/// A candidate's setup on this machine; in a damaged run that lacks it, the host's.
 pub fn on_machine(run: &Run, candidate: &Candidate) -> OnMachine {
     let (name, machine) = (run.plan.setup(candidate).name(), &run.machine);
     machine.setup(&name).cloned().unwrap_or_else(|| OnMachine {
@@ -92,12 +92,12 @@ pub fn on_machine(run: &Run, candidate: &Candidate) -> OnMachine {
     })
 }
 
-/// Of the first candidate, for what all have in common.
+/// Of the first candidate, for the common factors.
 pub fn first_on_machine(run: &Run) -> OnMachine {
     run.plan.candidates.first().map(|candidate| on_machine(run, candidate)).unwrap_or_default()
 }
 
-/// What reports show of the machine: the setup where all have one, else the host.
+/// The machine in reports: the setup if all candidates share one, otherwise the host.
 pub fn shown_of_machine(run: &Run, setups: &Setups) -> OnMachine {
     let host = &run.machine;
     match setups.differ() {
@@ -112,7 +112,7 @@ pub fn shown_of_machine(run: &Run, setups: &Setups) -> OnMachine {
     }
 }
 
-/// Of the candidates that took part.
+/// For the candidates that took part.
 pub fn of(run: &Run, filesystems: &[String]) -> Setups {
     let took_part = run.plan.candidates.iter().filter(|c| filesystems.contains(&c.label));
     let all: Vec<Known<'_>> = took_part.map(|candidate| Known::of(run, candidate)).collect();
@@ -131,7 +131,7 @@ pub fn of(run: &Run, filesystems: &[String]) -> Setups {
     }
 }
 
-/// What must not be read off one table, though it stands in one.
+/// Figures in one table that must not be compared.
 fn apart(all: &[Known<'_>]) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut clocks: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();

@@ -5,7 +5,7 @@ use crate::report::view::row::Row;
 use crate::report::view::sheet::Sheet;
 use crate::schema::declared;
 
-/// One of the engine's tables, of its figures alone: where a trial has several works, no table is of one of them.
+/// One of the engine's tables. Uses only undimensioned metrics: with several works in a trial, no table belongs to one of them.
 pub fn of(sheet: &declared::Sheet, rows: &[&Row]) -> Option<Sheet> {
     let find = |name: &str| {
         rows.iter().find(|row| row.name == name && row.dimensions.is_empty() && !row.once).copied()
@@ -49,11 +49,11 @@ pub fn of(sheet: &declared::Sheet, rows: &[&Row]) -> Option<Sheet> {
 
 struct Column<'r> {
     title: &'static str,
-    /// One for each line, in the scale that suits it: a listing takes milliseconds where a copy takes minutes.
+    /// One for each line, in its own scale: a listing takes milliseconds, a copy minutes.
     rows: Vec<Option<(&'r Row, Scale)>>,
 }
 
-/// Nothing where no line has it.
+/// `None` if no line has it.
 fn column<'r>(
     sheet: &declared::Sheet,
     lines: &[(&str, Vec<Option<&'r Row>>)],
@@ -67,7 +67,7 @@ fn column<'r>(
 }
 
 impl Column<'_> {
-    /// The unit of all of it, where it has one; empty where each cell says its own, and where there is none.
+    /// The common unit of the column; empty if the cells have their own, or none.
     fn unit(&self) -> &str {
         let mut units = self.rows.iter().flatten().map(|(_, scale)| scale.unit.as_str());
         let first = units.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Why no time is shown, where none says anything.
+//! Why a report shows no times, if none count.
 
 use super::repeat;
 use crate::schema::plan::Plan;
@@ -11,14 +11,14 @@ pub struct Timeless {
 }
 
 pub fn of(run: &Run) -> Option<Timeless> {
-    // Where some have times, what is said of the others stands with their setups.
+    // If some candidates have times, the others' note is with their setups.
     let mut all = run.records.iter().filter(|r| r.outcome != Outcome::Skipped);
     let is_timeless = all.clone().next().is_some() && all.all(|r| !r.fidelity.times_count());
     is_timeless.then(|| emulated(run))
 }
 
 fn emulated(run: &Run) -> Timeless {
-    // Where each has a testbed of its own, no other one can stand for all.
+    // With several testbeds no other one can replace all.
     let here = match run.plan.testbeds().len() {
         1 => {
             let command = repeat::of(&Plan { testbed: "loop".into(), ..run.plan.clone() }, true).command;
@@ -42,11 +42,11 @@ mod tests {
     use crate::schema::finding::{Finding, Found, Verdict};
     use crate::schema::setup::Fidelity;
 
-    /// On an emulated CPU, where one candidate needs twice the requests of another and writes the same bytes each time.
+    /// On an emulated CPU: one candidate needs twice the requests of another and writes the same bytes each time.
     fn emulated(rounds: u32) -> (Example, Verdict) {
         let mut example = examples::rounds(rounds);
         example.run.seal = None;
-        // It fails in a round.
+        // It fails in one round.
         example.run.records.retain(|r| r.filesystem != "maplefs");
         for record in &mut example.run.records {
             record.fidelity = Fidelity::VmEmulated;

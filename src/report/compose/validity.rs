@@ -1,4 +1,4 @@
-//! The validity checks of all trials, alike ones in one line.
+//! The validity checks of all trials, with equal ones in one line.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::schema::reason::{Condition, Held, ValidityCheck};
 use crate::schema::record::Record;
 use crate::store::Run;
 
-/// Of all trials whose last attempt this is. Filesystems of which the same was asked share a line where it held.
+/// For the last attempt of each trial. Filesystems with the same requirement share a line if it held.
 pub fn of(run: &Run, summary: &Summary) -> ValidityChecks {
     let mut lines = lines(&run.current());
     let names: Vec<Condition> = lines.iter().map(|line| line.name).collect();

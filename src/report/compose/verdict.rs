@@ -1,4 +1,4 @@
-//! What the verdict says first, in sentences: which one, by how much, how sure. Then how much of all was decided.
+//! The verdict in sentences: which candidate, by how much, how sure; then how many comparisons were decided.
 
 use super::sentence;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
@@ -10,10 +10,10 @@ use crate::report::view::sentence::{Said, Sentence};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::{Basis, Decider, Evidence, Finding, Found, Guard, Verdict};
 
-/// So many comparisons have their own sentence.
+/// At most this many comparisons get their own sentence.
 const NAMED: usize = 4;
 
-/// Which one, by how much: a sentence for each comparison, and of many comparisons one for all. Empty where nothing is compared.
+/// Which candidate, by how much: one sentence for each comparison, or one for all of many. Empty if nothing is compared.
 pub fn answer(workloads: &[WorkloadSummary]) -> Vec<Sentence> {
     let comparisons: Vec<&Comparison> = workloads.iter().flat_map(|work| &work.comparisons).collect();
     match comparisons.as_slice() {
@@ -33,7 +33,7 @@ pub fn answer(workloads: &[WorkloadSummary]) -> Vec<Sentence> {
     }
 }
 
-/// What is said instead of an order, each once.
+/// The sentences without an order, each once.
 fn unclaimed(all: &[&Comparison]) -> Vec<Sentence> {
     let mut said: Vec<Sentence> = Vec::new();
     for sentence in all.iter().map(|c| &c.sentence).filter(|sentence| !sentence.is_empty()) {
@@ -57,7 +57,7 @@ fn no_difference(all: &[&Comparison]) -> Sentence {
     Sentence::new(format!("{who} were {not}told apart in {where_in}."), claims)
 }
 
-/// Those that are ranked, where they are two.
+/// The two ranked candidates, if there are exactly two.
 fn pair(comparison: &Comparison) -> Option<[String; 2]> {
     let ranked = comparison.lines.iter().map(|line| &line.candidate);
     let ranked: Vec<&String> = ranked.filter(|label| !comparison.is_unequal(label)).collect();
@@ -98,8 +98,8 @@ fn counted(all: &[&Comparison]) -> Sentence {
     Sentence::new(format!("Of {n} comparisons, better than every other: {}.{rest}", list(&each)), claims)
 }
 
-/// Its scenario, and where that has several metrics which: `mail (create)`. In which phase stands in brackets behind a title, and in
-/// a sentence only where titles would be alike without it.
+/// Its scenario and, if that has several metrics, the title: `mail (create)`. Names the phase only if titles would be equal
+/// without it.
 pub fn about(comparison: &Comparison, all: &[&Comparison]) -> String {
     let mut others = all.iter().filter(|c| c.scenario == comparison.scenario && *c != &comparison).peekable();
     if others.peek().is_none() && !comparison.is_of_amounts() {
@@ -114,7 +114,7 @@ pub fn about(comparison: &Comparison, all: &[&Comparison]) -> String {
     format!("{} ({title})", comparison.scenario)
 }
 
-/// Why nothing that was measured can be used.
+/// Why the run is void.
 pub fn void(guard: &Guard) -> String {
     let p = guard.p.map_or_else(String::new, |p| format!(" ({})", chance(p)));
     format!(
@@ -125,7 +125,7 @@ pub fn void(guard: &Guard) -> String {
     )
 }
 
-/// How much was decided, and what would have been seen.
+/// The number of decided comparisons, and the detectable difference.
 pub fn counts(verdict: &Verdict) -> Vec<String> {
     let (pairs, margin) = (&verdict.findings, verdict.margin);
     let n = |found: &[Found]| pairs.iter().filter(|p| found.contains(&p.finding)).count();
@@ -158,7 +158,7 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
     }
 }
 
-/// What the candidate that entered twice shows, where it voids nothing.
+/// The result of the A/A check, unless it voids the run.
 pub fn guarded(guard: &Guard) -> Option<String> {
     let p = guard.p.filter(|_| !guard.voids)?;
     Some(format!(
@@ -168,7 +168,7 @@ pub fn guarded(guard: &Guard) -> Option<String> {
     ))
 }
 
-/// What the undecided comparisons depend on, as far as it was found; nothing where none is undecided.
+/// The factors that undecided comparisons depend on, as far as found; `None` if all are decided.
 fn decides(pairs: &[Finding]) -> Option<String> {
     let is_open = |p: &&Finding| p.finding == Found::CannotTell && Withheld::of(p).is_none();
     let open: Vec<&Finding> = pairs.iter().filter(is_open).collect();
@@ -206,7 +206,7 @@ fn depends_on(finding: &Finding) -> Vec<String> {
     deciders(finding).iter().filter(|decider| decider.is_named).map(Decider::title).collect()
 }
 
-/// How many samples are missing, and why no round would bring them.
+/// How many samples are missing, and whether more rounds would add any.
 pub fn preliminary(complete: usize, is_fixed: bool) -> String {
     let them = format!("Preliminary: {complete} of {SAMPLES_NEEDED} samples of the disk model complete.");
     if is_fixed {

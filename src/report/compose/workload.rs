@@ -1,4 +1,4 @@
-//! One workload of the run: its figures in sections, its latencies, its findings, and a paper beside them.
+//! One workload of the run: figures in sections, latencies, findings, and a paper's figures.
 
 use super::known::Known;
 use super::{Judged, comparison, durability, latency, memory, notes, published, sections, sheet};
@@ -37,7 +37,7 @@ pub fn of(
     let compared = sections::of(&work.series, &declared, is_modelled);
     let notes = notes::of(run, work, filesystems, amount, memory);
     let rows: Vec<&Row> = compared.iter().flat_map(|s| &s.rows).collect();
-    // Work among other stages is not the paper's, and papers have one process's figures.
+    // Papers have figures for one process and one work; other stages make it another work.
     let is_alone = scenario.is_some_and(|s| s.stages == [Stage::work(&work.label)]);
     let spec = specs.first().filter(|_| is_alone);
     let published = spec.filter(|_| clients == 1);
@@ -86,7 +86,7 @@ pub fn of(
     }
 }
 
-/// The works of the scenario, each once; of a scenario that the plan has not, those of a record.
+/// The works of the scenario, each once; those of a record if the plan lacks the scenario.
 fn specs<'r>(run: &'r Run, scenario: Option<&'r Scenario>, records: &[&'r Record]) -> Vec<&'r WorkSpec> {
     let of_plan = scenario.into_iter().flat_map(Scenario::works).filter_map(|w| run.plan.workload(&w.work));
     let of_record = records.first().into_iter().flat_map(|record| &record.works).map(|work| &work.work);
@@ -125,7 +125,7 @@ fn stages(scenario: &Scenario) -> String {
     scenario.stages.iter().map(said).collect::<Vec<_>>().join(", ")
 }
 
-/// Of the set of that name, or of the one that has these parameters under another label.
+/// From the parameter set of that name, or the set with these parameters under another label.
 fn story(label: &str, spec: Option<&WorkSpec>) -> String {
     let by_name = workloads::find(label).map(|(_, set)| set.file());
     let same = |spec: &WorkSpec| {

@@ -43,7 +43,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// Where files beside the records are.
+    /// The folder with the files beside the records.
     pub fn folder(&self) -> std::path::PathBuf {
         self.folder.path().to_owned()
     }
@@ -53,7 +53,7 @@ impl Example {
         Report { run: &self.run, summary: compose::summary(&self.run, &latencies, KNOWN, None) }
     }
 
-    /// With a verdict of the test's own.
+    /// With the test's own verdict.
     pub fn judged(&self, verdict: Verdict, baseline: Option<&str>) -> Report<'_> {
         let read = compose::Read { dataset: Dataset::of(&self.run), latencies: &Latencies::of(&self.run) };
         Report { run: &self.run, summary: compose::with_verdict(&self.run, &read, verdict, KNOWN, baseline) }
@@ -65,7 +65,7 @@ pub fn example() -> Example {
     rounds(6)
 }
 
-/// The example with so many rounds.
+/// The example with this many rounds.
 pub fn rounds(rounds: u32) -> Example {
     let folder = TempDir::new().expect("a folder for histograms");
     fs::create_dir(folder.path().join("histograms")).expect("a folder in it");
@@ -82,7 +82,7 @@ pub fn rounds(rounds: u32) -> Example {
             }
         }
     }
-    // Reports name the folder; a random one would never give the same report twice.
+    // Reports name the folder; a random name would make each report different.
     let run = Run {
         folder: "results/mail server-2026-11-21".into(),
         door: Door::open(folder.path()).expect("the folder is there"),
@@ -121,7 +121,7 @@ pub fn sixteen() -> Example {
     example
 }
 
-/// Nothing could be compared here.
+/// Every trial is skipped, so nothing is compared.
 pub fn all_skipped() -> Example {
     let mut example = rounds(1);
     let all: Vec<(&str, usize)> = CANDIDATES.iter().flat_map(|e| [(e.0, 0), (e.0, 1)]).collect();
@@ -130,7 +130,7 @@ pub fn all_skipped() -> Example {
     example
 }
 
-/// The records of these labels and workloads, which cannot take part.
+/// Records of these labels and workloads that are skipped.
 pub fn skipped(plan: &Plan, cells: &[(&str, usize)], why: &str) -> Vec<Record> {
     let one = |(label, work): &(&str, usize)| {
         let who = CANDIDATES.iter().position(|e| e.0 == *label).expect("a label of the example");

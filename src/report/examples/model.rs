@@ -1,5 +1,5 @@
-//! The made-up run of [`super::example`] on a disk that is modelled: four filesystems, whose ratios depend on the sample or do
-//! not, with the requests of the first round beside their records.
+//! The example run of [`super::example`] on a modelled disk: four filesystems, some with ratios that depend on the sample, and
+//! the requests of the first round.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,11 +17,11 @@ use crate::schema::request::Served;
 use crate::schema::setup::{ClockKind, Fidelity, Modelled, Named};
 use crate::schema::units::{Bytes, GIB, MIB};
 
-/// The run has them under these labels: one that is always better, one that is always worse, one that the first is like, and one
-/// that is better than some but where cached writes may wait for long.
+/// The filesystems by label: always better, always worse, equivalent to the first, and better than some unless cached writes may
+/// wait long.
 const LABELS: [&str; 4] = ["cedarfs", "rowanfs", "alderfs", "birchfs"];
 
-/// So many samples, all on the first workload.
+/// This many samples, all on the first workload.
 pub fn samples(n: u32) -> Example {
     let mut example = super::rounds(n);
     let run = &mut example.run;
@@ -53,7 +53,7 @@ pub fn samples(n: u32) -> Example {
     example
 }
 
-/// Trials of the first round once more.
+/// Adds extra trials with the first round's disk.
 fn extend(example: &mut Example, purposes: impl Fn(&Record) -> Vec<Purpose>) {
     let is_first = |record: &&Record| record.round == 1 && record.purpose == Purpose::Measure;
     let first = example.run.records.iter().filter(is_first);
@@ -63,8 +63,8 @@ fn extend(example: &mut Example, purposes: impl Fn(&Record) -> Vec<Purpose>) {
     example.run.records.extend(again);
 }
 
-/// The same trial with the server's work done again, which takes a hundredth of the time, and a little more on alderfs; with another
-/// seed, which moves birchfs by a hundredth; with instructions, which take a tenth of the time, at another cost; or on another disk.
+/// An extra trial. Repeating the server's work costs 1 % of the time, a little more on alderfs; another seed shifts birchfs by
+/// as much; instructions take 10 % of the time, at another cost; or the disk is another one.
 fn for_purpose(record: &Record, purpose: Purpose) -> Record {
     let mut record = Record { purpose, requests: None, histograms: Vec::new(), ..record.clone() };
     record.trial = record.trial.replace("r01", &purpose.to_string());
@@ -143,7 +143,7 @@ fn on_model(record: &mut Record) {
     record.metrics.iter_mut().filter(|m| m.headline).for_each(|m| m.value = value);
 }
 
-/// Another disk, place or CPU than the record has.
+/// Changes the record's disk, placement or CPU.
 pub fn change(record: &mut Record, change: impl FnOnce(&mut Modelled)) {
     let mut modelled = record.storage.settings().expect("a disk is modelled");
     change(&mut modelled);
@@ -165,7 +165,7 @@ fn speed(record: &Record, sample: Sample) -> f64 {
     }
 }
 
-/// A write every millisecond, a read each tenth, a flush each hundredth.
+/// A write every millisecond; each tenth request is a read, each hundredth a flush.
 fn requests(folder: &std::path::Path, record: &Record) -> FileRef {
     let first = 30 * GIB / 512;
     let volume = record.volume.size.0 / 512;

@@ -1,4 +1,4 @@
-//! The example with stated needs, and with CPU times that differ: who is fast is demanding.
+//! The example with stated needs and differing CPU times: fast candidates need more.
 
 use super::{CANDIDATES, Example, WORKS, example};
 use crate::schema::needs::Needs;
@@ -23,7 +23,7 @@ pub fn with(needs: &str) -> Example {
     example.run.plan.needs = Some(needs);
     for record in &mut example.run.records {
         let speed = CANDIDATES.iter().find(|(label, ..)| *label == record.filesystem).map_or(1.0, |e| e.2);
-        // The fastest needs three times as much CPU time as the others of its speed would.
+        // The fastest needs three times the CPU time that its speed implies.
         let demanding = if record.kind == "cedarfs" { 3.0 } else { 1.0 };
         let cpu = record.metrics.iter_mut().filter(|metric| metric.name == "cpu.work");
         cpu.for_each(|metric| metric.value *= demanding * speed.powf(0.2));

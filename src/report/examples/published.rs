@@ -1,5 +1,5 @@
-//! The made-up run of [`super::example`] doing the work of a paper: four of its filesystems pass for kinds that the paper has, one
-//! more for such a kind with an option of its own.
+//! The example run of [`super::example`] doing the work of a paper: four filesystems stand for the paper's kinds, a fifth for
+//! such a kind with an extra option.
 
 use super::Example;
 use crate::papers;
@@ -7,10 +7,10 @@ use crate::report::examples::model;
 use crate::schema::job::WorkSpec;
 use crate::workloads;
 
-/// Its paper counts in smaller units than its metrics do.
+/// Its paper uses smaller units than its metrics.
 pub const SET: &str = "mail-2008-2";
 
-/// Of this its paper has many tables, of averages.
+/// Its paper has many tables, of averages.
 const OF_MANY_TABLES: &str = "fileserver-2006-as-published";
 
 pub fn on_loop() -> Example {
@@ -25,7 +25,7 @@ pub fn in_many_tables() -> Example {
     published(super::example(), OF_MANY_TABLES)
 }
 
-/// The first workload keeps its label, and the filesystems theirs.
+/// The first workload and the filesystems keep their labels.
 fn published(mut example: Example, set: &str) -> Example {
     let (engine, set) = workloads::find(set).expect("the set is shipped");
     let file = set.file();

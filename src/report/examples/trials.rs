@@ -19,7 +19,7 @@ use crate::schema::work::Amount;
 
 pub const WORKS: [&str; 2] = ["letters-quick", "letters-in-memory"];
 
-/// Label, kind, speed: the first has the speed of 1.
+/// Label, kind and speed relative to the first.
 pub const CANDIDATES: [(&str, &str, f64); 8] = [
     ("alderfs", "alderfs", 1.0),
     ("alderfs, no atime", "alderfs", 1.06),
@@ -31,7 +31,7 @@ pub const CANDIDATES: [(&str, &str, f64); 8] = [
     ("rowanfs", "rowanfs", 0.23),
 ];
 
-/// What a trial's turn leaves behind: usually one record.
+/// The records of one trial: usually one.
 pub fn trial(folder: &Path, plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Vec<Record> {
     let record = record(plan, work, round, place, who);
     match (work, round, CANDIDATES[who].0) {
@@ -263,7 +263,7 @@ fn histograms(folder: &Path, record: &Record, speed: f64, noise: &mut Noise) -> 
     FileRef { path, blake3, what: "work".into() }
 }
 
-/// Some percent up or down, the same for the same trial on every machine.
+/// Deterministic noise of a few percent, seeded by the trial's name.
 struct Noise(Xoshiro256PlusPlus);
 
 impl Noise {

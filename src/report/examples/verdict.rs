@@ -1,15 +1,15 @@
-//! A verdict over rounds, put together by hand for the made-up run of [`super::example`]: what differs by more than a tenth is
-//! told apart, the first two are equivalent, and the others are open.
+//! A hand-made verdict over rounds for [`super::example`]: differences of more than a tenth are told apart, the first two
+//! candidates are equivalent, the others are open.
 
 use super::{CANDIDATES, WORKS};
 use crate::schema::finding::*;
 use crate::schema::units::Percent;
 
 const ALPHA: f64 = 0.05;
-/// Who takes part in the second workload.
+/// The candidates of the second workload.
 const IN_MEMORY: [usize; 6] = [0, 1, 2, 4, 5, 6];
 
-/// So many rounds, of which ten are needed.
+/// For this many rounds; ten are needed.
 pub fn over_rounds(rounds: u32) -> Verdict {
     let all: Vec<usize> = (0..CANDIDATES.len()).collect();
     let both = [all.as_slice(), IN_MEMORY.as_slice()];
@@ -28,7 +28,7 @@ pub fn over_rounds(rounds: u32) -> Verdict {
     }
 }
 
-/// The same of the first workload alone.
+/// For the first workload alone.
 pub fn of_one_workload(rounds: u32) -> Verdict {
     let mut verdict = over_rounds(rounds);
     verdict.findings.retain(|finding| finding.scenario == WORKS[0]);

@@ -1,5 +1,5 @@
-//! CSV of results: one row for each candidate and metric, as the tables of the report have them. What is tested has its verdict beside
-//! the reference of its comparison; all else has a median and says that it is not tested.
+//! CSV of results: one row for each candidate and metric, as in the report's tables. Tested metrics have a verdict against the
+//! reference of their comparison; all others have a median and say that they are not tested.
 
 use std::io::Write;
 
@@ -69,7 +69,7 @@ impl Format for Csv {
         csv.flush().context("write the CSV")
     }
 
-    /// Imported figures have neither rounds nor findings: one form serves both.
+    /// Imported figures have neither rounds nor findings, so both CSV formats write the same.
     fn write_imported(&self, all: &[Imported], to: &mut dyn Write) -> anyhow::Result<()> {
         TrialsCsv.write_imported(all, to)
     }
@@ -117,7 +117,7 @@ fn line(report: &Report<'_>, work: &WorkloadSummary, row: &Row, cell: &Cell) -> 
     ]
 }
 
-/// Of the candidate beside the reference.
+/// The candidate against the reference.
 fn verdict(comparison: Option<&Comparison>, own: Option<&Line>, label: &str) -> &'static str {
     let Some(comparison) = comparison else { return "not tested" };
     match own.and_then(|line| line.finding) {
@@ -131,7 +131,7 @@ fn verdict(comparison: Option<&Comparison>, own: Option<&Line>, label: &str) -> 
     }
 }
 
-/// What a spreadsheet would take for a formula begins with `'`.
+/// Prefixes `'` to text that a spreadsheet would take for a formula.
 fn text(text: &str) -> String {
     format!("{}{}", if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" }, visible(text))
 }

@@ -1,4 +1,4 @@
-//! JSON for programs: the summary that people's reports are made from, and the records behind it.
+//! JSON for programs: the summary behind the other formats, and the records.
 
 use std::io::{self, Write};
 
@@ -19,11 +19,11 @@ use crate::visible::VisibleJson;
 struct Page<'r> {
     schema_version: u32,
     summary: &'r Summary,
-    /// All findings, as they are stored with the run.
+    /// All findings, as stored with the run.
     verdict: &'r Verdict,
     plan: &'r Plan,
     machine: &'r Machine,
-    /// In the order in which they were written, attempts that do not count included.
+    /// In written order, including attempts that do not count.
     trials: &'r [Record],
 }
 
@@ -54,7 +54,7 @@ impl Format for Json {
         let (plan, machine, trials) = (&run.plan, &run.machine, &run.records);
         let verdict = &summary.verdict;
         let page = Page { schema_version: SCHEMA, summary, verdict, plan, machine, trials };
-        // Never whole in memory: a run may have a million figures.
+        // Streamed: a run may have a million values.
         let mut to = VisibleJson(to);
         serde_json::to_writer_pretty(&mut to, &page).map_err(io::Error::from).context("write the JSON")?;
         writeln!(to).context("write the JSON")

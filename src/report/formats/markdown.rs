@@ -1,4 +1,4 @@
-//! Markdown, to paste into an issue or a README: the opening, one table for each workload, what does not count.
+//! Markdown for an issue or a README: the opening, one table for each workload, and the trials that do not count.
 
 pub mod changes;
 pub mod imported;
@@ -107,7 +107,7 @@ pub fn text(report: &Report<'_>) -> String {
     out.join("\n\n") + "\n"
 }
 
-/// The one table of the opening.
+/// The table of the opening.
 fn glance(glance: &Glance) -> String {
     let has_ranks = glance.has_ranks();
     let mut titles = vec!["filesystem".to_owned()];
@@ -153,7 +153,7 @@ fn workload(summary: &Summary, work: &WorkloadSummary) -> String {
     out.join("\n\n")
 }
 
-/// Who leads first, each beside the best or the baseline.
+/// Leaders first, each with its ratio to the best or the baseline.
 fn comparison(comparison: &Comparison) -> String {
     let times = escaped(&format!("{}, {RATIO}", comparison.times()));
     let titles = ["filesystem", "rank", "", times.as_str(), "interval"].map(str::to_owned);
@@ -166,7 +166,7 @@ fn comparison(comparison: &Comparison) -> String {
     table(&titles, comparison.lines.iter().map(line), 3)
 }
 
-/// Whom each one is better than.
+/// The candidates that each one is better than.
 fn findings(work: &WorkloadSummary, verdict: &Verdict) -> Vec<String> {
     let titles: Vec<String> =
         ["filesystem"].into_iter().chain(standings::columns(verdict)).map(str::to_owned).collect();
@@ -231,7 +231,7 @@ fn numbers(work: &WorkloadSummary) -> String {
     table(&titles, first.cells.iter().enumerate().map(line), 1)
 }
 
-/// How long an fsync took: a line for each filesystem.
+/// fsync latency: a line for each filesystem.
 fn waited(latency: &Latency) -> String {
     let said = |value: u64| if latency.unit == "ns" { number::duration(value) } else { value.to_string() };
     let shown = |value: Option<(u64, Option<Ends>)>| match value {
@@ -249,7 +249,7 @@ fn waited(latency: &Latency) -> String {
     format!("{}\n\n{}", table(&titles, latency.rows.iter().map(line), 1), escaped(&notes.join(" ")))
 }
 
-/// What was measured over two quantities, in a line: each candidate's geometric mean over all cells.
+/// Metrics over two quantities, one line each: each candidate's geometric mean over all cells.
 fn maps(maps: &[HeatMap]) -> Option<String> {
     let first = maps.first()?;
     let unit = heat_map::common_unit(maps);
@@ -265,7 +265,7 @@ fn maps(maps: &[HeatMap]) -> Option<String> {
     Some(format!("{said}\n\n{}", table(&titles.collect::<Vec<_>>(), maps.iter().map(line), 1)))
 }
 
-/// What the numbers are, and what a heading alone does not say.
+/// The meaning of the numbers, beyond their headings.
 fn explained(work: &WorkloadSummary) -> String {
     let texts: Vec<String> = work.rows().filter_map(Row::footnote).map(|text| format!(" {text}")).collect();
     format!("Medians; in brackets the range and the number of trials.{}", texts.join(""))
@@ -348,7 +348,7 @@ fn table(titles: &[String], lines: impl Iterator<Item = Vec<String>>, left: usiz
     out.join("\n")
 }
 
-/// A label may hold anything; what Markdown would take for markup gets a backslash, and a line stays one line.
+/// A label may contain anything: escapes Markdown's markup and keeps it on one line.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

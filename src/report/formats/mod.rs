@@ -17,7 +17,7 @@ use std::path::Path;
 use super::Report;
 use super::view::imported::Imported;
 
-/// Every format that is asked for by its name. What a terminal shows without being asked is [`terminal`].
+/// Every format that has an option. The default output is [`terminal`].
 pub static TABLE: &[&dyn Format] = &[
     // One row a line.
     &html::Html,
@@ -32,44 +32,44 @@ pub static TABLE: &[&dyn Format] = &[
 pub trait Format: Sync {
     /// The option of `fsderby report`: `html`.
     fn name(&self) -> &'static str;
-    /// What the option's help says.
+    /// The option's help text.
     fn help(&self) -> &'static str;
     fn goes(&self) -> Goes;
     fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()>;
-    /// The same in the form that the file's name asks for, where a format has several.
+    /// Writes the form that the file's name asks for, if the format has several.
     fn write_as(&self, report: &Report<'_>, _how: &How<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
         self.write(report, to)
     }
-    /// Whether there is a form for a file of that name; said before anything is written.
+    /// Checks, before anything is written, whether there is a form for this file name.
     fn accepts(&self, _path: &Path) -> anyhow::Result<()> {
         Ok(())
     }
-    /// What goes into a folder.
+    /// The files of a format that writes a folder.
     fn files(&self, _report: &Report<'_>) -> Vec<svg::Picture> {
         Vec::new()
     }
-    /// Imported figures by themselves, without a run.
+    /// Imported figures alone, without a run.
     fn write_imported(&self, _all: &[Imported], _to: &mut dyn Write) -> anyhow::Result<()> {
         anyhow::bail!("--{} shows imported figures only together with a run\n  try: --beside", self.name())
     }
 }
 
-/// How a file is asked for.
+/// How a file is written.
 #[derive(Clone, Copy, Debug)]
 pub struct How<'p> {
     /// `-` is standard output.
     pub path: &'p Path,
-    /// No letter beyond ASCII.
+    /// ASCII only.
     pub ascii: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goes {
-    /// Into the file that `--NAME FILE` says.
+    /// Into the file given by `--NAME FILE`.
     IntoFile,
-    /// Several files into the folder that `--NAME FOLDER` says.
+    /// Several files into the folder given by `--NAME FOLDER`.
     IntoFolder,
-    /// To standard output with `--NAME`, in place of the terminal's tables.
+    /// To standard output with `--NAME`, instead of the terminal's tables.
     ToOutput,
 }
 
@@ -176,7 +176,7 @@ mod tests {
         insta::assert_json_snapshot!("choosing_json", found);
     }
 
-    /// Puts text that steers a terminal wherever a stranger's run can hold text.
+    /// Puts terminal control sequences into every text that a foreign run may contain.
     fn hostile() -> Example {
         const STEERS: &str = "x\u{1b}]0;y\u{7}\u{9b}2J\u{7f}\u{202e}z\u{2066}\r\0\n```\n";
         let mut example = examples::example();

@@ -1,4 +1,4 @@
-//! The tables of the report on a terminal: who leads, what stands beside it, and every metric on demand.
+//! The terminal tables of the report: leaders, key figures, and every metric on demand.
 
 use std::fmt::Write;
 
@@ -18,23 +18,23 @@ use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
 use crate::visible::visible_line;
 
-/// Columns of a bar, at least and at most.
+/// Columns of a bar, least and most.
 const BAR: std::ops::RangeInclusive<usize> = 12..=48;
-/// Columns of a work's course.
+/// Columns of a work's rate over time.
 const SPARK: usize = 20;
-/// Beside a label that is longer, numbers would not fit into 80 columns.
+/// A longer label leaves no room for numbers in 80 columns.
 pub const LABEL_MOST: u16 = 24;
-/// Marks a row that is about the page cache and the processor.
+/// Marks a row that measures page cache and CPU.
 const MARK: &str = " †";
 
-/// Figures beside the headline, in the order of the plan.
+/// Figures beside the headline, in plan order.
 #[derive(Clone)]
 pub struct Column {
     heading: String,
     cells: Vec<String>,
 }
 
-/// Who leads first, each beside the best or the baseline.
+/// Leaders first, each with its ratio to the best or the baseline.
 fn compared_table(
     width: u16,
     work: &WorkloadSummary,
@@ -68,7 +68,7 @@ fn compared_table(
             line.extend(marks.into_iter().flatten());
             line.push(drawn_on(axis, one, comparison.is_preliminary, columns));
         }
-        // Who is not compared has a median alone.
+        // A candidate that is not compared has only a median.
         line.resize(drawn + 1, String::new());
         line.extend(beside.iter().map(|column| column.cells[at].clone()));
         table.add_row(line);
@@ -121,7 +121,7 @@ pub fn metric_table(work: &WorkloadSummary, row: &Row) -> Table {
     table
 }
 
-/// What was measured over two quantities, in a line: each candidate's geometric mean over all cells.
+/// Metrics over two quantities, one line each: each candidate's geometric mean over all cells.
 pub fn means_table(maps: &[HeatMap]) -> Option<Table> {
     let fields = &maps.first()?.fields;
     let mut table = new_table();
@@ -139,7 +139,7 @@ pub fn means_table(maps: &[HeatMap]) -> Option<Table> {
     Some(table)
 }
 
-/// Every cell, a line each.
+/// Every cell, one line each.
 pub fn cells_table(map: &HeatMap) -> Table {
     let scale = map.scale();
     let mut table = new_table();
@@ -172,7 +172,7 @@ pub fn latency_table(latency: &Latency) -> Table {
     table
 }
 
-/// How fast the work went from its beginning to its end.
+/// The rate of the work over its duration.
 pub fn over_time_table(courses: &OverTime) -> Table {
     let mut table = new_table();
     table.set_header([courses.work.as_str(), "operations over time", "s", "longest stall"]);
@@ -191,13 +191,13 @@ pub fn over_time_table(courses: &OverTime) -> Table {
     table
 }
 
-/// What is left of the width beside label, median, range and n, and seven columns of key figures where they are.
+/// The width left beside label, median, range, n, and the key figures.
 fn bar_width(width: u16, beside: usize) -> usize {
     let taken = 64 + beside * 9;
     usize::from(width).saturating_sub(taken).clamp(*BAR.start(), *BAR.end())
 }
 
-/// The same beside rank, ratio, interval and mark.
+/// The width left beside rank, ratio, interval and mark.
 fn interval_width(width: u16, beside: usize, has_intervals: bool) -> usize {
     let taken = if has_intervals { 66 } else { 56 } + beside * 9;
     usize::from(width).saturating_sub(taken).clamp(*BAR.start(), *BAR.end())
@@ -234,7 +234,7 @@ pub fn new_table() -> Table {
     table
 }
 
-/// No word of a heading and no value is broken, as far as all columns fit with theirs.
+/// Breaks no word of a heading and no value, if all columns then fit.
 pub fn keep_words_whole(table: &mut Table, width: u16) {
     let mut longest: Vec<u16> = vec![0; table.column_count()];
     let heads = table.header().into_iter().flat_map(|header| header.cell_iter().map(|cell| cell.content()));
@@ -249,7 +249,7 @@ pub fn keep_words_whole(table: &mut Table, width: u16) {
         }
     }
     let contents = table.column_max_content_widths();
-    // The label's column, and that of a picture, have their own widths.
+    // The label's column and the bar's have their own widths.
     let own = |at: usize| if at == 0 { contents[at].min(LABEL_MOST) } else { contents[at] } + PADDING;
     let is_free: Vec<bool> = table.column_iter().map(|column| column.constraint().is_none()).collect();
     let least = (0..longest.len()).map(|at| if is_free[at] { longest[at] } else { own(at) });
@@ -263,10 +263,10 @@ pub fn keep_words_whole(table: &mut Table, width: u16) {
     }
 }
 
-/// Of a column of numbers, on both sides together.
+/// Padding of a number column, both sides together.
 const PADDING: u16 = 2;
 
-/// The label to the left, numbers to the right, and the bar to the left again.
+/// Aligns the label and the bar to the left, numbers to the right.
 pub fn align(table: &mut Table, bar: Option<usize>) {
     for (at, column) in table.column_iter_mut().enumerate() {
         let left = at == 0 || Some(at) == bar;
@@ -308,7 +308,7 @@ pub fn columns(rows: &[&Row]) -> Vec<Column> {
     rows.iter().map(|row| Column { heading: short(row), cells: cells(row) }).collect()
 }
 
-/// How long an fsync may take; none where the work has none. Of several phases that one counts that has the most.
+/// fsync latencies; empty if the work has no fsync. Of several phases, the one with most of them.
 pub fn waits(work: &WorkloadSummary, like: &Row) -> Vec<Column> {
     let n = |latency: &&Latency| latency.rows.iter().map(|row| row.n).sum::<u64>();
     let latency = work.latencies.iter().filter(|latency| latency.is_of_fsync()).max_by_key(n);
@@ -339,7 +339,7 @@ pub fn numbers_table(work: &WorkloadSummary, like: &Row, columns: &[Column]) -> 
     table
 }
 
-/// The places of a row's cells, the best first; where nothing is compared, as in the plan.
+/// Indices of a row's cells, the best first; in plan order if nothing is compared.
 fn order(work: &WorkloadSummary, row: &Row) -> Vec<usize> {
     let same = |c: &&Comparison| c.metric == row.name && c.dimensions == row.dimensions;
     let comparison = work.comparisons.iter().find(same).or(work.comparisons.first());

@@ -1,4 +1,4 @@
-//! The report as text, for a terminal of any width from 80 columns: one glance at each workload, everything on demand.
+//! The report as text for a terminal of at least 80 columns: an overview of each workload, details on demand.
 
 pub mod changes;
 pub mod imported;
@@ -31,10 +31,10 @@ use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::Verdict;
 use crate::visible::visible;
 
-/// Longer lines of prose are hard to read on any terminal.
+/// Longer lines of prose are hard to read.
 const PROSE: u16 = 100;
 
-/// So many tables of a paper are a glance.
+/// Tables of a paper in the overview.
 const GLANCE: usize = 2;
 
 const TITLE: Style = Style::new().bold();
@@ -45,13 +45,13 @@ const OVER_TIME: &str = "Median over the rounds; each line covers its own durati
                          maximum. Longest stall: the longest time without a completed operation in any round, \
                          from ten samples per second.";
 
-/// What the columns beside the headline are.
+/// The meaning of the columns beside the headline.
 const KEY_FIGURES: &str = "Figures without a label are medians over the trials.";
 
 const WAITS: &str = "fsync p99: one fsync in a hundred took longer; its 95 % interval comes from resampling whole \
     rounds and is no finding.";
 
-/// What is shown beyond one glance.
+/// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     Glance,
@@ -59,13 +59,13 @@ pub enum Detail {
     Everything,
 }
 
-/// The whole report, with colours; print it through `anstream`, which leaves them out where they are not wanted.
+/// The whole report, with colours; print it through `anstream`, which removes them if unwanted.
 pub fn text(report: &Report<'_>, width: u16, detail: Detail) -> String {
     let page = Page::new(width);
     page.write(&report.summary, detail)
 }
 
-/// The opening alone, which answers; a run ends with it.
+/// The opening with the answer; a run ends with it.
 pub fn opening(report: &Report<'_>, width: u16) -> String {
     let mut page = Page::new(width);
     page.opening(&report.summary);
@@ -82,9 +82,9 @@ fn columns_of(comparison: &Comparison) -> String {
 struct Page {
     width: u16,
     out: String,
-    /// What columns and marks mean: said once, behind the tables.
+    /// The meaning of columns and marks, stated once after the tables.
     explained: Vec<String>,
-    /// What marks beside figures mean, however many tables have them.
+    /// The meaning of marks beside figures, each once.
     marks: BTreeSet<String>,
 }
 
@@ -107,7 +107,7 @@ impl Page {
         self.out
     }
 
-    /// How much was decided, and what moved the figures.
+    /// The number of decided comparisons, and the effects on the figures.
     fn how_sure(&mut self, summary: &Summary) {
         let heading = &summary.heading;
         if heading.findings.is_empty() {
@@ -118,7 +118,7 @@ impl Page {
         heading.findings.iter().for_each(|sentence| self.paragraph(Style::new(), sentence));
     }
 
-    /// In what the candidates differ, in one table where it fits and factor by factor where not.
+    /// The factors in which candidates differ: one table if it fits, otherwise one for each factor.
     fn setups(&mut self, setups: &Setups) {
         if !setups.differ() {
             return;
@@ -143,7 +143,7 @@ impl Page {
             Detail::Glance => self.glance(work),
             Detail::Everything => self.everything(work),
         }
-        // Over rounds the brackets of the comparison say the same.
+        // Over rounds the comparison's brackets say the same.
         let says_more = summary.is_over_samples() || detail == Detail::Everything;
         if summary.heading.standing.has_findings() && says_more {
             self.findings(work, &summary.verdict);
@@ -155,7 +155,7 @@ impl Page {
         self.footnotes(summary, work);
     }
 
-    /// The headline with its bars and the key figures beside it, in one table where it fits and in two where not.
+    /// The headline with its bars and key figures: one table if it fits, otherwise two.
     fn glance(&mut self, work: &WorkloadSummary) {
         let headlines = work.headlines();
         let Some((first, more)) = headlines.split_first() else {
@@ -192,7 +192,7 @@ impl Page {
         }
     }
 
-    /// A table for the steps of the trial, and one for each of its works where it has several.
+    /// A table for the steps of the trial, and one for each of its works if there are several.
     fn key_figures(&mut self, work: &WorkloadSummary, key: &[&Row], mut waits: Vec<Column>) {
         let mut names: Vec<&str> = key.iter().map(|row| row.work.as_str()).collect();
         names.sort_by_key(|name| key.iter().position(|row| row.work == **name));
@@ -209,7 +209,7 @@ impl Page {
             }
             self.table(numbers_table(work, own[0], &columns));
         }
-        // What no table had room for has its own.
+        // fsync latencies that fitted into no table get their own.
         if let Some(first) = key.first().filter(|_| !waits.is_empty()) {
             self.table(numbers_table(work, first, &waits));
         }
@@ -247,7 +247,7 @@ impl Page {
         notes.iter().for_each(|note| self.paragraph(QUIET, note));
     }
 
-    /// Whom each one is better than.
+    /// The candidates that each one is better than.
     fn findings(&mut self, work: &WorkloadSummary, verdict: &Verdict) {
         for row in standings::judged(work) {
             self.line("");
@@ -265,8 +265,8 @@ impl Page {
         }
     }
 
-    /// A paper's figures: of each of its tables one table where it fits, and one for each metric where not. At a glance a paper of
-    /// many tables has its first.
+    /// A paper's figures: one table for each of its tables if it fits, otherwise one for each metric. The overview has only the
+    /// first tables.
     fn published(&mut self, work: &WorkloadSummary, beside: &Beside, detail: Detail) {
         self.line("");
         self.paragraph(TITLE, &format!("{}: {}", work.label, lower_first(Beside::TITLE)));
@@ -298,7 +298,7 @@ impl Page {
         }
     }
 
-    /// Who is not among the compared, under the table; what the columns are is said once.
+    /// The candidates that are not compared, under the table.
     fn marks(&mut self, work: &WorkloadSummary) {
         for comparison in &work.comparisons {
             let left = comparison.left().join("; ");
@@ -319,7 +319,7 @@ impl Page {
         }
     }
 
-    /// What columns and marks mean.
+    /// The meaning of columns and marks.
     fn explained(&mut self, summary: &Summary) {
         let mut notes = std::mem::take(&mut self.explained);
         notes.extend(std::mem::take(&mut self.marks));
@@ -372,7 +372,7 @@ impl Page {
         let text = table.trim_fmt();
         let mut style = QUIET;
         for (at, line) in text.lines().enumerate() {
-            // The header's further lines have nothing under the label's column.
+            // Further lines of the header have nothing in the label's column.
             if at > 0 && !line.starts_with(' ') {
                 style = Style::new();
             }
@@ -380,13 +380,13 @@ impl Page {
         }
     }
 
-    /// Text that is [`visible`], and may have colours.
+    /// Writes text that is [`visible`] and may have colours.
     fn line(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push('\n');
     }
 
-    /// Wrapped between words; what follows the first line is set in by two.
+    /// Wraps between words; indents all lines after the first by two.
     fn paragraph(&mut self, style: Style, text: &str) {
         for line in wrapped(text, usize::from(self.width.min(PROSE))) {
             self.line(&styled(style, &line));
@@ -398,7 +398,7 @@ fn styled(style: Style, text: &str) -> String {
     format!("{style}{}{style:#}", visible(text))
 }
 
-/// What can be said in one line.
+/// Whether both fit into one line.
 fn alike(a: &Absent, b: &Absent) -> bool {
     (a.what, &a.workload, &a.reason, &a.trials) == (b.what, &b.workload, &b.reason, &b.trials)
 }
@@ -451,14 +451,14 @@ mod tests {
         assert!(has_line(&narrow, &row.filesystem, &[number::duration(row.p99), ends]), "{narrow}");
     }
 
-    /// The words of the label's column, where headings and labels stand, however they are wrapped.
+    /// The words of the label's column, with headings and labels, however wrapped.
     fn labels(text: &str) -> String {
         let label = |line: &str| line.chars().take(usize::from(LABEL_MOST)).collect::<String>() + " ";
         let column: String = text.lines().map(label).collect();
         column.split_whitespace().collect::<Vec<&str>>().join(" ")
     }
 
-    /// Whether a line begins with this label and has these cells, in their order.
+    /// Whether a line begins with this label and has these cells in this order.
     fn has_line(text: &str, label: &str, cells: &[String]) -> bool {
         let first = label.split_whitespace().next().unwrap_or_default();
         let cells: Vec<&str> = cells.iter().map(String::as_str).filter(|cell| !cell.is_empty()).collect();
@@ -473,7 +473,7 @@ mod tests {
         let report = example.report();
         let text = plain(&report, 80, Detail::Everything);
         for work in &report.summary.workloads {
-            // What stands from the workload's own heading on.
+            // The text from the workload's heading on.
             let text = text.split_once(&format!("\n{}\n", work.label)).expect("it has a heading").1;
             for row in work.rows() {
                 let scale = row.scale();

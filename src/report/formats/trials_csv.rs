@@ -1,5 +1,5 @@
-//! CSV of trials: one line per trial and metric, in long form, every attempt included; then the latencies of all rounds together. On a
-//! modelled disk each line says which sample it is of, because a mean over samples is of no disk.
+//! CSV of trials in long form: one line per trial and metric, including every attempt, then the latencies over all rounds. On a
+//! modelled disk each line states its sample, because a mean over samples describes no disk.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -20,11 +20,11 @@ use crate::schema::setup::Sampled;
 use crate::store::Run;
 use crate::visible::visible;
 
-/// The one column whose numbers may begin with a sign.
+/// The only column whose numbers may begin with a sign.
 const VALUE: &str = "value";
-/// Where a trial of ours has its purpose and outcome.
+/// Replaces purpose and outcome in lines of imported figures.
 const IMPORTED: &str = "imported";
-/// The same for what belongs to no single trial.
+/// Replaces them in lines that belong to no single trial.
 const TOGETHER: &str = "all rounds";
 const COLUMNS: [&str; 29] = [
     "run",
@@ -86,7 +86,7 @@ impl Format for TrialsCsv {
     }
 }
 
-/// `counts` is `yes` where the trial is in the statistics. A trial without metrics has one line with empty ones.
+/// `counts` is `yes` if the trial is in the statistics. A trial without metrics has one line without them.
 fn write(run: &Run, to: impl Write, summary: &Summary) -> anyhow::Result<()> {
     let counting: HashSet<(&str, u32)> = counted(run).iter().map(|r| (r.trial.as_str(), r.attempt)).collect();
     let mut csv = ::csv::Writer::from_writer(to);
@@ -111,7 +111,7 @@ fn write(run: &Run, to: impl Write, summary: &Summary) -> anyhow::Result<()> {
     csv.flush().context("write the CSV")
 }
 
-/// Each percentile, and where it has an interval, both its ends.
+/// Each percentile, with both ends of its interval if it has one.
 fn percentiles(
     run: &Run,
     work: &WorkloadSummary,
@@ -155,7 +155,7 @@ fn imports(summary: &Summary) -> Vec<&Imported> {
     summary.workloads.iter().flat_map(|work| &work.imported).chain(&summary.imported).collect()
 }
 
-/// Purpose and outcome are `imported`, and nothing of it counts. A figure that the tool could not tell has no value.
+/// Purpose and outcome are `imported`, and nothing counts. A figure that the tool could not tell has no value.
 fn write_imports(csv: &mut ::csv::Writer<impl Write>, imports: &[&Imported]) -> anyhow::Result<()> {
     for imported in imports {
         for filesystem in &imported.filesystems {
@@ -169,7 +169,7 @@ fn write_imports(csv: &mut ::csv::Writer<impl Write>, imports: &[&Imported]) -> 
     Ok(())
 }
 
-/// The columns that an imported figure has.
+/// The columns of an imported figure.
 fn foreign(imported: &Imported, label: &str, pass: &Pass, figure: &Figure) -> [(&'static str, String); 11] {
     let said = match (figure.value, figure.more_than, figure.less_than) {
         (Some(_), _, _) => String::new(),
@@ -195,7 +195,7 @@ fn foreign(imported: &Imported, label: &str, pass: &Pass, figure: &Figure) -> [(
     ]
 }
 
-/// A number as it is. A text is [`visible`], and where a spreadsheet would take it for a formula, it begins with `'`.
+/// Numbers are unchanged. Text is [`visible`], with a leading `'` if a spreadsheet would take it for a formula.
 fn cell((text, column): (&String, &str)) -> String {
     let is_formula = column != VALUE && text.starts_with(['=', '+', '-', '@']);
     format!("{}{}", if is_formula { "'" } else { "" }, visible(text))
@@ -237,7 +237,7 @@ fn point(sampled: &Sampled) -> String {
     if point.is_nominal() { point.to_string() } else { format!("corner {point}") }
 }
 
-/// `seek=high;cache=low`; empty on the disk as its file says.
+/// `seek=high;cache=low`; empty for the nominal disk.
 fn levels(sampled: &Sampled) -> String {
     let one = |(factor, level): (Factor, Level)| {
         let name = serde_json::to_value(factor).ok().and_then(|name| Some(name.as_str()?.to_owned()));

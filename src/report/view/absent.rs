@@ -1,4 +1,4 @@
-//! What is not counted, and why.
+//! Trials that do not count, and why.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ pub struct Absent {
     /// `failed`, `void`, `superseded`, or `not run`.
     pub what: &'static str,
     pub reason: String,
-    /// `round 3`, `round 4, attempt 1: repeated`; empty where it never came to a trial.
+    /// `round 3`, `round 4, attempt 1: repeated`; empty if no trial began.
     pub trials: Vec<String>,
 }
 
@@ -18,12 +18,12 @@ pub struct Absent {
 #[derive(Clone, Debug, Serialize)]
 pub struct Skips {
     pub filesystems: Vec<String>,
-    /// Empty where they could do none of the run's workloads.
+    /// Empty if they could do none of the run's workloads.
     pub workloads: Vec<String>,
     pub reason: String,
 }
 
-/// A probe, or a counter of one, that could not be had.
+/// A probe, or a counter of one, that was not available.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unavailable {
     /// `pace`, `block_io.flushes`.

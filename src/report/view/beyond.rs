@@ -1,10 +1,10 @@
-//! What was tried beyond the samples of a modelled disk, in words: other seeds of the work, other costs of an instruction, and the
-//! worst corner.
+//! The results beyond the samples of a modelled disk, in words: other workload seeds, other instruction costs, and the worst
+//! corner.
 
 use super::number::{count, list, ratio};
 use crate::schema::finding::{Chaos, Corner, Costs, Evidence, Finding, ModelError, Refuted};
 
-/// So many pairs that depend on the cost of an instruction are named one by one.
+/// At most this many pairs that depend on instruction cost are named.
 const NAMED: usize = 6;
 
 fn chaos(finding: &Finding) -> Option<&Chaos> {
@@ -27,18 +27,18 @@ fn model_error(finding: &Finding) -> Option<&ModelError> {
     model_error.as_deref()
 }
 
-/// How many times its least figure the most of each is over six seeds, beside the others, `1.02, 1.05`.
+/// The spread (highest ÷ lowest) of each candidate over six seeds, relative to the others: `1.02, 1.05`.
 pub fn spreads(finding: &Finding) -> String {
     chaos(finding).map_or_else(|| "–".to_owned(), |chaos| chaos.spreads.map(ratio).join(", "))
 }
 
-/// The least and the most ratio over the costs of an instruction: `0.81 – 1.37`.
+/// The lowest and the highest ratio over the instruction costs: `0.81 – 1.37`.
 pub fn costs(finding: &Finding) -> String {
     paid(finding)
         .map_or_else(|| "–".to_owned(), |costs| format!("{} – {}", ratio(costs.low), ratio(costs.high)))
 }
 
-/// Whether it would be found, and is not because of what an instruction costs.
+/// Whether only the instruction cost prevents the finding.
 pub fn depends_on_cost(finding: &Finding) -> bool {
     matches!(finding.evidence, Evidence::Samples { refuted: Some(Refuted::Cost), .. })
 }
@@ -52,7 +52,7 @@ pub fn corner(finding: &Finding) -> String {
     worst(finding).map_or_else(|| "–".to_owned(), said)
 }
 
-/// Why what holds in all samples is no finding.
+/// Why a result that holds in all samples is no finding.
 pub fn refuted(finding: &Finding) -> Option<String> {
     let Evidence::Samples { refuted: Some(refuted), .. } = &finding.evidence else { return None };
     let n = finding.n;
@@ -82,7 +82,7 @@ pub fn refuted(finding: &Finding) -> Option<String> {
     })
 }
 
-/// How far the model's error may move a ratio, and what makes most of it.
+/// How far the model error may shift a ratio, and its largest part.
 fn off(error: &ModelError, Finding { a, b, .. }: &Finding) -> String {
     let (there, times) = (ratio(error.ratio), ratio(error.times));
     let most = error.parts.first().map(|part| {
@@ -99,7 +99,7 @@ fn off(error: &ModelError, Finding { a, b, .. }: &Finding) -> String {
     )
 }
 
-/// Which pairs depend on the cost of an instruction; nothing where none does.
+/// The pairs that depend on the instruction cost; `None` without any.
 pub fn said_of_cost(findings: &[Finding]) -> Option<String> {
     let brief = |finding: &Finding| {
         let Finding { a, b, scenario, .. } = finding;
@@ -124,7 +124,7 @@ pub fn said_of_cost(findings: &[Finding]) -> Option<String> {
     })
 }
 
-/// The widest spread over the seeds of each candidate in these findings; nothing where none was tried.
+/// The widest spread over the seeds of each candidate in these findings; `None` if none was tried.
 pub fn said(findings: &[Finding]) -> Option<String> {
     let mut widest: Vec<(&str, f64)> = Vec::new();
     for finding in findings {
@@ -158,7 +158,7 @@ mod tests {
     use crate::schema::metric::Of;
     use crate::schema::record::Record;
 
-    /// What is said of cedarfs beside birchfs, after this was done to all records.
+    /// The finding on cedarfs and birchfs, after this change to all records.
     fn pair(change: impl Fn(&mut Vec<Record>)) -> Finding {
         let mut example = model::samples(13);
         change(&mut example.run.records);
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!((pair.finding, refutes(&pair)), (Found::Better, None));
         let corner = worst(&pair).expect("a corner was tried");
         let [expected, measured] = [Some(corner.expected), corner.ratio].map(|ratio| ratio.expect("a ratio"));
-        // The made-up ratios are of one factor, but for a little of another.
+        // The example's ratios depend on one factor, and slightly on another.
         assert!(
             (measured - 2.0 / 1.315).abs() < 1e-9 && (expected / measured - 1.0).abs() < 0.02,
             "{corner:?}"
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(why, "held in 13 of 13 samples, but not in the worst corner (0.76)");
     }
 
-    /// One that computes much: where an instruction costs more it does a fifth.
+    /// This candidate computes much: at a higher instruction cost it does a fifth.
     fn computes(records: &mut [Record], label: &str) {
         let dear = |record: &&mut Record| record.purpose == Purpose::Dear && record.filesystem == label;
         records.iter_mut().filter(dear).for_each(|record| times(record, 0.2));
@@ -229,7 +229,7 @@ mod tests {
         );
     }
 
-    /// Where both compute as much, what both compute is the same, and nothing of it can be cheaper for one.
+    /// If both compute the same, their shared instructions cannot be cheaper for one.
     #[test]
     fn two_of_one_kind_pay_alike_for_what_both_compute() {
         let all_cpu = |records: &mut Vec<Record>| {
@@ -297,7 +297,7 @@ mod tests {
         assert!(why.ends_with("change the ratio as much (1.52 to 3.98)"), "{why}");
     }
 
-    /// Half of each second was idle, and so much of it waits for queued requests.
+    /// Half of each second was idle; this share of it waits for queued requests.
     fn waits(records: &mut [Record], shares: [f64; 2]) {
         for record in records {
             let share = shares[usize::from(record.filesystem != "cedarfs")];
@@ -310,7 +310,8 @@ mod tests {
         }
     }
 
-    /// cedarfs is 1.54 times as fast as birchfs on the nominal disk; queued requests of hard disks are off by 2.77 times at worst.
+    /// cedarfs is 1.54 times as fast as birchfs on the nominal disk; queued requests of hard disks are off by a factor of 2.77 at
+    /// worst.
     #[test]
     fn what_the_error_of_the_model_may_move_as_far_is_not_found_and_what_is_larger_is() {
         let small = pair(|records| waits(records, [0.5, 0.2]));
@@ -358,7 +359,7 @@ mod tests {
         let Example { run, .. } = &model::samples(13);
         let due = corners::of(run);
         let of = |label: &str| due.iter().filter(|corner| corner.candidate == label).count();
-        // cedarfs, rowanfs and alderfs differ in every sample; birchfs from the first two.
+        // cedarfs, rowanfs and alderfs differ in every sample, birchfs from the first two.
         assert!(["cedarfs", "rowanfs"].iter().all(|label| (1..=3).contains(&of(label))), "{due:?}");
         let tried: Vec<&Record> = run.records.iter().filter(|record| is_corner(record)).collect();
         assert_eq!(tried.len(), due.len());

@@ -1,4 +1,4 @@
-//! What a kind of filesystem is and can do, with its sources.
+//! Properties and abilities of a kind of filesystem, with sources.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ pub struct Kind {
     pub facts: Vec<Row>,
 }
 
-/// One fact: the name of the ability, the answer, where it is written.
+/// One fact: the name of the ability, the answer, the source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     pub title: &'static str,

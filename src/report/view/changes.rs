@@ -1,4 +1,4 @@
-//! A second run beside a first one, as every format shows it.
+//! The comparison of two runs, for every format.
 
 use serde::Serialize;
 
@@ -12,22 +12,22 @@ pub struct ChangesView {
     pub title: String,
     /// The first run and the second one.
     pub runs: [RunSaid; 2],
-    /// What is better, what is worse, by how much, how sure.
+    /// Which candidates are better or worse, by how much, how sure.
     pub answer: Sentence,
-    /// What the answer claims, each claim a finding.
+    /// The claims of the answer; each is a finding.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
-    /// What that rests on, and what it cannot exclude.
+    /// The basis of the answer, and what it cannot exclude.
     pub basis: Vec<String>,
-    /// In what the two runs differ beside their figures.
+    /// The differences between the runs other than their figures.
     pub differences: Vec<String>,
     pub parts: Vec<Part>,
-    /// What one of the runs has no figures of.
+    /// Figures that one of the runs lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// How one learns more than two runs can say.
+    /// How to learn more than two runs can show.
     pub advice: String,
-    /// A command that does it.
+    /// The command for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
@@ -56,7 +56,7 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
     pub candidate: String,
-    /// Medians, as they are written.
+    /// Medians, formatted.
     pub before: String,
     pub after: String,
     /// Of geometric means.
@@ -65,11 +65,11 @@ pub struct Line {
     pub low: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// `None` for a control, and where there are too few rounds for any.
+    /// `None` for a control, and with too few rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finding: Option<Found>,
     pub is_control: bool,
-    /// What the line says by its finding.
+    /// The claim that the line makes by its finding.
     #[serde(skip)]
     pub claim: Option<Claim>,
 }
@@ -81,7 +81,7 @@ impl Line {
         ends.map_or_else(String::new, |(low, high)| format!("{} to {}", ratio(low), ratio(high)))
     }
 
-    /// The line as a terminal has it, with its claim.
+    /// The line as on a terminal, with its claim.
     pub fn said(&self) -> Sentence {
         let Line { candidate, before, after, .. } = self;
         let text = format!(
@@ -93,7 +93,7 @@ impl Line {
         Sentence::new(text, Vec::from_iter(self.claim.clone()))
     }
 
-    /// What may be said of it, in a word or two.
+    /// The result in a word or two.
     pub fn standing(&self) -> &'static str {
         match self.finding {
             _ if self.is_control => "control",
@@ -109,12 +109,12 @@ impl Line {
 impl ChangesView {
     pub const DIFFERENCES: &'static str = "Differences between the two runs";
     pub const MORE: &'static str = "Next steps";
-    /// What the columns are.
+    /// The column headings.
     pub const BEFORE: &'static str = "before,\nmedian";
     pub const AFTER: &'static str = "after,\nmedian";
     pub const TIMES: &'static str = "ratio of\ngeom. means";
 
-    /// One for all parts, so that they can be compared by eye.
+    /// One axis for all parts, so that they can be compared by eye.
     pub fn axis(&self) -> Option<LogAxis> {
         let ends = |line: &Line| [Some(line.ratio), line.low, line.high];
         let lines = self.parts.iter().flat_map(|part| &part.lines);
@@ -127,7 +127,7 @@ impl ChangesView {
         std::iter::once(self.answer.clone()).chain(lines)
     }
 
-    /// What stands under the tables.
+    /// The note under the tables.
     pub fn note(&self) -> String {
         let has_controls = self.parts.iter().any(|part| part.lines.iter().any(|line| line.is_control));
         let beside = match has_controls {

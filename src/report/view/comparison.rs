@@ -1,4 +1,4 @@
-//! The candidates beside the best of them, or beside the baseline: in one headline metric, or over all.
+//! Candidates relative to the best or the baseline: in one headline metric, or over all.
 
 use serde::Serialize;
 
@@ -7,18 +7,18 @@ use super::number::{list, ratio};
 use super::sentence::Sentence;
 use crate::schema::finding::Found;
 
-/// What the ratios are, beside medians.
+/// The meaning of the ratios, beside medians.
 pub const RATIO: &str = "ratio of geometric means";
-/// The same over a narrow column.
+/// The same as heading of a narrow column.
 pub const RATIO_NARROW: &str = "ratio of\ngeometric\nmeans";
-/// Marks one that promises less.
+/// Marks a candidate with weaker durability.
 pub const UNEQUAL: &str = " ‡";
 /// See [`Comparison::times_as`].
 pub const GOOD: &str = "good";
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Empty over all.
+    /// Empty if over all metrics.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub scenario: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -26,42 +26,42 @@ pub struct Comparison {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dimensions: String,
     pub title: String,
-    /// What ratios are: how many times as `good`, or of an amount of which less is better how many times as `many`, as `much`.
+    /// The meaning of the ratios: times as `good`, or for an amount (less is better) times as `many` or as `much`.
     pub times_as: &'static str,
-    /// Whom all are compared with.
+    /// The reference of the ratios.
     pub to: String,
-    /// Whether that one was asked for, and is not simply the best.
+    /// Whether the reference was requested, rather than being the best.
     pub is_baseline: bool,
-    /// Whether there are too few rounds or samples for findings, so that the order says nothing of ranks.
+    /// Whether there are too few rounds or samples for findings, so that the order implies no ranks.
     pub is_preliminary: bool,
-    /// The best first.
+    /// Best first.
     pub lines: Vec<Line>,
-    /// Those that did the work in too few rounds to be compared.
+    /// Candidates with too few rounds to be compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Those that have none of it in some round, which has no ratio to others.
+    /// Candidates with a count of zero in some round, which has no ratio.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub without_ratio: Vec<String>,
-    /// Those that send the device no flush for an fsync where others do, or were told not to: they promise less.
+    /// Candidates with weaker durability: they send no device flush for an fsync while others do, or have flushes disabled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unequal: Vec<String>,
-    /// Which one, by how much; empty while there are too few rounds for findings.
+    /// Which candidate, by how much; empty with too few rounds for findings.
     pub sentence: Sentence,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
     pub candidate: String,
-    /// The ranks that the findings leave it; 0 of one that is not ranked beside the others.
+    /// The ranks that the findings allow; 0 if not ranked.
     pub best: u32,
     pub worst: u32,
-    /// How many times as good as `to`; of an amount, how many times as much.
+    /// The ratio to `to`; for an amount, the ratio of the amounts.
     pub ratio: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Beside `to`. None for `to` itself, and none over all, which is no finding.
+    /// Against `to`. `None` for `to` itself, and over all metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finding: Option<Found>,
     /// Its part of each bracket over candidates that are not told apart.
@@ -84,12 +84,12 @@ impl Comparison {
         format!("times as {} as {}", self.times_as, self.to)
     }
 
-    /// Whether it is of an amount of which less is better.
+    /// Whether it is of an amount, of which less is better.
     pub fn is_of_amounts(&self) -> bool {
         self.times_as != GOOD
     }
 
-    /// Where it is, for who reads of several: `mailserver, transactions`.
+    /// Its title, with the scenario if there are several: `mailserver, transactions`.
     pub fn about(&self) -> String {
         if self.scenario.is_empty() {
             self.title.clone()
@@ -98,7 +98,7 @@ impl Comparison {
         }
     }
 
-    /// On which all of it can be drawn.
+    /// An axis for all of it.
     pub fn axis(&self) -> Option<LogAxis> {
         let ends = |line: &Line| [Some(line.ratio), line.low, line.high];
         LogAxis::over(self.lines.iter().flat_map(ends).flatten().chain([1.0]))
@@ -108,17 +108,17 @@ impl Comparison {
         self.lines.iter().find(|line| line.candidate == candidate)
     }
 
-    /// Whether lines have ranks: neither before there are rounds enough nor over all metrics, where nothing is a finding.
+    /// Whether lines have ranks: only with enough rounds, and not over all metrics.
     pub fn has_ranks(&self) -> bool {
         !self.is_preliminary && !self.metric.is_empty()
     }
 
-    /// What the marks beside its ratios mean, and who is not among them; may be empty.
+    /// The meaning of the marks beside the ratios, and the candidates left out; may be empty.
     pub fn marks(&self) -> String {
         [self.legend(), self.left()].concat().join("; ")
     }
 
-    /// What the marks mean: `? not told apart from alderfs`
+    /// The meaning of the marks: `? not told apart from alderfs`
     pub fn legend(&self) -> Vec<String> {
         let has = |found| !self.is_preliminary && self.lines.iter().any(|line| line.finding == Some(found));
         let open = format!("? not told apart from {}{}", self.to, self.despite_interval());
@@ -132,7 +132,7 @@ impl Comparison {
         said
     }
 
-    /// Who did the work and is not among them.
+    /// The candidates that did the work and are not compared.
     pub fn left(&self) -> Vec<String> {
         let mut said = Vec::new();
         if !self.left_out.is_empty() {
@@ -147,7 +147,7 @@ impl Comparison {
         said
     }
 
-    /// An interval over samples may exclude 1 where chance, the CPU or the worst corner leave it open.
+    /// An interval over samples may exclude 1 although seeds, CPU cost or the worst corner leave the pair open.
     fn despite_interval(&self) -> &'static str {
         let excludes_one =
             |line: &Line| line.low.is_some_and(|low| low > 1.0) || line.high.is_some_and(|high| high < 1.0);
@@ -159,7 +159,7 @@ impl Comparison {
         }
     }
 
-    /// How many of its candidates are ranked beside each other.
+    /// The number of ranked candidates.
     pub fn ranked(&self) -> usize {
         match self.lines.iter().filter(|line| !self.is_unequal(&line.candidate)).count() {
             0 => self.lines.len(),
@@ -167,7 +167,7 @@ impl Comparison {
         }
     }
 
-    /// Behind the name of one that promises less.
+    /// The mark after the name of a candidate with weaker durability.
     pub fn dagger(&self, candidate: &str) -> &'static str {
         if self.is_unequal(candidate) { UNEQUAL } else { "" }
     }
@@ -180,14 +180,14 @@ impl Comparison {
         self.lines.iter().any(|line| line.low.is_some())
     }
 
-    /// Whether any bracket is drawn.
+    /// Whether there are any brackets.
     pub fn has_ties(&self) -> bool {
         self.lines.iter().any(|line| !line.ties.is_empty())
     }
 }
 
 impl Line {
-    /// `2`, or `2–4` where the findings leave it open; empty where it is not ranked.
+    /// `2`, or `2–4` if the findings leave it open; empty if not ranked.
     pub fn rank(&self) -> String {
         if self.best == 0 {
             String::new()
@@ -225,7 +225,7 @@ impl Line {
 }
 
 impl Tie {
-    /// As a class of the page's style sheet.
+    /// The class in the page's style sheet.
     pub fn class(self) -> &'static str {
         match self {
             Tie::Outside => "outside",
@@ -235,7 +235,7 @@ impl Tie {
         }
     }
 
-    /// As a terminal draws it.
+    /// The character on a terminal.
     pub fn drawn(self) -> char {
         match self {
             Tie::Outside => ' ',

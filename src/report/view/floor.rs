@@ -1,16 +1,16 @@
-//! What the program that plays a modelled disk does to the ratios, in words.
+//! Disk-model overhead in the ratios, in words.
 
 use super::number::{list, ratio};
 use crate::schema::finding::{Evidence, Finding, Floor, Found};
 use crate::schema::units::Percent;
 
-/// So many withheld pairs are named one by one.
+/// At most this many withheld pairs are named.
 const NAMED: usize = 6;
 const AS_CHANCE: &str = "no more than chance (other workload seeds) does";
-/// A share so small is told as it is, whatever chance does.
+/// A share below this is stated as a number, whatever chance does.
 const SAYS_ENOUGH: f64 = 0.1;
 
-/// What was measured of it for this pair.
+/// The overhead measured for this pair.
 pub fn floor(finding: &Finding) -> Option<&Floor> {
     match &finding.evidence {
         Evidence::Samples { floor, .. } => floor.as_ref(),
@@ -18,8 +18,8 @@ pub fn floor(finding: &Finding) -> Option<&Floor> {
     }
 }
 
-/// Whether two and three times the model's own work move the ratio both ways, or no farther than other seeds of the work do: a line
-/// through such points leads anywhere.
+/// Whether two and three times the overhead shift the ratio in both directions, or no farther than other workload seeds do: the
+/// extrapolation is then meaningless.
 fn moves_as_chance(finding: &Finding) -> bool {
     let Evidence::Samples { floor: Some(floor), chaos: Some(chaos), .. } = &finding.evidence else {
         return false;
@@ -32,7 +32,7 @@ fn moves_as_chance(finding: &Finding) -> bool {
     floor.moves > SAYS_ENOUGH && is_told
 }
 
-/// `3.1%`, of something that is at most so large: never less than a tenth of a percent.
+/// `3.1%`, for an upper bound: never less than 0.1 %.
 pub fn share(share: f64) -> String {
     let percent = (share * 100.0).max(0.1);
     match percent {
@@ -41,7 +41,7 @@ pub fn share(share: f64) -> String {
     }
 }
 
-/// A finding that the samples would allow, and that is not made.
+/// A finding that the samples would allow, but that is withheld.
 pub struct Withheld<'f> {
     finding: &'f Finding,
     would_be: Found,
@@ -86,7 +86,7 @@ impl<'f> Withheld<'f> {
     }
 }
 
-/// What is withheld, and by how much the model's own work moves the ratios; empty where nothing of it was asked.
+/// The withheld findings, and how far disk-model overhead shifts the ratios; empty if it was not measured.
 pub fn said(findings: &[Finding]) -> Vec<String> {
     let withheld: Vec<Withheld<'_>> = findings.iter().filter_map(Withheld::of).collect();
     let mut said = Vec::new();

@@ -1,4 +1,4 @@
-//! The one table of a report's opening: each candidate beside the first of each comparison.
+//! The table of a report's opening: each candidate relative to the first of each comparison.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Glance {
     pub columns: Vec<Column>,
     pub lines: Vec<Line>,
-    /// What the cells are, in a sentence or two.
+    /// The meaning of the cells, in a sentence or two.
     pub note: String,
 }
 
@@ -16,27 +16,27 @@ pub struct Glance {
 pub struct Column {
     pub scenario: String,
     pub title: String,
-    /// What stands in [`Cell::median`]: `median of 12`
+    /// The meaning of [`Cell::median`]: `median of 12`
     pub median: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
     pub candidate: String,
-    /// Whether it promises less than others, so that it has no rank among them.
+    /// Whether it has weaker durability than others, and therefore no rank.
     pub is_unequal: bool,
     /// One for each column.
     pub cells: Vec<Cell>,
 }
 
-/// Empty where it did not do the work, or in too few rounds.
+/// Empty if the candidate did not do the work, or in too few rounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cell {
     /// The median with its unit.
     pub median: String,
     /// `1`, `2–3`; empty without findings.
     pub rank: String,
-    /// How many times as good as the column's reference, which has 1, by geometric means.
+    /// The ratio of geometric means to the column's reference, which has 1.
     pub times: String,
     /// `0.36–0.42`
     pub interval: String,

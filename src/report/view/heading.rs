@@ -1,4 +1,4 @@
-//! What a report says first.
+//! The heading of a report.
 
 use serde::Serialize;
 
@@ -9,64 +9,64 @@ use super::sentence::{Claim, Sentence};
 #[derive(Clone, Debug, Serialize)]
 pub struct Heading {
     pub name: String,
-    /// The question, as the experiment's author put it; may be empty.
+    /// The question of the experiment's author; may be empty.
     pub question: String,
     pub standing: Standing,
     /// The standing in a few words.
     pub title: &'static str,
-    /// What to choose by the stated needs, and how sure that is; empty where none are stated.
+    /// The recommendation by the stated needs, and how sure it is; empty without needs.
     pub choice: Vec<Sentence>,
-    /// Which one, by how much; empty where nothing is compared or too little was done for findings.
+    /// Which candidate, by how much; empty if nothing is compared, or too little was done for findings.
     pub answer: Vec<Sentence>,
-    /// What the answer claims, each claim a finding.
+    /// The claims of the answer; each is a finding.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
     /// How sure, and on what: rounds or samples, testbed, kernel, disk.
     pub sure: Vec<String>,
-    /// Who promises less than others and is therefore not ranked beside them.
+    /// Candidates with weaker durability, which are not ranked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub durability: Vec<String>,
-    /// Each candidate in each comparison; absent where nothing is compared.
+    /// Each candidate in each comparison; `None` if nothing is compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<Glance>,
     /// Commands that show more.
     pub more: String,
-    /// How much was decided, and what moved the figures, one sentence each.
+    /// The number of decided comparisons, and the effects on the figures, one sentence each.
     pub findings: Vec<Sentence>,
-    /// What it lacks; empty with a verdict.
+    /// What is missing for a verdict; empty with one.
     pub conclusion: String,
-    /// What was compared, where, how often.
+    /// What was compared, on which setup, how often.
     pub sentences: Vec<String>,
-    /// What must be known before any of it is used, one sentence each.
+    /// Warnings to read before using the figures, one sentence each.
     pub warnings: Vec<String>,
     pub next: Option<Next>,
     pub repeat: Repeat,
 }
 
-/// How much the run carries.
+/// How conclusive the run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
-    /// No trial is counted.
+    /// No trial counts.
     Nothing,
     /// Too few complete rounds for a verdict.
     Preliminary,
-    /// There are findings, but no trial did work for long enough to stand for more than its beginning.
+    /// There are findings, but every trial's work was too short: they describe only its beginning.
     #[serde(rename = "preliminary")]
     Short,
-    /// What entered twice differs from itself.
+    /// The A/A check failed: a candidate differs from its copy.
     Void,
     /// Enough rounds, or samples of a modelled disk, for findings.
     Verdict,
-    /// Medians and ranges, where nothing is compared.
+    /// Medians and ranges; nothing is compared.
     Medians,
 }
 
-/// What brings the rounds that are missing.
+/// The command for the missing rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Next {
     pub command: String,
-    /// How long it will take, rounded up; absent where no trial has told.
+    /// Expected minutes, rounded up; `None` if no trial was timed.
     pub minutes: Option<u64>,
 }
 
@@ -81,13 +81,13 @@ impl Standing {
 }
 
 impl Heading {
-    /// The question without what explains it.
+    /// The question without its explanation.
     pub fn asked(&self) -> &str {
         first_sentence(&self.question)
     }
 }
 
-/// Up to a mark that ends a sentence, which the full stop of an initial does not; the whole text where there is none.
+/// The text up to the first end of a sentence, not counting the full stop of an initial; otherwise all of it.
 pub fn first_sentence(text: &str) -> &str {
     let ends = text.match_indices(['.', '?', '!']).map(|(at, _)| at + 1);
     let mut ends = ends.filter(|end| text[*end..].starts_with(char::is_whitespace));

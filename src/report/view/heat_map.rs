@@ -1,5 +1,4 @@
-//! A metric that was measured over two quantities, such as the size of a file and of its records: a field of cells for each candidate, and
-//! how many times as good each is as one of them.
+//! A metric over two quantities, such as file size and record size: a heat map for each candidate, and its ratio to one of them.
 
 use super::number::Scale;
 use super::row::{Cell, Row};
@@ -9,38 +8,38 @@ use crate::schema::units::Bytes;
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
     pub title: String,
-    /// The same in a narrow column.
+    /// The short form for a narrow column.
     pub short: String,
-    /// What it means; empty where nobody declares it.
+    /// Its meaning; empty if undeclared.
     pub explained: &'static str,
     pub direction: &'static str,
     pub unit: String,
-    /// Which work it is of, where a trial has several.
+    /// The work it belongs to, if a trial has several.
     pub work: String,
     pub down: Axis,
     pub across: Axis,
-    /// One for each candidate, in the order of the plan.
+    /// One for each candidate, in plan order.
     pub fields: Vec<Field>,
     better: Better,
 }
 
-/// One of the two quantities and its values, rising.
+/// One of the two quantities, and its values in ascending order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     name: String,
     pub values: Vec<u64>,
 }
 
-/// Line by line; `None` where nothing was measured.
+/// Row by row; `None` for cells that were not measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     pub filesystem: String,
     pub lines: Vec<Vec<Option<f64>>>,
 }
 
-/// A quantity of this unit is a size.
+/// A quantity with this suffix is a size.
 const BYTES: &str = "_bytes";
-/// How many cells a field has at least: fewer are no picture.
+/// A heat map has at least this many cells.
 const LEAST: usize = 2;
 
 impl Axis {
@@ -55,7 +54,7 @@ impl Axis {
     }
 }
 
-/// The unit that all have, as they show it.
+/// The common unit of all maps, as displayed.
 pub fn common_unit(maps: &[HeatMap]) -> Option<String> {
     let mut units = maps.iter().map(|map| map.scale().unit);
     let first = units.next()?;
@@ -68,7 +67,7 @@ impl Field {
     }
 }
 
-/// Every metric of these that has two quantities beside its name, each of its rows a cell.
+/// Heat maps of every metric with two quantities; each row is a cell.
 pub fn of(rows: &[Row]) -> Vec<HeatMap> {
     let mut maps: Vec<HeatMap> = Vec::new();
     let mut seen: Vec<(&str, &str)> = Vec::new();
@@ -114,7 +113,7 @@ fn one(rows: &[&Row]) -> Option<HeatMap> {
     })
 }
 
-/// `None` where not all have the same quantity at this place.
+/// `None` unless all have the same quantity at this position.
 fn axis(rows: &[&Row], at: usize) -> Option<Axis> {
     let quantities: Vec<&(String, u64)> = rows.iter().filter_map(|row| row.quantities.get(at)).collect();
     let name = quantities.first().map(|(name, _)| name.clone())?;
@@ -130,7 +129,7 @@ impl HeatMap {
         Scale::of(&self.unit, self.values())
     }
 
-    /// As a line of a table begins: with its work, where a trial has several, and with its unit, where the table does not say it.
+    /// The title of a table line: with its work if a trial has several, and with its unit if the table does not state it.
     pub fn named(&self, says_unit: bool) -> String {
         let name = if says_unit { self.scale().heading(&self.short) } else { self.short.clone() };
         if self.work.is_empty() { name } else { format!("{}: {name}", self.work) }
@@ -140,14 +139,14 @@ impl HeatMap {
         self.fields.iter().flat_map(|field| field.lines.iter().flatten()).flatten().copied()
     }
 
-    /// Whom the others are compared with: that one, or the first with a figure.
+    /// The reference of the ratios: the wanted one, or the first with a figure.
     pub fn compared_with<'m>(&'m self, wanted: Option<&'m str>) -> Option<&'m str> {
         let known = self.fields.iter().filter(|field| field.has_any()).map(|field| field.filesystem.as_str());
         let known: Vec<&str> = known.collect();
         wanted.filter(|wanted| known.contains(wanted)).or(known.first().copied())
     }
 
-    /// How many times as good every other candidate is, cell by cell.
+    /// The ratio of every other candidate, cell by cell.
     pub fn ratios(&self, to: &str) -> Vec<Field> {
         let Some(base) = self.fields.iter().find(|field| field.filesystem == to) else { return Vec::new() };
         let times = |(value, base): (&Option<f64>, &Option<f64>)| match ((*value)?, (*base)?) {
@@ -164,7 +163,7 @@ impl HeatMap {
         others.filter(|field| field.has_any()).collect()
     }
 
-    /// The geometric mean of each candidate over the cells that all have that were measured at all; `None` where there is no such cell.
+    /// Each candidate's geometric mean over the cells that all measured candidates have; `None` without such a cell.
     pub fn means(&self) -> Vec<Option<f64>> {
         let measured: Vec<&Field> = self.fields.iter().filter(|field| field.has_any()).collect();
         let places = (0..self.down.values.len())
@@ -182,7 +181,7 @@ impl HeatMap {
         self.fields.iter().map(mean).collect()
     }
 
-    /// Each cell that anybody has: its two quantities, and every candidate's value.
+    /// Each measured cell: its two quantities, and every candidate's value.
     pub fn cells(&self) -> Vec<(String, Vec<Option<f64>>)> {
         let mut cells = Vec::new();
         for (line, down) in self.down.values.iter().enumerate() {

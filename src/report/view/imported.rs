@@ -1,36 +1,36 @@
-//! Figures that another program measured elsewhere, beside the run's own or by themselves.
+//! Figures measured elsewhere by another program, beside the run's figures or alone.
 
 use serde::Serialize;
 
 use super::needs::Table;
 
-/// Results of one import that are of the same work.
+/// Results of one import for the same work.
 #[derive(Clone, Debug, Serialize)]
 pub struct Imported {
     /// The import's folder.
     pub import: String,
-    /// As the tool calls itself.
+    /// The tool's name for itself.
     pub tool: String,
-    /// The files that its figures stand in.
+    /// The files with its figures.
     pub sources: Vec<From>,
-    /// What was done, as far as the files say it.
+    /// The work, as far as the files state it.
     pub work: String,
-    /// The workload beside which they are shown.
+    /// The workload with which they are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
-    /// In what that is other work; empty where it is the same.
+    /// How that workload differs; empty if it is the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
-    /// In the order of the files.
+    /// In file order.
     pub filesystems: Vec<Filesystem>,
-    /// Passes that are farther apart than passes may be.
+    /// Passes that differ by more than is normal.
     pub disagreements: Vec<Disagreement>,
-    /// What must be said with the figures.
+    /// Sentences that must accompany the figures.
     pub sentences: Vec<String>,
-    /// Where they come from and what was mended, a line each.
+    /// Sources and repairs, a line each.
     #[serde(skip)]
     pub provenance: Vec<String>,
-    /// What the tool's figures do not say.
+    /// What the tool's figures do not tell.
     pub note: String,
     #[serde(skip)]
     pub parts: Vec<Part>,
@@ -45,11 +45,11 @@ pub struct From {
 #[derive(Clone, Debug, Serialize)]
 pub struct Filesystem {
     pub label: String,
-    /// That one of the run that it stands beside.
+    /// The matching candidate of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub here: Option<String>,
     pub passes: Vec<Pass>,
-    /// Here by imported, for the same work alone: the medians of both.
+    /// Ours ÷ imported, for the same work only: the medians of both.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ratios: Vec<Ratio>,
 }
@@ -68,14 +68,14 @@ pub struct Pass {
 pub struct Figure {
     pub metric: String,
     pub unit: String,
-    /// `null` where the tool could not tell.
+    /// `null` if the tool could not tell.
     pub value: Option<f64>,
-    /// Then it is more than this, or less.
+    /// Bounds for a missing value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_than: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub less_than: Option<f64>,
-    /// Whether another pass says something else.
+    /// Whether another pass disagrees.
     pub disagrees: bool,
 }
 
@@ -89,11 +89,11 @@ pub struct Ratio {
 pub struct Disagreement {
     pub filesystem: String,
     pub metric: String,
-    /// How many times as large the largest is, at least.
+    /// Largest ÷ smallest, at least.
     pub times: f64,
 }
 
-/// One table: label, whose figures they are, then a column for each metric.
+/// One table: label, the source of the figures, then a column for each metric.
 #[derive(Clone, Debug)]
 pub struct Part {
     pub title: String,
@@ -102,11 +102,11 @@ pub struct Part {
 
 impl Imported {
     pub const TITLE: &'static str = "Imported figures";
-    /// Behind a figure that another pass contradicts.
+    /// Follows a figure that another pass contradicts.
     pub const DISAGREES: &'static str = "‡";
-    /// Heads the column of a CPU share, behind the rate that it is of.
+    /// The column heading of a CPU share, after its rate.
     pub const SHARE: &'static str = "CPU";
-    /// The first columns of each table, which are text.
+    /// The first columns of each table are text.
     pub const TEXTS: usize = 2;
 
     /// `Imported from Bonnie++: raid.txt`

@@ -8,14 +8,14 @@ pub struct Latency {
     pub phase: String,
     pub operation: String,
     pub unit: String,
-    /// In the order of the plan; a filesystem without such an operation has no row.
+    /// In plan order; a filesystem without this operation has no row.
     pub rows: Vec<Row>,
-    /// Why some rows have no intervals; empty where all have.
+    /// Why some rows have no intervals; empty if all have them.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub no_intervals: &'static str,
 }
 
-/// The operation that a user waits for, by its name in records.
+/// The operation that a user waits for, as named in records.
 const FSYNC: &str = "fsync";
 
 impl Latency {
@@ -32,7 +32,7 @@ impl Latency {
         self.rows.iter().any(|row| row.intervals.is_some())
     }
 
-    /// What a table of these needs to have said, a sentence each.
+    /// The notes that a table of these needs, one sentence each.
     pub fn notes(&self) -> impl Iterator<Item = &'static str> {
         let lacks_p999 = self.lacks_p999().then_some(NO_P999);
         let intervals = self.has_intervals().then_some(INTERVALS);
@@ -46,13 +46,13 @@ impl Latency {
     }
 }
 
-/// One operation in a thousand takes longer than p99.9: of fewer than these it would stand on less than ten.
+/// Fewer operations leave less than ten above p99.9.
 pub const NEEDED_FOR_P999: u64 = 10_000;
 
-/// Why a table lacks some.
+/// Why p99.9 is missing in a table.
 const NO_P999: &str = "p99.9 needs 10,000 operations; with fewer, less than ten took longer.";
 
-/// What stands beside percentiles.
+/// The note beside percentiles.
 const INTERVALS: &str = "The 95 % interval of a percentile comes from resampling whole rounds. It is no finding: \
                          each interval holds separately, not all together.";
 pub const TOO_FEW_ROUNDS: &str =
@@ -60,7 +60,7 @@ pub const TOO_FEW_ROUNDS: &str =
 pub const SAMPLES_ARE_CHOSEN: &str = "Percentiles over samples of a modelled disk have no intervals: the samples \
     are designed, not random.";
 
-/// Percentiles over all rounds together.
+/// Percentiles over all rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     pub filesystem: String,
@@ -69,7 +69,7 @@ pub struct Row {
     pub p50: u64,
     pub p90: u64,
     pub p99: u64,
-    /// Absent where there were too few operations: see [`NEEDED_FOR_P999`].
+    /// `None` with too few operations: see [`NEEDED_FOR_P999`].
     pub p999: Option<u64>,
     pub max: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ pub struct Row {
 /// The lower and the upper end at 95 %.
 pub type Ends = (u64, u64);
 
-/// Of each percentile that a row has.
+/// For each percentile of a row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Intervals {
     pub p50: Ends,
@@ -107,5 +107,5 @@ impl Row {
     }
 }
 
-/// What [`Row::values`] are called.
+/// The names of [`Row::values`].
 pub const VALUES: [&str; 5] = ["p50", "p90", "p99", "p99.9", "longest"];

@@ -1,13 +1,13 @@
-//! A logarithmic axis: the same distance is the same ratio, so that half and double stand equally far from 1.
+//! A logarithmic axis: equal distances are equal ratios, so 0.5 and 2 are equally far from 1.
 
 use super::number::percent;
 
-/// Left free at each end, as a share of the whole.
+/// Free space at each end, as a share of the whole.
 const MARGIN: f64 = 0.04;
-/// Never shorter than this ratio, or noise of a thousandth would fill it.
+/// Least range of the axis; otherwise noise of 0.1 % would fill it.
 const LEAST: f64 = 1.1;
 
-/// What the texts of all ticks may take together, in percent.
+/// Total width of all tick labels, in percent.
 const ROOM: f64 = 60.0;
 
 pub struct LogAxis {
@@ -20,12 +20,12 @@ pub struct LogAxis {
 pub struct LogTick {
     pub at: String,
     pub value: f64,
-    /// How its text stands, so that nothing hangs over the edge.
+    /// The text anchor, chosen so that no label crosses the edge.
     pub anchor: &'static str,
 }
 
 impl LogAxis {
-    /// Over all of these that have a logarithm; `None` where none has.
+    /// Over all values that have a logarithm; `None` without any.
     pub fn over(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let logs: Vec<f64> = values.into_iter().filter(|v| *v > 0.0 && v.is_finite()).map(f64::ln).collect();
         let least = logs.iter().copied().fold(f64::INFINITY, f64::min);
@@ -35,7 +35,7 @@ impl LogAxis {
         (!logs.is_empty()).then_some(LogAxis { from: least - lacking - margin, to: most + lacking + margin })
     }
 
-    /// From the left, in percent.
+    /// Position from the left, in percent.
     pub fn at(&self, value: f64) -> f64 {
         if value <= 0.0 {
             return 0.0;
@@ -43,12 +43,12 @@ impl LogAxis {
         ((value.ln() - self.from) / (self.to - self.from) * 100.0).clamp(0.0, 100.0)
     }
 
-    /// The same as SVG takes it.
+    /// The same for SVG.
     pub fn x(&self, value: f64) -> String {
         percent(self.at(value))
     }
 
-    /// At most so many lines at round values.
+    /// At most `most` lines, at round values.
     pub fn ticks(&self, most: usize) -> Vec<LogTick> {
         let tick = |value: f64| {
             let at = self.at(value);
@@ -59,12 +59,12 @@ impl LogAxis {
             };
             LogTick { at: percent(at), value, anchor }
         };
-        // Equal steps come closer to each other towards the right, and their texts must not touch.
+        // Equal steps get closer towards the right, and their labels must not touch.
         let apart = ROOM / most.max(1) as f64;
         let mut ticks: Vec<LogTick> = Vec::new();
         let mut free_from = f64::NEG_INFINITY;
         for value in self.round_values(most) {
-            // At an end a text does not stand around its line, but all of it on one side.
+            // At an end a label lies on one side of its line.
             let tick = tick(value);
             let [before, behind] = match tick.anchor {
                 "start" => [0.0, 1.25],

@@ -1,6 +1,6 @@
-//! How a filesystem looks: the colour of its family, and a mark for its mode and its options. The same in every report.
+//! The look of a filesystem, the same in every report: the colour of its family, and a mark for its mode and options.
 
-/// Distinct colours, and marks on each: plain, stripes, dots, a grid; as points a circle, a square, a diamond, a triangle.
+/// Distinct colours, and marks on each: plain, stripes, dots, grid; as points circle, square, diamond, triangle.
 pub const HUES: usize = 12;
 pub const MARKS: usize = 4;
 

@@ -1,4 +1,4 @@
-//! The view: everything that a report says, as plain data. Formats turn it into text; nothing here reads a record.
+//! The view: the content of a report as plain data. Formats turn it into text; nothing here reads a record.
 
 pub mod absent;
 pub mod beyond;
@@ -44,46 +44,46 @@ use self::workload::WorkloadSummary;
 use crate::schema::finding::{Basis, Verdict};
 use crate::schema::units::Percent;
 
-/// The shape of the JSON report.
+/// Version of the JSON report's schema.
 pub const SCHEMA: u32 = 6;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     pub heading: Heading,
-    /// Within it a difference does not matter.
+    /// A difference within the margin does not matter.
     pub margin: Percent,
-    /// Those that took part, in the order of the plan, which gives each its place and colour in every table and chart.
+    /// The filesystems that took part, in plan order, which fixes place and colour in every table and chart.
     pub filesystems: Vec<Entry>,
-    /// In what their setups differ.
+    /// The differences between their setups.
     pub setups: Setups,
     pub workloads: Vec<WorkloadSummary>,
-    /// Each beside the best, or the baseline, over all headline metrics; absent where there is but one.
+    /// Each relative to the best, or the baseline, over all headline metrics; `None` with a single metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overall: Option<Comparison>,
-    /// What all that is said of differences is made from.
+    /// The source of every statement on differences.
     #[serde(skip)]
     pub verdict: Verdict,
-    /// What to choose, where the plan states needs.
+    /// The recommendation, if the plan states needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recommendation: Option<ToChoose>,
     /// Speed against CPU time.
     pub planes: Vec<Plane>,
-    /// What could not take part, and why.
+    /// Candidates that could not take part, and why.
     pub skips: Vec<Skips>,
     /// Trials that do not count, and why.
     pub absent: Vec<Absent>,
-    /// What could not be counted, and why.
+    /// Counters that were not available, and why.
     pub not_available: Vec<Unavailable>,
     /// The kinds behind the filesystems that took part, each once.
     pub kinds: Vec<Kind>,
-    /// What is damaged or could not be read, one sentence each.
+    /// Damaged or unreadable files, one sentence each.
     pub damage: Vec<String>,
-    /// What is worth knowing of the run's files and is no damage, one sentence each.
+    /// Notes on the run's files that are no damage, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Records that were not written to their end, one sentence each: their trials are lost, nothing else.
+    /// Records that were not written completely, one sentence each: only their trials are lost.
     pub torn: Vec<String>,
-    /// Imported figures of work that no workload of the run is like.
+    /// Imported figures of work that matches no workload of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub imported: Vec<Imported>,
 }
@@ -103,13 +103,13 @@ impl Summary {
         first.chain(choosing).chain(comparisons.map(|comparison| &comparison.sentence))
     }
 
-    /// The notes of a workload that no other has.
+    /// Notes that only this workload has.
     pub fn own_notes(&self, work: &WorkloadSummary) -> Vec<String> {
         let is_own = |note: &String| self.with_note(note).len() < 2;
         work.notes().into_iter().filter(is_own).collect()
     }
 
-    /// What several workloads have to say, each once.
+    /// Notes that several workloads share, each once.
     pub fn common_notes(&self) -> Vec<String> {
         let mut said: Vec<String> = Vec::new();
         for note in self.workloads.iter().flat_map(WorkloadSummary::notes) {

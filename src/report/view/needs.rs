@@ -1,4 +1,4 @@
-//! What to choose by the needs that the experiment states.
+//! The recommendation by the experiment's needs.
 
 use serde::Serialize;
 
@@ -12,17 +12,17 @@ use crate::analysis::recommendation::{Change, Recommendation, Weighed};
 pub struct ToChoose {
     #[serde(flatten)]
     pub found: Recommendation,
-    /// The choice, why, what it costs, when it would be another, and what could not be judged.
+    /// The choice, the reasons, its costs, when another would be chosen, and what could not be judged.
     pub sentences: Vec<Sentence>,
-    /// The choice, and how sure it is: what a report says first.
+    /// The choice and how sure it is, for the heading.
     #[serde(skip)]
     pub brief: Vec<Sentence>,
-    /// Each need in a few words, in the order of the needs.
+    /// A short title for each need, in order.
     #[serde(skip)]
     pub titles: Vec<String>,
 }
 
-/// Heads and lines; the first column is text.
+/// Column headings and lines; the first column is text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     pub columns: Vec<String>,
@@ -38,7 +38,7 @@ impl ToChoose {
                                        which its weight must fall or rise, with the others unchanged, before \
                                        another candidate is recommended.";
 
-    /// A line for each candidate, the best first. `of` are the needs that have a column.
+    /// A line for each candidate, best first, with a column for each need in `of`.
     pub fn ratios(&self, of: &[usize]) -> Table {
         let mut columns = vec![String::new(), "overall".to_owned()];
         columns.extend(of.iter().map(|at| self.titles[*at].clone()));
@@ -56,7 +56,7 @@ impl ToChoose {
         needs.filter(|(_, need)| need.missing.is_none()).map(|(at, _)| at).collect()
     }
 
-    /// A line for each need: how much it counts, and when another would be the choice.
+    /// A line for each need: its weight, and when another candidate would be chosen.
     pub fn weights(&self) -> Table {
         let columns = ["", "counts", "another if less", "another if more"].map(str::to_owned).to_vec();
         let line = |(need, title): (&Weighed, &String)| match need.missing {
@@ -90,7 +90,7 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// How many times as much: `2.3`, `0.42`, `1,200`.
+/// A factor: `2.3`, `0.42`, `1,200`.
 pub fn times(factor: f64) -> String {
     match factor {
         f if f >= 100.0 => number::grouped(&format!("{f:.0}")),
@@ -110,7 +110,7 @@ pub fn why(missing: Missing) -> &'static str {
     }
 }
 
-/// What a need is called.
+/// The title of a need.
 pub fn title(need: &Need) -> String {
     match need {
         Need::Workload(label) => label.clone(),

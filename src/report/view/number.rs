@@ -1,19 +1,19 @@
-//! Numbers as people read them: one scale and one number of decimals for all that stand in one column.
+//! Formatted numbers: one scale and one number of decimals for a column.
 
 use crate::schema::units::{GIB, KIB, MIB};
 
-/// How the values of one metric are written.
+/// The format of one metric's values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
-    /// How much of the stored unit is one of `unit`.
+    /// Stored units per displayed `unit`.
     pub divisor: f64,
     decimals: usize,
-    /// Behind the number: `MiB/s`, `per second`; empty for a plain number.
+    /// After the number: `MiB/s`, `per second`; empty for a plain number.
     pub unit: String,
 }
 
 impl Scale {
-    /// The scale that suits these values, stored in this unit.
+    /// The scale for these values, stored in this unit.
     pub fn of(unit: &str, values: impl IntoIterator<Item = f64>) -> Self {
         let sizes: Vec<f64> = values.into_iter().map(f64::abs).filter(|v| *v > 0.0).collect();
         let largest = sizes.iter().copied().fold(0.0, f64::max);
@@ -21,7 +21,7 @@ impl Scale {
             "bytes" => byte_step(largest),
             "s" if largest > 0.0 && largest < 1.0 => (0.001, "ms"),
             "1/s" => (1.0, "per second"),
-            // A ratio; its title says of what.
+            // A ratio; its title names the quantities.
             ratio if ratio.starts_with("of what ") => (1.0, ""),
             other => (1.0, other),
         };
@@ -31,12 +31,12 @@ impl Scale {
         Scale { divisor, decimals, unit: unit.to_owned() }
     }
 
-    /// The same with so many decimals at least.
+    /// With at least this many decimals.
     pub fn at_least(self, decimals: usize) -> Self {
         Scale { decimals: self.decimals.max(decimals), ..self }
     }
 
-    /// The same for ticks: as many decimals as the step between them needs.
+    /// For ticks: with the decimals that their step needs.
     pub fn for_ticks(&self, step: f64) -> Self {
         let decimals = (-(step / self.divisor).log10().floor()).clamp(0.0, 9.0) as usize;
         Scale { decimals, ..self.clone() }
@@ -50,7 +50,7 @@ impl Scale {
         if lost { two_digits(scaled) } else { grouped(&text) }
     }
 
-    /// A title with the unit behind it: `read, MiB/s`, `transactions per second`.
+    /// A title followed by the unit: `read, MiB/s`, `transactions per second`.
     pub fn heading(&self, title: &str) -> String {
         match self.unit.as_str() {
             "" => title.to_owned(),
@@ -80,7 +80,7 @@ fn byte_step(largest: f64) -> (f64, &'static str) {
     }
 }
 
-/// Three significant digits for the smallest, but never a tail that the largest makes absurd.
+/// Three significant digits for the smallest value, limited by the size of the largest.
 fn decimals(smallest: f64, largest: f64) -> usize {
     if largest <= 0.0 {
         return 0;
@@ -116,7 +116,7 @@ pub fn grouped(text: &str) -> String {
     out + tail
 }
 
-/// How many times, with three digits: `0.95`, `12.3`.
+/// A ratio with three digits: `0.95`, `12.3`.
 pub fn ratio(value: f64) -> String {
     match value {
         v if v < 0.1 => format!("{v:.3}"),
@@ -157,7 +157,7 @@ pub fn durations((low, high): (u64, u64)) -> String {
     }
 }
 
-/// A length as SVG takes it: `12.34%`.
+/// A length for SVG: `12.34%`.
 pub fn percent(value: f64) -> String {
     format!("{value:.2}%")
 }
@@ -178,8 +178,7 @@ pub fn list(items: &[String]) -> String {
     }
 }
 
-/// In a sentence: what has a comma of its own, as labels may, is quoted, or nobody could tell where it ends. What stands in brackets
-/// or in quotes has an end.
+/// For a sentence: quotes a label that contains a comma, unless the comma is in brackets or quotes.
 pub fn named(item: &str) -> String {
     let mut depth = 0;
     let is_open = item.chars().any(|c| {

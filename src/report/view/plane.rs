@@ -1,4 +1,4 @@
-//! Speed beside what it costs: one workload's rate and CPU time in one plane.
+//! One workload's rate against its CPU time.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub struct Plane {
     pub workload: String,
     pub speed: Axis,
     pub cpu: Axis,
-    /// In the order of the plan.
+    /// In plan order.
     pub points: Vec<Point>,
 }
 
@@ -36,7 +36,7 @@ pub struct Point {
 
 impl Plane {
     pub const TITLE: &'static str = "Speed and CPU time";
-    /// What a reader must know of it.
+    /// A note for the reader.
     pub const NOTE: &'static str =
         "Medians of each candidate. CPU time is not tested, so differences in it are no findings.";
 

@@ -1,4 +1,4 @@
-//! A paper's figures beside the run's own.
+//! A paper's figures beside the run's.
 
 use fsderby_stats::agreement;
 use serde::Serialize;
@@ -9,11 +9,11 @@ use crate::papers::{Paper, Table};
 #[derive(Clone, Debug, Serialize)]
 pub struct Beside {
     pub paper: Paper,
-    /// In the order of the paper.
+    /// In the paper's order.
     pub tables: Vec<Compared>,
-    /// What it was measured on, and why there are no figures of ours where there are none.
+    /// The paper's setup, and why our figures are missing, if they are.
     pub sentences: Vec<String>,
-    /// Of all tables of the paper that this run has, where the last of them stands.
+    /// Over all tables of the paper that this run has; set at the last of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
 }
@@ -21,11 +21,11 @@ pub struct Beside {
 /// Over all pairs of filesystems in all tables.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Agreement {
-    /// In the paper's order, in the opposite one, and within the margin on either side.
+    /// In the paper's order, in the opposite order, and within the margin on either side.
     pub same: usize,
     pub opposite: usize,
     pub tied: usize,
-    /// Of all ways to exchange the filesystems the share that agree as well or better; absent with too many.
+    /// The share of all permutations of the filesystems that agree as well or better; `None` with too many.
     pub p: Option<f64>,
 }
 
@@ -35,27 +35,27 @@ impl From<agreement::Agreement> for Agreement {
     }
 }
 
-/// One of its tables for this very work.
+/// One of its tables for exactly this work.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
     pub table: Table,
-    /// What the published metrics are called here.
+    /// Our names of the published metrics.
     #[serde(skip)]
     pub titles: Vec<String>,
-    /// The compared ones that the paper has too, in the order of the plan; then what only the paper has.
+    /// The compared filesystems that the paper has, in plan order; then those that only the paper has.
     pub lines: Vec<Line>,
-    /// Whether ours are averages, as the paper's are, and not medians.
+    /// Whether ours are averages like the paper's, not medians.
     pub averages: bool,
-    /// Whether anything stands here beside the paper's figures.
+    /// Whether there are figures of ours.
     #[serde(skip)]
     pub is_measured: bool,
-    /// The order.
+    /// Sentences on the order.
     pub sentences: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
-    /// The label here; the kind where it did not take part.
+    /// The label here, or the kind if it did not take part.
     pub filesystem: String,
     pub kind: String,
     /// One for each of the published metrics.
@@ -70,11 +70,11 @@ pub struct Figure {
     pub here: Option<f64>,
     /// Here ÷ published.
     pub ratio: Option<f64>,
-    /// How many trials it is of.
+    /// Number of trials.
     pub n: usize,
 }
 
-/// What every format shows, in words.
+/// The content for every format, in words.
 pub struct Shown {
     pub columns: Vec<Column>,
     pub lines: Vec<(String, Vec<String>)>,
@@ -115,7 +115,7 @@ impl Compared {
         format!("{}{rest}{here}.", first.to_uppercase())
     }
 
-    /// What exactly is compared.
+    /// The exact subject of the comparison.
     pub fn note(&self) -> String {
         self.table.note.split_whitespace().collect::<Vec<&str>>().join(" ")
     }
@@ -125,7 +125,7 @@ impl Compared {
         self.table(0..self.table.metrics.len())
     }
 
-    /// A table for each metric, where one of all would be too wide.
+    /// A table for each metric, if a single one is too wide.
     pub fn apart(&self) -> Vec<Shown> {
         (0..self.table.metrics.len()).map(|at| self.table(at..at + 1)).collect()
     }
@@ -148,7 +148,7 @@ impl Compared {
         let figures = || self.lines.iter().map(|l| &l.figures[metric]);
         let column =
             |what, under: &str| Column { metric: self.titles[metric].clone(), what, under: under.to_owned() };
-        // As printed, with no digit less or more.
+        // As printed, with the same digits.
         let published = figures().map(|f| f.published.to_string()).collect();
         let mut columns = vec![(column("published", unit), published)];
         if self.is_measured {
@@ -164,7 +164,7 @@ impl Compared {
 }
 
 impl Line {
-    /// The label, with the kind where it does not say it.
+    /// The label, with the kind if that differs.
     fn named(&self) -> String {
         let Line { filesystem, kind, .. } = self;
         if filesystem == kind { kind.clone() } else { format!("{filesystem} ({kind})") }

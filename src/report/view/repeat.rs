@@ -8,14 +8,14 @@ use super::number;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Repeat {
     pub command: String,
-    /// What decides the work, and no command line can say it.
+    /// Settings that affect the work and that no command line can express.
     pub beyond: Vec<String>,
-    /// Whether the plan has a name and a question of its own, which the command leaves out.
+    /// Whether the plan has a name and a question, which the command omits.
     pub unnamed: bool,
 }
 
 impl Repeat {
-    /// A sentence, where the command alone is not the whole plan.
+    /// A warning if the command is not the whole plan.
     pub fn warning(&self) -> Option<String> {
         let words = self.unnamed.then(|| "the experiment's name and question".to_owned());
         let beyond: Vec<String> = self.beyond.iter().cloned().chain(words).collect();

@@ -11,32 +11,32 @@ use crate::schema::metric::{Better, Of};
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     pub name: String,
-    /// `file_bytes=4096, phase=write`; empty where the name says all.
+    /// `file_bytes=4096, phase=write`; empty if the name suffices.
     pub dimensions: String,
     pub title: String,
-    /// What it means; empty where nobody declares it.
+    /// Its meaning; empty if undeclared.
     pub explained: &'static str,
     pub unit: String,
     pub of: Of,
     pub better: Better,
     pub headline: bool,
-    /// It is one only because no time says anything.
+    /// A headline only because times do not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stands_in: bool,
-    /// Measured once, in the integrity check, and not in the rounds.
+    /// Measured once, in the integrity check, not in the rounds.
     pub once: bool,
     #[serde(skip)]
     pub declared: Option<&'static Declared>,
-    /// What its dimensions count, beside the work: see [`crate::analysis::dataset::quantities`].
+    /// Its numeric dimensions, except the work: see [`crate::analysis::dataset::quantities`].
     #[serde(skip)]
     pub quantities: Vec<(String, u64)>,
-    /// Whether it is drawn as well as listed.
+    /// Whether it has a chart besides its table cells.
     #[serde(skip)]
     pub is_drawn: bool,
-    /// Titles of metrics that are in proportion to it in each round, and are not drawn again.
+    /// Titles of metrics that are proportional to it in each round and have no chart.
     #[serde(skip)]
     pub alike: Vec<String>,
-    /// Which work it is of, where a trial has several.
+    /// The work it belongs to, if a trial has several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub work: String,
     pub cells: Vec<Cell>,
@@ -47,28 +47,28 @@ impl Row {
         self.cells.iter().flat_map(|c| &c.values).map(|v| v.value)
     }
 
-    /// How these values are written.
+    /// The format of these values.
     pub fn scale(&self) -> Scale {
         let decimals = self.declared.map_or(0, |declared| declared.decimals);
         Scale::of(&self.unit, self.values()).at_least(decimals)
     }
 
-    /// Whether it is one cell of a field over two quantities.
+    /// Whether it is a cell of a heat map.
     pub fn is_on_a_map(&self) -> bool {
         self.quantities.len() == 2 && !self.once
     }
 
-    /// Heads a narrow column.
+    /// The heading of a narrow column.
     pub fn short(&self) -> &str {
         self.declared.map_or(self.title.as_str(), |d| d.heading())
     }
 
-    /// Whether it stands beside the headline in narrow tables.
+    /// Whether narrow tables show it beside the headline.
     pub fn is_key(&self) -> bool {
         !self.headline && self.declared.is_some_and(|d| d.key)
     }
 
-    /// `median of 12`, where all have as many trials; `median`; of one trial each, `value`.
+    /// `median of 12` if all have as many trials, otherwise `median`; `value` for one trial each.
     pub fn median_of(&self) -> String {
         let mut all: Vec<usize> = self.cells.iter().map(|cell| cell.n).filter(|n| *n > 0).collect();
         all.sort_unstable();
@@ -80,20 +80,20 @@ impl Row {
         }
     }
 
-    /// What must stand under a narrow table, because the heading does not say it.
+    /// The note under a narrow table that its heading needs.
     pub fn footnote(&self) -> Option<String> {
         let declared = self.declared.filter(|d| d.footnote)?;
         Some(format!("{}: {}", declared.heading().replace('\n', " "), declared.explained))
     }
 
-    /// Of which time it is, where the title does not say it: `over the work and the sync after it`.
+    /// The time span, if the title does not state it: `over the work and the sync after it`.
     pub fn over(&self) -> String {
         let over =
             self.declared.filter(|_| !self.title.contains("phase")).map(|declared| declared.over.said());
         over.map_or_else(String::new, |over| format!("over {over}"))
     }
 
-    /// What one picture of several metrics shows; empty where it is of one.
+    /// The metrics that share this chart; empty for one.
     pub fn alike(&self) -> String {
         if self.alike.is_empty() {
             return String::new();
@@ -115,7 +115,7 @@ impl Row {
     }
 }
 
-/// `1,704 – 1,960`, or `identical`; empty where there are not two values.
+/// `1,704 – 1,960`, or `identical`; empty with fewer than two values.
 pub fn range(cell: &Cell, scale: &Scale) -> String {
     match (cell.min, cell.max) {
         (Some(min), Some(max)) if cell.n > 1 && min == max => "identical".to_owned(),

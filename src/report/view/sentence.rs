@@ -1,4 +1,4 @@
-//! A sentence of a report, and what it claims of candidates: each claim is a finding, so that a test can hold one beside the other.
+//! A sentence of a report with its claims about candidates. Each claim is a finding, which a test checks.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::schema::change::Change;
 use crate::schema::finding::{Finding, Found};
 
-/// What a sentence says of two candidates, or of one in two runs, in one headline metric. It may only repeat a finding.
+/// A statement on two candidates, or on one in two runs, in one headline metric. It may only repeat a finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
     pub said: Said,
@@ -16,13 +16,13 @@ pub struct Claim {
     pub metric: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dimensions: String,
-    /// Of *better* the better one.
+    /// For *better*, the better one.
     pub a: String,
     pub b: String,
-    /// Of two runs: in which of them `a` is; `b` is the same candidate in the other one.
+    /// For two runs: the run of `a`; `b` is the same candidate in the other one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub a_in: Option<Which>,
-    /// How many times better `a` is than `b`: the ends of the finding's interval.
+    /// The ratio of `a` to `b`: the ends of the finding's interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// What a finding says, the better one first.
+    /// The claim of a finding, the better one first.
     pub fn of(finding: &Finding) -> Option<Self> {
         let said = Said::of(finding.finding);
         let better = match finding.finding {
@@ -41,7 +41,7 @@ impl Claim {
         Some(Claim { said, scenario, metric, dimensions, a, b, a_in: None, low, high })
     }
 
-    /// What is found of two runs, the better one first; where neither is, the second.
+    /// The claim of a change, the better run first; the second if neither is better.
     pub fn of_change(change: &Change) -> Self {
         let Change { scenario, metric, dimensions, candidate, .. } = change.clone();
         let a_in = if change.finding == Found::Worse { Which::First } else { Which::Second };
@@ -69,7 +69,7 @@ pub enum Which {
 }
 
 impl Which {
-    /// What was found of this run beside the other one.
+    /// The finding on this run relative to the other one.
     pub fn found(self, change: &Change) -> Found {
         match self {
             Which::First => change.finding.turned(),
@@ -77,7 +77,7 @@ impl Which {
         }
     }
 
-    /// How many times as good the candidate is in this run as in the other one.
+    /// The ratio of the candidate in this run to the other one.
     pub fn ends(self, change: &Change) -> (Option<f64>, Option<f64>) {
         match self {
             Which::First => (change.high.map(f64::recip), change.low.map(f64::recip)),
@@ -96,7 +96,7 @@ pub enum Said {
 }
 
 impl Said {
-    /// Of a finding from either side.
+    /// For a finding from either side.
     fn of(found: Found) -> Self {
         match found {
             Found::Better | Found::Worse => Said::Better,
@@ -105,7 +105,7 @@ impl Said {
         }
     }
 
-    /// Whether a finding on `a` beside `b` allows it.
+    /// Whether a finding on `a` against `b` supports it.
     pub fn is_allowed_by(self, found: Found) -> bool {
         match self {
             Said::Better => found == Found::Better,
@@ -115,7 +115,7 @@ impl Said {
     }
 }
 
-/// Text with the claims in it. In JSON it is its text.
+/// A text with its claims. In JSON only the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sentence {
     pub text: String,
@@ -128,7 +128,7 @@ impl Sentence {
     }
 }
 
-/// A sentence that claims nothing of an order.
+/// A sentence that claims no order.
 impl From<String> for Sentence {
     fn from(text: String) -> Self {
         Sentence { text, claims: Vec::new() }
@@ -155,7 +155,7 @@ impl Serialize for Sentence {
     }
 }
 
-/// The sentences behind each other, with all their claims.
+/// The sentences in sequence, with all their claims.
 pub fn joined(sentences: &[Sentence], between: &str) -> Sentence {
     let texts: Vec<&str> = sentences.iter().map(|one| one.text.as_str()).collect();
     Sentence::new(texts.join(between), sentences.iter().flat_map(|one| one.claims.clone()).collect())

@@ -1,20 +1,20 @@
-//! In what the setups of the candidates differ.
+//! The differences between the candidates' setups.
 
 use serde::Serialize;
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Setups {
-    /// The factors in which they differ, such as `kernel`; none where all have one setup.
+    /// The factors in which they differ, such as `kernel`; empty if all have one setup.
     pub factors: Vec<&'static str>,
-    /// In the order of the plan; none where all have one setup.
+    /// In plan order; empty if all have one setup.
     pub rows: Vec<InSetup>,
-    /// What all have in common: factor and value.
+    /// The common factors and their values.
     pub common: Vec<(&'static str, String)>,
-    /// What cannot be compared between them, one sentence each.
+    /// Comparisons that these differences rule out, one sentence each.
     pub apart: Vec<String>,
 }
 
-/// A candidate, with its value of each factor that differs.
+/// A candidate with its value of each differing factor.
 #[derive(Clone, Debug, Serialize)]
 pub struct InSetup {
     pub filesystem: String,
@@ -28,7 +28,7 @@ impl Setups {
         !self.factors.is_empty()
     }
 
-    /// Factor by factor, each with its values in the order of the candidates.
+    /// The column headings: the factors.
     pub fn header(&self) -> impl Iterator<Item = &'static str> {
         [""].into_iter().chain(self.factors.iter().copied())
     }

@@ -1,4 +1,4 @@
-//! Metrics side by side, as people know them from the tool itself.
+//! Metrics side by side, in the layout of the tool itself.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 pub struct Sheet {
     pub title: &'static str,
     pub note: &'static str,
-    /// Of these the first are no figures: what the line is of, where there are several, and the filesystem.
+    /// The first columns are names: the line's title if there are several lines, and the filesystem.
     pub columns: Vec<String>,
     pub names: usize,
     pub lines: Vec<Vec<String>>,

@@ -1,4 +1,4 @@
-//! What the findings say of each filesystem and of each pair.
+//! The findings, by filesystem and by pair.
 
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub struct Standings {
     pub cannot_tell: Vec<String>,
 }
 
-/// The headline metrics on which there are findings.
+/// The headline metrics that have findings.
 pub fn judged(work: &WorkloadSummary) -> Vec<&Row> {
     work.rows().filter(|row| pairs(work, row).next().is_some()).collect()
 }
@@ -59,7 +59,7 @@ pub fn standings(work: &WorkloadSummary, row: &Row) -> Vec<Standings> {
     filesystems.iter().map(of).collect()
 }
 
-/// Heads the columns of [`Standings`].
+/// The headings of the columns of [`Standings`].
 pub fn columns(verdict: &Verdict) -> [&'static str; 3] {
     match verdict.basis {
         Basis::Rounds { .. } => ["better than", "equivalent to", "cannot tell"],
@@ -74,7 +74,7 @@ impl Standings {
     }
 }
 
-/// What heads the table of findings.
+/// The heading of the table of findings.
 pub fn caption(row: &Row, verdict: &Verdict) -> String {
     let fewer = if row.stands_in { " (fewer is better; a ratio of 2 means half as many)" } else { "" };
     let (title, margin) = (format!("{}{fewer}", row.title), verdict.margin);
@@ -90,37 +90,37 @@ pub fn caption(row: &Row, verdict: &Verdict) -> String {
     }
 }
 
-/// A pair as the HTML report shows it.
+/// A pair in the HTML report.
 pub struct PairShown<'r> {
     pub pair: &'r Finding,
     pub finding: String,
     /// `1.21 (0.95 – 1.60)`
     pub ratio: String,
-    /// By how much the program that plays the disk moves the ratio at most.
+    /// The largest shift of the ratio by disk-model overhead.
     pub moved: String,
-    /// How far other seeds of the work move either figure.
+    /// How far other workload seeds shift either figure.
     pub spreads: String,
-    /// The least and the most over the costs of an instruction.
+    /// The lowest and the highest ratio over the instruction costs.
     pub costs: String,
-    /// In the worst corner: as expected, and as it was.
+    /// The worst corner: expected and measured.
     pub corner: String,
     pub deciders: Vec<DeciderShown>,
 }
 
-/// So many factors are shown, those that are named first.
+/// At most this many factors are shown, named ones first.
 const DECIDERS_SHOWN: usize = 4;
 
 pub struct DeciderShown {
     pub title: String,
     /// Whether the ratio was found to depend on it.
     pub is_named: bool,
-    /// How many times as large the ratio is at the high level as at the low one: `0.62 (0.55 – 0.70)`
+    /// The ratio at the high level ÷ the ratio at the low level: `0.62 (0.55 – 0.70)`
     pub effect: String,
     /// `shorter 1.31, longer 0.84`
     pub levels: String,
 }
 
-/// All pairs of one metric; those that depend on the model first, the widest spread at the top.
+/// All pairs of one metric; those that depend on the model first, by descending spread.
 pub fn shown<'r>(work: &'r WorkloadSummary, row: &Row) -> Vec<PairShown<'r>> {
     let mut pairs: Vec<&Finding> = pairs(work, row).collect();
     let spread = |p: &Finding| p.high.unwrap_or(p.ratio) / p.low.unwrap_or(p.ratio);
@@ -132,7 +132,7 @@ pub fn shown<'r>(work: &'r WorkloadSummary, row: &Row) -> Vec<PairShown<'r>> {
 }
 
 impl PairShown<'_> {
-    /// Whether it depends on what is uncertain about the disk.
+    /// Whether it depends on uncertain parameters of the disk.
     pub fn is_open(&self) -> bool {
         self.pair.finding == Found::CannotTell && Withheld::of(self.pair).is_none()
     }
@@ -162,7 +162,7 @@ fn pair_shown(pair: &Finding) -> PairShown<'_> {
     PairShown { pair, finding, ratio, moved, spreads, costs, corner, deciders }
 }
 
-/// What one finding says, with why.
+/// A finding in words, with its reason.
 pub fn said(pair: &Finding) -> Sentence {
     let text = match &pair.evidence {
         Evidence::Samples { a_better, within_margin, b_better, .. } => match Withheld::of(pair) {

@@ -1,4 +1,4 @@
-//! The validity checks of all trials, alike ones in one line.
+//! The validity checks of all trials, with equal ones in one line.
 
 use super::number;
 use crate::schema::reason::{Condition, Held};
@@ -19,7 +19,7 @@ pub struct ValidityLine {
     pub asked: Vec<String>,
     pub seen: Vec<String>,
     pub held: Held,
-    /// With this outcome, of so many that have the validity check.
+    /// Trials with this outcome, and trials with this validity check.
     pub trials: usize,
     pub of: usize,
 }
@@ -66,7 +66,7 @@ fn example(texts: &[String]) -> String {
     }
 }
 
-/// Stored texts keep the words of the version that wrote them, because they are compared when a run is verified.
+/// Stored texts keep their version's wording, because verification compares them.
 pub fn told(stored: &str) -> String {
     stored.replace("others had ", "other processes used ").replace("somebody waited ", "a process waited ")
 }

@@ -21,62 +21,62 @@ pub struct WorkloadSummary {
     pub engine: String,
     /// One line each: `transactions = 50000`.
     pub parameters: Vec<String>,
-    /// In a line, where the scenario is more than the work alone.
+    /// In a line, if the scenario has more stages than the work.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stages: String,
-    /// What the set is for; empty for a user's own parameters.
+    /// The purpose of the parameter set; empty for a user's own parameters.
     pub story: String,
     pub amount: Amount,
-    /// How many processes do it at the same time.
+    /// The number of processes that do it in parallel.
     #[serde(skip_serializing_if = "is_alone")]
     pub clients: u32,
-    /// Whether all of them share one CPU, as in virtual time.
+    /// Whether they share one CPU, as in virtual time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub on_one_cpu: bool,
-    /// Page cache and workload together: the limit, or the machine's; absent where the run does not say.
+    /// For page cache and workload together: the limit, or the machine's memory; `None` if the run does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
-    /// Rounds in which every filesystem that can do this work has a trial that counts.
+    /// Rounds in which every filesystem that can do this work has a counted trial.
     pub rounds: usize,
-    /// Why all of this is about the page cache and the processor; empty where it is about the disk.
+    /// Why the workload measures page cache and CPU; empty if it measures the disk.
     pub page_cache: String,
-    /// Why the figures are those of the work's beginning; empty where it went on for long enough.
+    /// Why its figures describe only its beginning; empty if the work ran long enough.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub short: String,
-    /// Whether that is so of every trial.
+    /// Whether that holds for every trial.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_short: bool,
-    /// How often others took from the work what it needed; empty where they did not.
+    /// How often other processes took its CPU time; empty if they did not.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub disturbed: String,
     pub labels: Vec<Label>,
     pub sections: Vec<SectionSummary>,
-    /// The same figures in the tables in which people know them.
+    /// The same figures in the layout of the original tool.
     #[serde(skip)]
     pub sheets: Vec<Sheet>,
     pub latencies: Vec<Latency>,
-    /// Each measured work that was looked at while it went on.
+    /// Each measured work with readings over time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub over_time: Vec<OverTime>,
-    /// Each candidate beside the best, or the baseline: one for each headline metric.
+    /// Each candidate relative to the best or the baseline: one for each headline metric.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
-    /// What may be said of each pair's headline metrics. The JSON report has them with the verdict.
+    /// The findings on each pair's headline metrics. The JSON report has them with the verdict.
     #[serde(skip)]
     pub findings: Vec<Finding>,
-    /// What a paper printed for this very work.
+    /// A paper's figures for exactly this work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<Beside>,
-    /// What other programs measured of this work or the like, elsewhere.
+    /// Figures of other programs for this or similar work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub imported: Vec<Imported>,
 }
 
-/// What must be said beside a filesystem's figures.
+/// A note beside a filesystem's figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Label {
     pub filesystem: String,
-    /// What a validity check saw and in how many trials, or how much of what was written reached the device.
+    /// A validity check's observation and its number of trials, or the share of written bytes that reached the device.
     pub text: String,
     /// Whether it means "page cache and CPU".
     pub page_cache: bool,
@@ -94,31 +94,31 @@ impl WorkloadSummary {
         self.sections.iter().flat_map(|s| &s.rows)
     }
 
-    /// The declared headline metrics; where none is declared or shown, what reached the device, or the first there is.
+    /// The declared headline metrics. If none is declared or shown, device bytes, otherwise the first metric.
     pub fn headlines(&self) -> Vec<&Row> {
         let declared: Vec<&Row> = self.rows().filter(|r| r.headline).collect();
         let first = || self.rows().find(|r| r.of == Of::Bytes).or_else(|| self.rows().next());
         if declared.is_empty() { first().into_iter().collect() } else { declared }
     }
 
-    /// Most that is live at one time.
+    /// The largest amount of live data.
     pub fn peak(&self) -> Bytes {
         Bytes(self.amount.bytes_peak)
     }
 
-    /// Whether this filesystem's figures, and not those of all, are about the page cache and the processor.
+    /// Whether only this filesystem's figures, not all, measure page cache and CPU.
     pub fn marked(&self, filesystem: &str) -> bool {
         self.page_cache.is_empty() && self.labels.iter().any(|l| l.page_cache && l.filesystem == filesystem)
     }
 
-    /// How much is live beside how much memory, and what that makes of the figures.
+    /// Live data, memory, and what the figures therefore measure.
     pub fn setting(&self) -> String {
         let cpu = if self.on_one_cpu { " on one CPU" } else { "" };
         let by = if self.clients > 1 { format!("{} clients{cpu}, ", self.clients) } else { String::new() };
         let memory =
             self.memory.map_or_else(|| "no memory limit".to_owned(), |memory| format!("{memory} of memory"));
         let setting = match self.page_cache.as_str() {
-            // Work that fills what it finds is known only when it is done.
+            // The amount of work that fills a volume is known only afterwards.
             "" if self.amount == Amount::default() => format!("{by}{memory}"),
             "" => format!("{by}files total at most {} at a time, {memory}", self.peak()),
             why => format!("{by}page cache and CPU: {why}"),
@@ -126,7 +126,7 @@ impl WorkloadSummary {
         if self.stages.is_empty() { setting } else { format!("{}; {setting}", self.stages) }
     }
 
-    /// What must be said with the figures, one sentence each: page cache, what is short, what was disturbed, and the rest.
+    /// Notes that must accompany the figures, one sentence each: page cache, short work, disturbances, and the rest.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let marked: Vec<String> =

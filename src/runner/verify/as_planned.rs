@@ -1,4 +1,4 @@
-//! A record against the plan: who, on what, where, in which order, and by which steps.
+//! Checks a record against the plan: candidate, work, setup, order, and steps.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,7 +15,7 @@ use crate::schema::record::{Record, RecordedWork, StageRecord};
 use crate::schema::setup::{ClockKind, Modelled, Named};
 use crate::store::Run;
 
-/// The plan's trials of the rounds that the records name, by their names.
+/// The plan's trials of the rounds in the records, by name.
 pub struct Planned<'p>(HashMap<String, Trial<'p>>);
 
 impl<'p> Planned<'p> {
@@ -38,12 +38,12 @@ impl<'p> Planned<'p> {
     }
 }
 
-/// What the plan has for all trials of a candidate and a scenario, but for what the round decides.
+/// The plan's values for all trials of a candidate and scenario, independent of the round.
 pub struct Cell {
     /// The steps that such a trial goes through.
     pub steps: Vec<Step>,
     works: Vec<PlannedWork>,
-    /// Of each stage that works, which work and which part of it.
+    /// For each work stage: index of the work, and its part.
     stages: Vec<(usize, Option<String>)>,
     layers: Vec<Named>,
     setup: String,
@@ -57,7 +57,7 @@ struct PlannedWork {
     work: WorkSpec,
 }
 
-/// The cells that are known already: by candidate, scenario, whether it is an integrity check, and whether a filesystem is made.
+/// Cached cells: by candidate, scenario, whether it is an integrity check, and whether a filesystem is created.
 #[derive(Default)]
 pub struct Cells<'p>(HashMap<(&'p str, &'p str, bool, bool), Cell>);
 
@@ -90,7 +90,7 @@ impl Cell {
         }
     }
 
-    /// The workloads of the scenario, and of those that were begun the stages.
+    /// Whether the workloads of the scenario, and the stages of those begun, match.
     fn works_are(&self, record: &Record) -> bool {
         let same = |(planned, recorded): (&PlannedWork, &RecordedWork)| {
             (&planned.name, planned.measured, planned.clients, &planned.work)
@@ -106,7 +106,7 @@ impl Cell {
     }
 }
 
-/// What of this record is not as the plan has it.
+/// The difference between this record and the plan.
 pub fn differs(plan: &Resolved<'_>, trial: &Trial<'_>, cell: &Cell, record: &Record) -> Option<String> {
     if record.order != trial.order {
         return Some(format!("the plan has it at {}, not {}", trial.order, record.order));
@@ -136,7 +136,7 @@ pub fn differs(plan: &Resolved<'_>, trial: &Trial<'_>, cell: &Cell, record: &Rec
     Some(format!("its {what} differs from the plan's"))
 }
 
-/// How often the program that plays a disk did its own work; no other disk has one.
+/// How often the disk-model server repeats its work; the expected number for other disks.
 fn server_work(record: &Record) -> u32 {
     record
         .storage
@@ -144,7 +144,7 @@ fn server_work(record: &Record) -> u32 {
         .map_or(record.purpose.server_work(), |modelled| modelled.server_work)
 }
 
-/// Whether a trial of no round is of the disk that its purpose asks for: the first round's, or that of a corner.
+/// Whether an extra trial has the disk of its purpose: the first round's, or that of a corner.
 fn is_sampled_for(record: &Record, purpose: Purpose) -> bool {
     let Some(point) = record.sampled().map(|sampled| sampled.sample.point) else { return true };
     match purpose {
@@ -154,7 +154,7 @@ fn is_sampled_for(record: &Record, purpose: Purpose) -> bool {
     }
 }
 
-/// Whether its disks began as ones that were overwritten for long; others than modelled ones cannot be told to.
+/// Whether its disks were preconditioned; only modelled ones can be.
 fn preconditioned(record: &Record) -> bool {
     record.storage.settings::<Modelled>().is_ok_and(|modelled| modelled.preconditioned)
 }
@@ -164,7 +164,7 @@ fn has_clients(record: &Record, stage: &StageRecord) -> bool {
     clients == 1 || stage.by_client.len() == clients as usize
 }
 
-/// A trial that counts was on the kernel that its setup has.
+/// A counted trial must have run on its setup's kernel.
 pub fn other_kernel(run: &Run, record: &Record) -> Option<String> {
     let Some(setup) = run.machine.setup(&record.setup) else {
         return Some(format!("its setup {} is not among those of machine.json", record.setup));
@@ -174,7 +174,7 @@ pub fn other_kernel(run: &Run, record: &Record) -> Option<String> {
         .then(|| format!("it ran on kernel {}, but its setup has {}", record.kernel, setup.kernel))
 }
 
-/// Nothing was done where something was skipped.
+/// A skip must contain no work.
 pub fn more_than_a_skip(record: &Record) -> Option<String> {
     let is_one = matches!(record.reason, Some(Reason::Skipped { .. }))
         && record.steps.is_empty()
@@ -183,12 +183,12 @@ pub fn more_than_a_skip(record: &Record) -> Option<String> {
     (!is_one).then(|| "it was skipped, but contains more than the reason".into())
 }
 
-/// Whether the trial was carried out to its end: only then everything must be there.
+/// Whether the trial completed: only then everything must be present.
 pub fn is_whole(record: &Record) -> bool {
     matches!(record.reason, None | Some(Reason::Validity(_) | Reason::Integrity(_)))
 }
 
-/// What is missing of all that these steps tell.
+/// Anything missing from the data of these steps.
 pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
     if !is_whole(record) {
         return None;
@@ -260,9 +260,9 @@ fn at(steps: &[Step], is: fn(&Step) -> bool) -> impl Iterator<Item = StepName> {
     steps.iter().filter(move |step| is(step)).map(Step::name)
 }
 
-/// What must be the same in all records, or in all of one round, and is not.
+/// Values that must be equal in all records, or in a round, and are not.
 pub fn unlike_each_other(records: &[Record]) -> Option<String> {
-    // What must be alike is what was on one testbed: candidates may differ in it.
+    // Only values of one testbed must be equal: candidates may differ in it.
     let mut first: HashMap<&str, &Record> = HashMap::new();
     for record in records {
         first.entry(&record.testbed).or_insert(record);
@@ -295,13 +295,13 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
     Some(format!("{}: its storage differs from the other trials of its round and testbed", other.trial))
 }
 
-/// What an instruction cost is what the purpose asks for, beside what it cost in the first round on that testbed.
+/// Whether the instruction cost matches the purpose, relative to the first round on that testbed.
 pub fn other_cost(records: &[Record]) -> Option<String> {
     let speed = |record: &Record| record.sampled().map(|sampled| sampled.mips);
     let first = records.iter().filter(|record| record.purpose == Purpose::Measure && record.round == 1);
     let usual: HashMap<&str, u32> =
         first.filter_map(|record| Some((record.testbed.as_str(), speed(record)?))).collect();
-    // In a corner the CPU is at one of its extremes.
+    // In a corner the CPU is at an extreme.
     let is_of_first = |r: &&Record| r.purpose.is_extra() && !matches!(r.purpose, Purpose::Corner(_));
     records.iter().filter(is_of_first).find_map(|record| {
         let (is, usual) = (speed(record)?, usual.get(record.testbed.as_str())?);
@@ -311,5 +311,5 @@ pub fn other_cost(records: &[Record]) -> Option<String> {
     })
 }
 
-/// A round, a testbed, and of the disk whether the trial has a second one, whether it was overwritten before, and what the trial is for.
+/// Round, testbed, and for the disk: second disk, preconditioned, and the trial's purpose.
 type Key<'r> = (u32, &'r String, (bool, bool, Purpose));

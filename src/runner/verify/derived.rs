@@ -1,4 +1,4 @@
-//! What can be computed again from a record's raw values: parameters, amount of work, validity checks, outcome and metrics.
+//! Recomputes values from a record's raw values: parameters, amount of work, validity checks, outcome and metrics.
 
 use std::collections::HashMap;
 
@@ -19,11 +19,11 @@ pub fn metrics_hold(record: &Record, understood: &Understood<'_>) -> Option<Stri
         Ok(works) => works,
         Err(e) => return Some(format!("its metrics cannot be recomputed: {e}")),
     };
-    // Counted apart, and computed again for whoever reads them.
+    // Counted separately, and recomputed for readers.
     if other_version::ours(record, understood).is_some() {
         return None;
     }
-    // They are a set: a version that puts them into another order has the same ones.
+    // Metrics are a set: a version with another order has the same ones.
     let again = metrics::all(record, works);
     if again == record.metrics {
         return None;
@@ -43,16 +43,16 @@ pub fn parameters_hold(record: &Record, understood: &Understood<'_>) -> Option<S
     (!holds).then(|| "its parameters do not match their hash".into())
 }
 
-/// Above so many operations an amount is believed: to count them would take minutes, and a run from a stranger may ask for more.
+/// Larger amounts are not recounted: it would take minutes, and a foreign run may contain larger ones.
 const COUNTED: u64 = 50_000_000;
 
-/// The amounts of work that are known already: trials of one round have the same.
+/// Cached amounts of work: trials of one round share them.
 #[derive(Default)]
 pub struct Amounts(HashMap<(String, u64, u32), Amount>);
 
 impl Amounts {
     pub fn hold(&mut self, record: &Record, understood: &Understood<'_>) -> Option<String> {
-        // Works that are not understood are told with the metrics.
+        // Works that cannot be parsed are reported with the metrics.
         let Ok(works) = &understood.works else { return None };
         let mut each = record.works.iter().zip(works).zip(&understood.hashes);
         let is_other =
@@ -70,7 +70,7 @@ impl Amounts {
     }
 }
 
-/// What is told of all clients together is what each of them did, in every stage.
+/// Sums over all clients must equal the clients' values, in every stage.
 pub fn clients_hold(record: &Record) -> Option<String> {
     let whole = is_whole(record);
     record.stages.iter().enumerate().find_map(|(at, stage)| {
@@ -104,16 +104,16 @@ fn are_in_order(part: &[Client]) -> bool {
     part.iter().zip(0..).all(|(client, number)| client.client == number && is_within(client))
 }
 
-/// All of them must be there, with the words that they give again. Only how the image was opened stands nowhere else.
+/// All validity checks must be present with recomputed text. Only the open mode of the image is stored nowhere else.
 pub fn validity_holds(record: &Record, steps: &[Step]) -> Option<String> {
     let asked = steps.iter().find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
     let judged = |direct| validity::judge(record, steps, Witness { asked, direct });
-    // Most images are opened so.
+    // The most frequent mode first.
     let holds = [Some(true), None, Some(false)].into_iter().any(|direct| judged(direct) == record.validity);
     (!holds).then(|| "its validity checks do not match its raw values".into())
 }
 
-/// An outcome has its reason, and a check that failed has its outcome.
+/// An outcome needs its reason, and a failed check its outcome.
 pub fn outcome_holds(record: &Record) -> Option<String> {
     let reason = record.reason.as_ref();
     let broken = record.validity.iter().find(|check| check.held == Held::No).cloned().map(not_held);

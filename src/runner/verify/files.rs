@@ -1,4 +1,4 @@
-//! The files beside the records: each as it was stored, where its record must have it, and with what its record counts.
+//! The files beside the records: unchanged, present where the record requires them, and consistent with its counts.
 
 use super::Verified;
 use super::as_planned::is_whole;
@@ -11,7 +11,7 @@ use crate::store::Run;
 use crate::store::beside::{self, Beside, CONSOLES, HISTOGRAMS, REQUESTS};
 use crate::workloads;
 
-/// What is wrong with the files of this record, whose histograms are handed on.
+/// Faults of this record's files; passes its histograms on.
 pub fn hold(run: &Run, record: &Record, hear: &mut dyn FnMut(&[Buckets])) -> Option<String> {
     if record.histograms.len() > 1 {
         return Some("it names more than one file of histograms".into());
@@ -26,7 +26,7 @@ pub fn hold(run: &Run, record: &Record, hear: &mut dyn FnMut(&[Buckets])) -> Opt
         let is_its = file.path == kind.path(&record.trial, record.attempt);
         (!is_its).then(|| format!("{} is not a valid place for a file of this trial", file.path))
     });
-    // Whose entries are counted, those are read and hashed for it: not twice. Where that fails, this says at which file and how.
+    // Counted histograms are read and hashed there, not twice. If that fails, this names the file and the fault.
     let wrong = match is_whole(record) {
         true => run.altered_but_histograms(record),
         false => run.altered(record),
@@ -35,7 +35,7 @@ pub fn hold(run: &Run, record: &Record, hear: &mut dyn FnMut(&[Buckets])) -> Opt
     Some(run.altered(record).unwrap_or(wrong))
 }
 
-/// Each histogram has an entry for each operation that its phase counts, and no phase lacks one.
+/// Each histogram has as many entries as its phase counts operations, and no phase lacks one.
 fn counts_hold(run: &Run, record: &Record, hear: &mut dyn FnMut(&[Buckets])) -> Option<String> {
     if !is_whole(record) {
         return None;
@@ -48,7 +48,7 @@ fn counts_hold(run: &Run, record: &Record, hear: &mut dyn FnMut(&[Buckets])) -> 
     let mut due = Vec::new();
     let mut unknown = Vec::new();
     let several = record.works.len() > 1;
-    // Of work that a power cut ended, nothing more is told than its phases.
+    // Work ended by a power cut reports only its phases.
     for stage in record.stages.iter().filter(|stage| stage.window_ns.is_some()) {
         let of = several.then_some(stage.of);
         let engine = workloads::engine(&record.works.get(stage.of)?.work.engine)?;
@@ -72,7 +72,7 @@ fn counts_hold(run: &Run, record: &Record, hear: &mut dyn FnMut(&[Buckets])) -> 
     (due != told).then(|| "its histograms have a different number of entries than its phases".into())
 }
 
-/// A work where there are several, a phase, an operation, and how many of that there were.
+/// Work (if there are several), phase, operation, and its count.
 type Timed = (Option<usize>, String, String, u64);
 
 fn timed(of: Option<usize>, phase: &str, operation: &str, n: u64) -> Timed {
@@ -83,7 +83,7 @@ fn entries(histogram: &Buckets) -> u64 {
     histogram.buckets.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
 }
 
-/// What no record names. A run that is killed while it stores a trial leaves the files of that one attempt.
+/// Files that no record names. A run killed while storing a trial leaves the files of that attempt.
 pub fn unnamed(run: &Run, plan: Option<&Resolved<'_>>, found: &mut Verified) {
     let unnamed = match beside::unnamed(&run.door, &run.records) {
         Err(e) => return found.wrong.push(format!("could not read the run's folder: {e}")),
@@ -100,7 +100,7 @@ pub fn unnamed(run: &Run, plan: Option<&Resolved<'_>>, found: &mut Verified) {
     }
 }
 
-/// The files of the attempt that this file is of, where that is the next one of a trial of the plan.
+/// The files of this file's attempt, if it is the next attempt of a planned trial.
 fn next_attempt(run: &Run, plan: Option<&Resolved<'_>>, path: &str) -> Option<Vec<String>> {
     let next = |trial: &Trial<'_>| {
         let name = trial.name();

@@ -1,5 +1,5 @@
-//! Whether records are missing. What an honest run leaves is known from how it goes on: round after round in the plan's order, a void
-//! trial again until it was tried so often, and nothing of a cell that was skipped or dropped. In virtual time several rounds are open.
+//! Whether records are missing. A run proceeds in a known way: round after round in plan order, repeating void trials up to a
+//! limit, and measuring nothing of skipped or dropped cells. In virtual time several rounds are open.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +17,7 @@ use crate::schema::seal::Ended;
 use crate::schema::setup::ClockKind;
 use crate::store::Run;
 
-/// Finds gaps, and says how far the run went.
+/// Finds gaps, and states how far the run went.
 pub fn find(run: &Run, plan: &Resolved<'_>, found: &mut Verified) {
     let past = Past::of(run, plan);
     found.wrong.extend(past.attempts_do_not_count_up());
@@ -31,13 +31,13 @@ pub fn find(run: &Run, plan: &Resolved<'_>, found: &mut Verified) {
 struct Past<'r> {
     run: &'r Run,
     plan: &'r Resolved<'r>,
-    /// Of each trial, all attempts in the order of their lines.
+    /// All attempts of each trial, in file order.
     attempts: HashMap<&'r str, Vec<&'r Record>>,
-    /// Cells, as label and workload, that were skipped, by this machine or a later one; they may have been measured before.
+    /// Cells (label, workload) that this machine or a later one skipped; they may have been measured before.
     skipped: HashSet<(&'r str, &'r str)>,
-    /// Cells that failed their integrity check, so that nothing more was measured of them.
+    /// Cells that failed their integrity check and were not measured further.
     dropped: HashSet<(&'r str, &'r str)>,
-    /// The last round of which there are records of cells that are due.
+    /// The last round with records of due cells.
     last_round: u32,
 }
 
@@ -63,7 +63,7 @@ impl<'r> Past<'r> {
         past
     }
 
-    /// Whether such a trial must be there of this cell.
+    /// Whether this cell needs such a trial.
     fn is_due(&self, purpose: Purpose, label: &str, workload: &str) -> bool {
         let is_dropped = purpose != Purpose::Integrity && self.dropped.contains(&(label, workload));
         !self.skipped.contains(&(label, workload)) && !is_dropped
@@ -76,25 +76,25 @@ impl<'r> Past<'r> {
         Some(format!("{broken}: its attempts are not numbered from 1, so one is missing or out of order"))
     }
 
-    /// The integrity checks, and the trials of these rounds, of the cells that must have them.
+    /// The integrity checks and the trials of these rounds for all due cells.
     fn due(&self, rounds: u32) -> impl Iterator<Item = Trial<'r>> {
         let (resolved, plan) = (self.plan, &self.run.plan);
         let is_full = extras::are_due(rounds);
         let extras = if is_full { extras::of_cells(resolved) } else { Vec::new() };
         let corners = if is_full && !self.has_older_rules() { extras::corners(self.run) } else { Vec::new() };
-        // A round has a record at least, so there are no more rounds to look through than records, and one that is missed.
+        // Each round has at least one record, which bounds the rounds to search: records plus one.
         let rounds = (1..=rounds).take(self.run.records.len() + 1);
         let trials = plan.integrity_checks().chain(rounds.flat_map(|round| plan.round(round)));
         let trials = trials.chain(extras).chain(corners);
         trials.filter(|trial| self.is_due(trial.purpose, &trial.candidate.label, &trial.scenario.label))
     }
 
-    /// Which corner is the worst is decided by the rules of the verdict.
+    /// The rules of the verdict determine the worst corner.
     fn has_older_rules(&self) -> bool {
         self.run.verdict.as_ref().is_some_and(|verdict| verdict.schema < finding::SCHEMA)
     }
 
-    /// The corners of today's rules that a run of older ones did not try.
+    /// Corners of today's rules that a run under older rules did not try.
     fn newer_corners(&self) -> Option<String> {
         if !self.has_older_rules() || !extras::are_due(self.last_round) {
             return None;
@@ -113,8 +113,7 @@ impl<'r> Past<'r> {
         ))
     }
 
-    /// A run that is complete has tried all that was void often enough; of another one all must be there that is before what it was
-    /// about.
+    /// A complete run has repeated all void trials; any other run must have everything before its last trial.
     fn gaps(&self) -> Option<String> {
         let is_complete = self.run.is_complete();
         let rounds = match &self.run.seal {
@@ -135,8 +134,8 @@ impl<'r> Past<'r> {
         })
     }
 
-    /// The rounds that were over before the last one began. In virtual time, where several trials run at once, a round waits for no
-    /// other, but for those before the trials that are of no round.
+    /// The rounds that were over before the last one began. In virtual time, with parallel trials, a round waits for no other,
+    /// except for those before the extra trials.
     fn waited_for(&self) -> u32 {
         let needed = SAMPLES_NEEDED as u32;
         match self.is_virtual() {
@@ -150,7 +149,7 @@ impl<'r> Past<'r> {
         self.run.records.iter().any(|record| record.clock == ClockKind::Virtual)
     }
 
-    /// One at a time, first attempts go in the plan's order, and without a gap up to the last.
+    /// Without parallelism, first attempts follow the plan's order without gaps.
     fn is_out_of_order(&self) -> Option<String> {
         let records = &self.run.records;
         if self.is_virtual() {
@@ -174,7 +173,7 @@ impl<'r> Past<'r> {
             .then(|| format!("the seal counts {} rounds, but the records have {rounds}", seal.rounds))
     }
 
-    /// What an honest run may lack, in a sentence.
+    /// Records that a valid run may lack, in a sentence.
     fn how_far(&self) -> Option<String> {
         let (rounds, asked) = (self.last_round, self.run.plan.rounds.at_least());
         match &self.run.seal {

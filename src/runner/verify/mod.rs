@@ -1,5 +1,5 @@
-//! Checks a whole run, as far as that can be done without a key: files and chain, each record against the plan, all that can be
-//! computed again from raw values, and whether anything is missing. Pure but for reading the run's folder.
+//! Verifies a whole run as far as possible without a key: files and chain, each record against the plan, all recomputable values,
+//! and completeness. Pure except for reading the run's folder.
 
 mod as_planned;
 mod derived;
@@ -20,7 +20,7 @@ use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::store::Run;
 
-/// What a check of a whole run found.
+/// The result of verifying a run.
 #[derive(Clone, Debug, Default)]
 pub struct Verified {
     pub records: usize,
@@ -28,20 +28,20 @@ pub struct Verified {
     pub histograms: usize,
     pub consoles: usize,
     pub findings: usize,
-    /// Of which records the metrics are another version's, so that nothing says whether they are what the raw values give.
+    /// Records with metrics of another version, which cannot be checked against the raw values.
     pub unchecked: Option<String>,
     /// One sentence each; a sound run has none.
     pub wrong: Vec<String>,
-    /// What is worth knowing and no damage, one sentence each.
+    /// Notes that are no damage, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Everything about a run that can be wrong.
+/// All faults of a run.
 pub fn verify(run: &Run) -> Verified {
     verified(run, &|(): &mut (), _, _| ()).0
 }
 
-/// The same, with the latencies, which it has to read; none where anything is wrong.
+/// The same, with the latencies that it reads; `None` if anything is wrong.
 pub fn verify_and_read(run: &Run) -> (Verified, Option<Latencies>) {
     let counted = Counted::of(run);
     let (found, latencies) = verified(run, &|latencies: &mut Latencies, record, histograms| {
@@ -51,7 +51,7 @@ pub fn verify_and_read(run: &Run) -> (Verified, Option<Latencies>) {
     (found, is_sound.then(|| Latencies::together(latencies)))
 }
 
-/// What becomes of the histograms of a record.
+/// Receives the histograms of a record.
 type Hear<'h, H> = &'h (dyn Fn(&mut H, &Record, &[Buckets]) + Sync);
 
 fn verified<H: Default + Send>(run: &Run, hear: Hear<'_, H>) -> (Verified, Vec<H>) {
@@ -80,7 +80,7 @@ fn verified<H: Default + Send>(run: &Run, hear: Hear<'_, H>) -> (Verified, Vec<H
                 heard.push(hears);
             }
         }
-        // Nothing says then what the records must be.
+        // Without a plan the records cannot be checked.
         Err(no_plan) => found.wrong.push(format!("plan.toml: {no_plan}")),
     }
     found.wrong.extend(as_planned::unlike_each_other(records));
@@ -93,7 +93,7 @@ fn verified<H: Default + Send>(run: &Run, hear: Hear<'_, H>) -> (Verified, Vec<H
     (found, heard)
 }
 
-/// What is wrong with these records, each under its name.
+/// Faults of these records, each under its name.
 fn differences_of<'r, H: Default>(
     run: &'r Run,
     plan: &Resolved<'_>,
@@ -112,7 +112,7 @@ fn differences_of<'r, H: Default>(
     (all, heard)
 }
 
-/// What many records have in common, and takes long to find out.
+/// Cached values that many records share and that are slow to compute.
 #[derive(Default)]
 struct Memory<'r> {
     cells: Cells<'r>,
@@ -120,7 +120,7 @@ struct Memory<'r> {
     amounts: derived::Amounts,
 }
 
-/// What is wrong with one record.
+/// Faults of one record.
 fn differences<'r>(
     run: &'r Run,
     plan: &Resolved<'_>,

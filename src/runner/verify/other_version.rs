@@ -1,5 +1,5 @@
-//! Metrics that another version of fsderby computed. They are no damage: they cannot be held against ours, so nothing checks them, and
-//! nothing shows them either. Whoever shows or compares the figures of such a run computes them again from its raw values.
+//! Metrics computed by another version of fsderby. They are no damage, but cannot be checked, so they are not shown either.
+//! Figures of such a run are recomputed from its raw values.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,18 @@ use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::store::Run;
 
-/// The version that these metrics would have here, where it is not the one that they have. Works that are not understood have none.
+/// The version that these metrics would have here, if it differs. `None` for works that cannot be parsed.
 pub fn ours(record: &Record, understood: &Understood<'_>) -> Option<u32> {
     let works = understood.works.as_ref().ok()?;
     let ours = metrics::version(works);
     (record.outcome != Outcome::Skipped && record.metrics_version != ours).then_some(ours)
 }
 
-/// Which records have such metrics.
+/// The records with such metrics.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Others {
     records: usize,
-    /// Of all of them together.
+    /// Over all records.
     pub metrics: usize,
     theirs: BTreeSet<u32>,
     ours: BTreeSet<u32>,
@@ -44,7 +44,7 @@ impl Others {
         self.ours.insert(ours);
     }
 
-    /// For who verifies.
+    /// The note when verifying.
     pub fn unchecked(&self) -> Option<String> {
         let Others { records, theirs, ours, .. } = self;
         (*records > 0).then(|| {
@@ -57,7 +57,7 @@ impl Others {
         })
     }
 
-    /// For who reads figures that were computed again.
+    /// The note for readers of recomputed figures.
     fn recomputed(&self) -> Option<String> {
         let Others { records, theirs, ours, .. } = self;
         (*records > 0).then(|| {
@@ -75,7 +75,7 @@ fn list(versions: &BTreeSet<u32>) -> String {
     versions.iter().map(u32::to_string).collect::<Vec<String>>().join(" and ")
 }
 
-/// The run with all its metrics as this version computes them, and a sentence where any of them were stored by another one.
+/// The run with all metrics recomputed by this version, and a note if any were stored by another one.
 pub fn recomputed(mut run: Run) -> (Run, Option<String>) {
     let mut others = Others::default();
     let mut again: Vec<(usize, u32, Vec<Metric>)> = Vec::new();

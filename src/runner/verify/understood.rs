@@ -1,10 +1,10 @@
-//! The works of records, understood once for all records that have the same.
+//! Parsed works of records, shared by all records with the same works.
 
 use crate::analysis::metrics::{self, Works};
 use crate::schema::job::WorkSpec;
 use crate::schema::record::Record;
 
-/// The works of a record, as they are understood.
+/// The parsed works of a record.
 pub struct Understood<'r> {
     specs: Vec<&'r WorkSpec>,
     /// BLAKE3 of each.
@@ -12,11 +12,11 @@ pub struct Understood<'r> {
     pub works: Result<Works, String>,
 }
 
-/// What was understood already: trials of one scenario have the same works.
+/// Cached works: trials of one scenario have the same.
 #[derive(Default)]
 pub struct Known<'r>(Vec<Understood<'r>>);
 
-/// More scenarios than a plan may well have: who writes a run that never has the same works twice waits no longer for each.
+/// More scenarios than a plan usually has: a run whose works always differ is not slowed by the search.
 const KNOWN: usize = 64;
 
 impl<'r> Known<'r> {

@@ -1,4 +1,4 @@
-//! The stored verdict, computed again from the records that it was given on, with what it recommends.
+//! Recomputes the stored verdict, with its recommendation, from its records.
 
 use super::Verified;
 use crate::analysis::dataset::Dataset;
@@ -7,7 +7,7 @@ use crate::schema::finding::{Finding, Verdict};
 use crate::schema::seal::Seal;
 use crate::store::Run;
 
-/// Every figure of it, to the last digit.
+/// Compares every figure, to the last digit.
 pub fn holds(run: &Run, found: &mut Verified) {
     let Some(stored) = &run.verdict else {
         let is_missing = run.seal.is_some();
@@ -24,13 +24,13 @@ pub fn holds(run: &Run, found: &mut Verified) {
             );
             return;
         }
-        // Whoever wrote it was killed before it was sealed.
+        // The writer was killed before sealing it.
         let what =
             "verdict.json belongs to records that were not sealed; fsderby run --resume writes it again";
         found.notes.push(what.into());
         return;
     };
-    // A second run beside the first would take as much memory again.
+    // A second copy of the run would double the memory.
     let mut again = match seal.records < run.records.len() {
         false => verdict::of(run, &Dataset::of(run)),
         true => {
@@ -77,7 +77,7 @@ pub fn holds(run: &Run, found: &mut Verified) {
     });
 }
 
-/// Which findings its records do not give any more.
+/// The findings that its records no longer yield.
 fn by_older_rules(stored: &Verdict, again: &Verdict) -> String {
     let same = |then: &Finding, now: &Finding| {
         now.is_of(&then.scenario, &then.metric, &then.dimensions) && (&now.a, &now.b) == (&then.a, &then.b)
@@ -102,7 +102,7 @@ fn by_older_rules(stored: &Verdict, again: &Verdict) -> String {
     )
 }
 
-/// What is recommended may be the same, and be said with other figures.
+/// The choice may be the same with other figures.
 fn other_recommendation(stored: &Verdict, again: &Verdict) -> String {
     let chosen = |verdict: &Verdict| {
         let choice = verdict.recommendation.as_ref().and_then(|found| found.choice.as_ref());

@@ -1,4 +1,4 @@
-//! The disks that are modelled, as data: one file each.
+//! The modelled disks, as data: one file each.
 
 use super::files;
 

@@ -1,14 +1,14 @@
-//! What stands in data files: those that come with the program, and a user's own.
+//! Data files: shipped ones, and a user's.
 
 use std::fs;
 
-/// Larger than any file that describes a disk or a machine.
+/// Larger than any description of a disk or machine.
 const LARGEST: u64 = 1 << 20;
 
-/// The text of such a file, by its name in the table or by its path.
+/// The text of a file, by name in the table or by path.
 ///
 /// # Errors
-/// What is wrong with the name or the file, and what to write.
+/// If name or file is wrong, with what to write.
 pub fn text(what: &str, table: &[(&str, &str)], written: &str) -> Result<String, String> {
     if let Some((_, text)) = table.iter().find(|(name, _)| *name == written) {
         return Ok((*text).to_owned());

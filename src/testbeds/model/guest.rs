@@ -1,4 +1,4 @@
-//! A guest that runs in a time of its own: its events and requests are read from its memory.
+//! A guest in virtual time: its events and requests are read from its memory.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,32 +13,32 @@ use crate::testbeds::stream::Lines;
 use crate::testbeds::vm::guest::{lost, panic, text};
 use crate::testbeds::{Ended, Fault, Launched, Next};
 
-/// How often the guest's memory is looked at.
+/// Polling interval of the guest's memory.
 const LOOK: Duration = Duration::from_millis(50);
-/// How often a guest that ends is looked at.
+/// Polling interval of a guest that is ending.
 const FAREWELL: Duration = Duration::from_millis(10);
-/// A guest that used none for so long waits for what will never come; one that was to end and has not never will.
+/// A guest that used no CPU for this long waits for ever; one that should have ended never will.
 const STUCK: Duration = Duration::from_secs(120);
 
 pub struct Guest {
     running: Running,
-    /// What is done with a machine that has booted, until it has.
+    /// The action on a machine that has booted, until done.
     then: Option<Then>,
     layout: Layout,
     lines: Lines,
-    /// Bytes of events that were read.
+    /// Bytes of events already read.
     read: u64,
     heard: Heard,
-    /// A guest that used so much of the host's CPU without an event spins.
+    /// A guest that used this much host CPU without an event spins.
     patience: Duration,
     fault: Option<Fault>,
     provenance: BTreeMap<String, String>,
 }
 
-/// Keeps a machine that has stopped itself, and starts one that goes on from there.
+/// Snapshots a machine that has stopped itself, and starts one from the snapshot.
 pub type Then = Box<dyn FnOnce(&mut Running) -> anyhow::Result<Running>>;
 
-/// When the guest was last known to be well.
+/// The last signs of progress.
 struct Heard {
     cpu: Duration,
     moved: Instant,
@@ -63,19 +63,19 @@ impl Guest {
         }
     }
 
-    /// Whose machine is still to boot.
+    /// For a machine that must boot first.
     pub fn with(mut self, then: Then) -> Self {
         self.then = Some(then);
         self
     }
 
-    /// With the hashes of what it was started from.
+    /// Adds the hashes of its inputs.
     pub fn made_of(mut self, provenance: BTreeMap<String, String>) -> Self {
         self.provenance = provenance;
         self
     }
 
-    /// What its disks have left after a power cut, and where in that file.
+    /// The content of its disks after a power cut, and its layout in that file.
     pub fn left(&self) -> (&File, Layout) {
         (&self.running.memory, self.layout)
     }
@@ -87,7 +87,7 @@ impl Guest {
         let _ = self.running.child.kill();
     }
 
-    /// When it has ended: how, and what it has left.
+    /// Its end and its remaining output.
     fn ended(&mut self) -> Ended {
         let status = self.running.child.wait();
         let mut console = text(&mut self.running.console);
@@ -99,7 +99,7 @@ impl Guest {
         Ended { fault, console, requests }
     }
 
-    /// What came since the last look.
+    /// Reads the events since the last poll.
     fn read_events(&mut self) -> bool {
         let new = contents(&self.running.memory, EVENTS, self.read).unwrap_or_default();
         self.read += new.len() as u64;
@@ -107,7 +107,7 @@ impl Guest {
         !new.is_empty()
     }
 
-    /// Goes on from a boot that is done.
+    /// Continues from a finished boot.
     fn go_on(&mut self) -> anyhow::Result<()> {
         if self.then.is_none() || !self.running.has_stopped()? {
             return Ok(());
@@ -118,7 +118,7 @@ impl Guest {
         Ok(())
     }
 
-    /// Ends a guest that has gone astray, by the CPU time that it used: a busy host makes none look hung.
+    /// Ends a hung guest, judged by its CPU time: a busy host does not make it look hung.
     fn watch(&mut self) {
         let Some(cpu) = cpu_time(self.running.child.id()) else { return };
         if cpu > self.heard.cpu {
@@ -140,7 +140,7 @@ impl Launched for Guest {
         if let Some(next) = self.lines.take() {
             return next;
         }
-        // Looked at before its memory is, so that its last words are not missed.
+        // Checked before its memory is read, so that its last events are not missed.
         let has_ended = !matches!(self.running.child.try_wait(), Ok(None));
         if self.read_events() {
             self.heard.event_cpu = self.heard.cpu;
@@ -171,8 +171,8 @@ impl Launched for Guest {
 }
 
 impl Powered for Guest {
-    /// It has frozen its disks and ends by itself, at an instruction of its own: ended from outside, it could say or leave unsaid
-    /// what no other run does.
+    /// It has frozen its disks and ends at a fixed instruction: ended from outside, it could send more or less than in another
+    /// run.
     fn cut(&mut self) -> Ended {
         let begin = Instant::now();
         while matches!(self.running.child.try_wait(), Ok(None)) {
@@ -195,7 +195,7 @@ impl Drop for Guest {
     }
 }
 
-/// What the guest has left in this range, without the first `read` bytes.
+/// The guest's data in this range, without the first `read` bytes.
 fn contents(memory: &File, range: Range, read: u64) -> std::io::Result<Vec<u8>> {
     let mut number = [0; 8];
     memory.read_exact_at(&mut number, range.in_file())?;

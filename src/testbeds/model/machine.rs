@@ -1,4 +1,4 @@
-//! The virtual machine whose clock counts its instructions.
+//! The virtual machine with an instruction-counting clock.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -27,40 +27,40 @@ pub struct Machine<'a> {
     pub qemu: &'a Path,
     pub kernel: PathBuf,
     pub initramfs: [&'a [u8]; 2],
-    /// What the guest's kernel may use.
+    /// Memory for the guest's kernel.
     pub memory: Bytes,
     pub layout: Layout,
-    /// What there is room for: what the job's first life needs, so that all its lives are of one machine.
+    /// Reserved space: enough for the job's first boot, so that all its boots use equal machines.
     pub room: Layout,
-    /// Million instructions a second.
+    /// Million instructions per second.
     pub mips: u32,
-    /// Which its CPU has beyond those of the first 64-bit ones.
+    /// CPU instructions beyond those of the first 64-bit CPUs.
     pub instructions: &'a [String],
     pub mishap: Option<Mishap>,
 }
 
-/// A machine that runs.
+/// A running machine.
 pub struct Running {
     pub child: Child,
     pub memory: File,
-    /// What the guest's kernel wrote.
+    /// Output of the guest's kernel.
     pub console: File,
-    /// What QEMU wrote.
+    /// Output of QEMU.
     pub complaints: File,
     monitor: Monitor,
-    /// What QEMU tells of CPU and devices, read or written, and its number there.
+    /// QEMU's state of CPU and devices, and its descriptor in QEMU.
     state: (File, RawFd),
 }
 
 impl Machine<'_> {
-    /// Up to where its init waits for its job; QEMU then stops it.
+    /// Boots until init waits for its job; QEMU then stops the machine.
     pub fn boot(&self) -> anyhow::Result<Running> {
         let memory = self.blank()?;
         self.start(memory, in_memory("state")?, false)
     }
 
-    /// Goes on where a machine like this one was stopped, handed these files, with blank disks or with those that another machine's
-    /// power cut has left.
+    /// Continues from the snapshot of an equal machine, with these files, and with blank disks or those left by another machine's
+    /// power cut.
     pub fn go_on(
         &self,
         snapshot: &Snapshot,
@@ -121,7 +121,7 @@ impl Machine<'_> {
         Ok(running)
     }
 
-    /// Of the memory of the machine before, what its disks hold and nothing else.
+    /// Takes over only the disks' content from the previous machine's memory.
     fn take_over(&self, memory: &File, left: &File, layout: Layout) -> io::Result<()> {
         for disk in 0..self.layout.disks {
             let from =
@@ -149,7 +149,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// All of the command line that the guest can tell.
+    /// The parts of the command line that the guest can observe.
     pub fn shape(&self) -> anyhow::Result<String> {
         Ok(self.fixed()?.join(" "))
     }
@@ -164,18 +164,18 @@ impl Machine<'_> {
             ["-smp", "1"],
             ["-cpu", &cpu],
             ["-accel", "tcg"],
-            // Each instruction is a tick of the CPU's counter of time; how many of them are a second, the kernel is told.
+            // Each instruction is one tick of the CPU's time counter; the kernel is told its frequency.
             ["-icount", "shift=0,sleep=off"],
             ["-rtc", "base=2025-01-01T00:00:00,clock=vm"],
             ["-append", &kernel],
             ["-display", "none"],
             ["-monitor", "none"],
-            // What it leaves in the guest's memory where random numbers are expected.
+            // Seeds the values that QEMU leaves in guest memory as random numbers.
             ["-seed", "1"],
-            // By it the guest stops itself, at an instruction of its own.
+            // Lets the guest stop itself at a fixed instruction.
             ["-device", "pvpanic"],
             ["-action", "panic=pause"],
-            // Timers of the host's clock, for the news that a machine has moved; while one has not run the CPU does nothing.
+            // Timers of the host's clock, for announcing a migration; until one has run the CPU is idle.
             ["-global", "migration.announce-rounds=0"],
             ["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"],
         ];
@@ -183,8 +183,8 @@ impl Machine<'_> {
         Ok(words.as_flattened().iter().chain(&plain).map(|word| (*word).to_owned()).collect())
     }
 
-    /// A CPU without instructions that give random numbers, and with a timer that never stops: else its kernel wakes nobody but at
-    /// its ticks, four milliseconds apart.
+    /// A CPU without random-number instructions and with an always-running timer: otherwise the kernel wakes tasks only at its
+    /// ticks, every 4 ms.
     fn cpu(&self) -> anyhow::Result<String> {
         let mut cpu = "qemu64,+arat".to_owned();
         for instruction in self.instructions {
@@ -195,7 +195,7 @@ impl Machine<'_> {
         Ok(cpu)
     }
 
-    /// The kernel believes what it is told of the counter's frequency, and sets all its clocks and timers by the counter.
+    /// The kernel trusts the stated counter frequency, and bases all clocks and timers on the counter.
     fn kernel_arguments(&self) -> String {
         format!(
             "console=ttyS0 quiet panic=-1 oops=panic reboot=t mitigations=off rdinit=/init norandmaps \
@@ -208,10 +208,10 @@ impl Machine<'_> {
 }
 
 impl Running {
-    /// Has the monitor listen, and this machine go on from that state.
+    /// Opens the monitor, and loads that state into this machine.
     fn greet(&mut self, goes_on: bool) -> anyhow::Result<()> {
         self.monitor.tell("qmp_capabilities", &json!({}))?;
-        // Its memory is a file of ours and no part of the state.
+        // Its memory is our file and not part of the state.
         let capabilities =
             ["x-ignore-shared", "events"].map(|name| json!({"capability": name, "state": true}));
         self.monitor.tell("migrate-set-capabilities", &json!({"capabilities": capabilities}))?;
@@ -226,21 +226,21 @@ impl Running {
     /// Whether it has stopped itself.
     ///
     /// # Errors
-    /// When it is gone.
+    /// If it has ended.
     pub fn has_stopped(&mut self) -> anyhow::Result<bool> {
-        // Asked before, QEMU's main loop would have work that no other boot has.
+        // A query before this would give QEMU's main loop work that other boots do not have.
         let mut mark = [0; 8];
         self.memory.read_exact_at(&mut mark, JOB.in_file())?;
         Ok(mark != [0; 8] && self.monitor.tell("query-status", &json!({}))?["status"] == "guest-panicked")
     }
 
-    /// Ends a machine that has stopped itself, and keeps what it was.
+    /// Ends a machine that has stopped itself, and returns its snapshot.
     ///
     /// # Errors
-    /// When QEMU cannot write its state down.
+    /// If QEMU cannot save its state.
     pub fn snapshot(&mut self) -> anyhow::Result<Snapshot> {
         let mut state = self.state()?;
-        // Memory is what the kernel was told of, so the disks behind it, still blank, are left out.
+        // Saves the kernel's memory, without the blank disks behind it.
         Snapshot::of(&self.memory, LOW, &mut state)
     }
 
@@ -254,7 +254,7 @@ impl Running {
     }
 }
 
-/// Copies what is not a hole.
+/// Copies data and skips holes.
 fn copy_data(from: &File, begin: u64, to: &File, target: u64, length: u64) -> io::Result<()> {
     let end = begin + length;
     let mut piece = vec![0; MIB as usize];
@@ -285,7 +285,7 @@ mod tests {
         let [from, to] = [in_memory("from").unwrap(), in_memory("to").unwrap()];
         from.set_len(64 * MIB).unwrap();
         to.set_len(64 * MIB).unwrap();
-        // Before the range, across pieces, at its end, behind it.
+        // Before the range, across pieces, at its end, after it.
         for (at, byte) in [(0, 1), (10 * MIB, 2), (13 * MIB - 100, 3), (20 * MIB - 1, 4), (20 * MIB, 5)] {
             from.write_all_at(&[byte; 1], at).unwrap();
         }

@@ -1,4 +1,4 @@
-//! The machines that modelled disks stand in, as data: one file each.
+//! The machines of modelled disks, as data: one file each.
 //!
 //! ```toml
 //! name = "athlon-64"
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::files;
 use crate::names;
 
-/// Every machine by its name, with its file.
+/// Every machine by name, with its file.
 pub const TABLE: &[(&str, &str)] = &[
     // One row a line.
     ("pentium-mmx-200", include_str!("../../../machines/pentium-mmx-200.toml")),
@@ -31,15 +31,16 @@ pub const TABLE: &[(&str, &str)] = &[
     ("server-2024", include_str!("../../../machines/server-2024.toml")),
 ];
 
-/// The machine of a disk whose file names none.
+/// The machine of disks whose file names none.
 pub const USUAL: &str = "server-2012";
 
-/// Million instructions a second that a machine may have; samples halve and double them. `tests/guests/model.rs` runs guests at both ends.
+/// Allowed speeds in million instructions per second; samples halve and double them. `tests/guests/model.rs` runs guests at both
+/// ends.
 pub const SPEEDS: RangeInclusive<u32> = 100..=8000;
 
-/// Instructions that a CPU may have beyond those of the first 64-bit ones, as QEMU names them, with what else it must be told
-/// for each: a kernel that may save registers by XSAVE alone does not boot. Left out is what gives random numbers, and what copies memory by the byte (`erms`): an instruction that repeats
-/// itself counts as often, so that the fast way of a real CPU would be the slowest here.
+/// Instructions that a CPU may have beyond those of the first 64-bit CPUs, in QEMU's names, each with the further flags that it
+/// needs: a kernel that may only use XSAVE to save registers does not boot. Excludes random-number instructions, and byte-wise
+/// copying (`erms`): each repetition counts as an instruction, so a real CPU's fast way would be the slowest here.
 pub const INSTRUCTIONS: &[(&str, &[&str])] = &[
     ("ssse3", &[]),
     ("sse4.1", &[]),
@@ -62,7 +63,7 @@ pub const INSTRUCTIONS: &[(&str, &[&str])] = &[
 pub struct Machine {
     pub name: String,
     pub title: String,
-    /// What it is, and what is left out.
+    /// Its description, and the omissions.
     pub story: String,
     pub values: Values,
 }
@@ -70,13 +71,13 @@ pub struct Machine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Values {
-    /// Million instructions a second.
+    /// Million instructions per second.
     pub mips: Sourced<u32>,
-    /// Those of [`INSTRUCTIONS`] that its CPU has.
+    /// The members of [`INSTRUCTIONS`] that its CPU has.
     pub instructions: Sourced<Vec<String>>,
 }
 
-/// A value with where it stands, or with why it is likely.
+/// A value with its source, or the reason for the estimate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sourced<T> {
@@ -95,7 +96,7 @@ impl<T> Sourced<T> {
 }
 
 impl<T> fmt::Display for Sourced<T> {
-    /// Where it comes from.
+    /// The source.
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.source, &self.estimate) {
             (Some(source), _) => to.write_str(source),
@@ -106,17 +107,17 @@ impl<T> fmt::Display for Sourced<T> {
 }
 
 impl Machine {
-    /// A shipped machine by its name, or one of a user's own by its file's path.
+    /// A shipped machine by name, or a user's by path.
     ///
     /// # Errors
-    /// What is wrong with the name or the file.
+    /// If name or file is wrong.
     pub fn find(machine: &str) -> Result<Machine, String> {
         let text = files::text("machine", TABLE, machine)?;
         Machine::parse(&text).map_err(|e| format!("could not parse the machine {machine}: {e}"))
     }
 
     /// # Errors
-    /// The first thing that is wrong with it, and what is allowed.
+    /// The first error, and what is allowed.
     pub fn parse(text: &str) -> Result<Machine, String> {
         let machine: Machine = toml::from_str(text).map_err(|e| e.message().to_owned())?;
         let Values { mips, instructions } = &machine.values;
@@ -135,10 +136,10 @@ impl Machine {
     }
 }
 
-/// Whether a machine may be so fast.
+/// Whether a machine may have this speed.
 ///
 /// # Errors
-/// What it may be.
+/// States the allowed range.
 pub fn check_speed(mips: u32) -> Result<(), String> {
     let (least, most) = SPEEDS.into_inner();
     match SPEEDS.contains(&mips) {
@@ -149,7 +150,7 @@ pub fn check_speed(mips: u32) -> Result<(), String> {
     }
 }
 
-/// What QEMU is told for an instruction; `None` where there is no such.
+/// QEMU's flags for an instruction; `None` if it is unknown.
 pub fn flags(instruction: &str) -> Option<Vec<&'static str>> {
     let (name, more) = INSTRUCTIONS.iter().find(|(name, _)| *name == instruction)?;
     Some(more.iter().chain([name]).copied().collect())

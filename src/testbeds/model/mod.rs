@@ -1,4 +1,4 @@
-//! `model:DISK`: real filesystems of a real kernel on a modelled disk, in virtual time.
+//! `model:DISK`: real filesystems in a real kernel on a modelled disk, in virtual time.
 //!
 //! ```text
 //! kernel, tools, job, disk ─▶ QEMU, its clock counting instructions, nothing of the host in reach
@@ -6,7 +6,7 @@
 //!                                                          └─ disk: a model, sectors in memory
 //!                             memory: a file of ours ──▶ events and requests, read from outside
 //! ```
-//! The host can be slow or busy: that changes how long one waits and nothing else.
+//! A slow or busy host only prolongs the wait; it does not change results.
 
 pub mod disks;
 mod files;
@@ -50,16 +50,16 @@ use crate::storage::disk;
 use crate::storage::disk::handover;
 use crate::storage::disk::layout::{ADDRESSES, Layout};
 
-/// What brings the disk.
+/// The module that provides the disk.
 const BOOT: [&str; 1] = ["ublk_drv"];
 
-/// A guest that used so much of the host's CPU without an event spins.
+/// A guest that used this much host CPU without an event spins.
 const SPINS: Duration = Duration::from_secs(1800);
 
-/// The disk where none is named: a current one, so slow that its server's own CPU time hardly counts beside it.
+/// The default disk: a current one, so slow that its server's CPU time hardly matters.
 const DISK: &str = "hdd-16tb";
 
-/// Has every round the same disk.
+/// Every round has the same disk.
 const SAMPLES_OFF: &str = "samples=off";
 
 pub struct ModelKind;
@@ -109,7 +109,7 @@ impl TestbedKind for ModelKind {
 }
 
 pub struct Model {
-    /// As it was written: a disk's name, or a file.
+    /// As written: a disk's name, or a file.
     disk: String,
     spec: Spec,
     text: String,
@@ -117,14 +117,14 @@ pub struct Model {
     offset: Bytes,
     /// Whether the disk's volatile cache is switched off.
     write_through: bool,
-    /// As it was written; else it is the disk's.
+    /// As written; `None` for the disk's machine.
     machine: Option<String>,
     stands: Stands,
-    /// Of another speed than the machine's.
+    /// A speed other than the machine's.
     mips: Option<u32>,
     /// Whether every round is another sample of the ensemble.
     samples: bool,
-    /// A guest that used so much of the host's CPU without an event spins.
+    /// A guest that used this much host CPU without an event spins.
     pub patience: Duration,
     pub mishap: Option<Mishap>,
     pub starts: StartsFrom,
@@ -229,8 +229,8 @@ impl Model {
         self.found.get_or_init(look).as_ref()
     }
 
-    /// What a round samples: the disk as its file says, then the rows of the screening design, the same folded, and so on with other
-    /// seeds. A corner has the first one's.
+    /// A round's sample: the nominal disk, then the rows of the screening design, then the same folded, then all again with other
+    /// seeds. A corner has the first round's seed.
     fn sample(&self, moment: &Moment) -> Sample {
         let n = if self.samples { moment.round.saturating_sub(1) } else { 0 };
         let row = (n as usize % (2 * screening::RUNS + 1)).checked_sub(1);
@@ -242,7 +242,7 @@ impl Model {
         self.mips.unwrap_or(self.stands.values.mips.is)
     }
 
-    /// Where this factor stands in a sample; `None` where it is as asked for.
+    /// The end of this factor's range in a sample; `None` for the nominal value.
     fn end(&self, sample: &Sample, factor: Factor) -> Option<End> {
         let level = sample.levels.of(factor)?;
         let factors = self.spec.factors();
@@ -256,7 +256,7 @@ impl Model {
         }
     }
 
-    /// Where a volume of this size begins, in whole mebibytes: moved by so much of the disk, or to its end.
+    /// The offset of a volume of this size, in whole mebibytes: shifted by a share of the disk, at most to its end.
     fn place(&self, sample: &Sample, volume: Bytes) -> Bytes {
         let Some(End::Moved(permille)) = self.end(sample, Factor::Position) else { return self.offset };
         let mebibytes = |bytes: u64| (bytes / MIB).cast_signed();
@@ -443,7 +443,7 @@ impl Testbed for Model {
     fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
         let modelled: Modelled = job.storage.settings().map_err(anyhow::Error::msg)?;
         let found = self.found().context("QEMU or the kernel is missing")?;
-        // Nothing may reach the guest that is not the same in every run; what its CPU is, it sees by itself.
+        // The guest must receive only data that is equal in every run; it sees its CPU itself.
         let mut job = job.for_guest();
         job.storage =
             disk::named(&Modelled { machine: String::new(), instructions: Vec::new(), ..modelled.clone() });
@@ -487,22 +487,22 @@ impl Testbed for Model {
 /// From one boot to the machine's end.
 struct Life {
     layout: Layout,
-    /// Its job and its disk, as the guest is handed them.
+    /// Its job and disk, as handed to the guest.
     files: Vec<u8>,
 }
 
-/// What the machines of one launch have in common.
+/// Shared by all machines of a launch.
 struct Parts {
     found: Found,
     base: Arc<Base>,
     limit: Option<Bytes>,
-    /// Of the first life, and no less than any other's.
+    /// The layout of the first boot, at least as large as any other's.
     room: Layout,
     mips: u32,
     instructions: Vec<String>,
     mishap: Option<Mishap>,
     patience: Duration,
-    /// The machine after its boot, the same in all lives.
+    /// The machine after boot, equal for all boots.
     snapshot: OnceLock<Snapshot>,
 }
 
@@ -521,8 +521,7 @@ impl Parts {
         }
     }
 
-    /// Starts a machine on blank disks, or on what the disks of the one before it have left. Where no snapshot of it is kept it boots
-    /// first.
+    /// Starts a machine on blank disks, or on the disks left by the previous one. Boots first if there is no cached snapshot.
     fn start(self: &Arc<Self>, life: Life, left: Option<(&File, Layout)>) -> anyhow::Result<Guest> {
         let machine = self.machine(life.layout);
         let name = self.snapshot_name(&machine)?;
@@ -547,7 +546,7 @@ impl Parts {
         Ok(Guest::new(machine.boot()?, layout, self.patience).with(Box::new(then)))
     }
 
-    /// By all that decides what a machine is after its boot.
+    /// A hash of all inputs of a booted machine.
     fn snapshot_name(&self, machine: &Machine<'_>) -> anyhow::Result<String> {
         let mut hasher = blake3::Hasher::new();
         for (name, hash) in self.made_of() {
@@ -566,7 +565,7 @@ impl Parts {
         own.into_iter().chain(self.base.hashes()).collect()
     }
 
-    /// Hashes of all that decides what comes, over all lives.
+    /// Hashes of all inputs of the trial, over all boots.
     fn provenance(&self, lives: &[Life]) -> anyhow::Result<BTreeMap<String, String>> {
         let (mut jobs, mut machines) = (blake3::Hasher::new(), blake3::Hasher::new());
         for life in lives {
@@ -580,7 +579,7 @@ impl Parts {
     }
 }
 
-/// Whether what a filesystem is filled with can be held: it stands in the memory of this machine.
+/// Whether this machine's memory can hold the filesystem's content.
 fn has_room(content: Bytes, layout: Layout, available: Bytes) -> Result<(), Missing> {
     let whose = if available < layout.room() {
         "is free in this machine's memory"
@@ -601,9 +600,9 @@ fn has_room(content: Bytes, layout: Layout, available: Bytes) -> Result<(), Miss
     })
 }
 
-/// What the guest's kernel is told of the machine's memory. With a limit its init takes what is more than that.
+/// The memory that the guest's kernel is told. With a limit its init takes the surplus.
 fn memory(limit: Option<Bytes>, layout: Layout) -> Bytes {
-    /// The pages that are mapped must be found: eight bytes for each.
+    /// Page tables for the mapped pages: eight bytes each.
     const PAGE_TABLES: u64 = 512;
     Bytes((vm::memory(limit).0 + layout.mapped().0 / PAGE_TABLES).next_multiple_of(MIB))
 }
@@ -728,7 +727,7 @@ mod tests {
         };
         assert_eq!(stands("diamondmax-plus-8"), ("pentium-4-2400".into(), 950, false));
         assert_eq!(stands("diamondmax-plus-8,machine=server-2012"), ("server-2012".into(), 2400, true));
-        // Whichever is named first.
+        // In either order.
         for text in ["ssd-nvme,mips=777,machine=celeron-533", "ssd-nvme,machine=celeron-533,mips=777"] {
             assert_eq!(stands(text), ("celeron-533".into(), 777, false));
             let name = text.parse::<Model>().map(|model| model.name());
@@ -738,7 +737,7 @@ mod tests {
         assert_eq!(usual, Ok("model:ssd-nvme".to_owned()));
     }
 
-    /// In the middle, at the beginning, at the end, and on a disk of which the volume leaves next to nothing.
+    /// In the middle, at the start, at the end, and on a disk that the volume nearly fills.
     #[test]
     fn wherever_the_window_is_moved_it_stays_on_the_disk() {
         let disk = 80_293_248 * 512;

@@ -1,4 +1,4 @@
-//! A machine's monitor, in QEMU's Machine Protocol: an object a line, answers in order, events between them.
+//! A machine's monitor (QEMU Machine Protocol): one object per line, answers in order, events in between.
 
 use std::fs::File;
 use std::io::{ErrorKind, IoSlice, Read, Write};
@@ -11,39 +11,39 @@ use anyhow::{Context, bail, ensure};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use serde_json::{Value, json};
 
-/// A command that has no answer after so long never gets one.
+/// Time limit for the answer to a command.
 const PATIENCE: Duration = Duration::from_secs(300);
 const LOOK: Duration = Duration::from_millis(20);
 
 pub struct Monitor {
     stream: UnixStream,
     unread: Vec<u8>,
-    /// Names of events that came, and of a migration's its status.
+    /// Names of received events, and the status of migration events.
     events: Vec<String>,
 }
 
 impl Monitor {
-    /// Ours and QEMU's end.
+    /// Our end and QEMU's end.
     pub fn pair() -> anyhow::Result<(Self, UnixStream)> {
         let (ours, theirs) = UnixStream::pair().context("could not create the socket of QEMU's monitor")?;
         ours.set_nonblocking(true)?;
         Ok((Monitor { stream: ours, unread: Vec::new(), events: Vec::new() }, theirs))
     }
 
-    /// Carries a command out.
+    /// Executes a command.
     ///
     /// # Errors
-    /// When QEMU refuses it, or is gone.
+    /// If QEMU refuses it, or has ended.
     pub fn tell(&mut self, command: &str, arguments: &Value) -> anyhow::Result<Value> {
         let line = json!({"execute": command, "arguments": arguments}).to_string();
         self.stream.write_all(line.as_bytes()).with_context(|| format!("QEMU did not accept {command}"))?;
         self.answer(command)
     }
 
-    /// Gives QEMU this file, under that name.
+    /// Passes this file to QEMU, under that name.
     ///
     /// # Errors
-    /// When QEMU refuses it, or is gone.
+    /// If QEMU refuses it, or has ended.
     pub fn give(&mut self, name: &str, file: &File) -> anyhow::Result<()> {
         let line = json!({"execute": "getfd", "arguments": {"fdname": name}}).to_string();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -81,10 +81,10 @@ impl Monitor {
         }
     }
 
-    /// Whether this event has come.
+    /// Whether this event was received.
     ///
     /// # Errors
-    /// When QEMU is gone.
+    /// If QEMU has ended.
     pub fn has(&mut self, event: &str) -> anyhow::Result<bool> {
         while self.message()?.is_some() {}
         Ok(self.events.iter().any(|known| known == event))
@@ -93,7 +93,7 @@ impl Monitor {
     /// Waits for this event.
     ///
     /// # Errors
-    /// When one that says the opposite comes, or nothing, or QEMU is gone.
+    /// If the opposite event arrives, or none in time, or QEMU has ended.
     pub fn wait_for(&mut self, event: &str, opposite: &str) -> anyhow::Result<()> {
         let begin = Instant::now();
         while !self.has(event)? {
@@ -108,7 +108,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// The next answer that is there; events are kept.
+    /// The next available answer; events are recorded.
     fn message(&mut self) -> anyhow::Result<Option<Value>> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {

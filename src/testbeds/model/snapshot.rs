@@ -1,15 +1,14 @@
-//! A machine after its boot, kept so that every trial that begins in the same one goes on from there.
+//! A cached machine after boot, from which every trial with the same boot continues.
 //!
 //! ```text
 //! "fsderby snapshot" + version     16 bytes
-//! length, state                    QEMU's own, of CPU and devices
-//! count, (address, length)…        which pages of the guest's memory hold anything
+//! length, state                    QEMU's state of CPU and devices
+//! count, (address, length)…        the non-zero pages of the guest's memory
 //! pages
 //! BLAKE3 of all that               32 bytes
 //! ```
-//! Numbers have eight bytes, the lowest first. A snapshot is a function of what it was made from: two that were made apart are the same
-//! but for what QEMU leaves of its own stack in a page of the firmware's, and the host's clock in its state, which guests of virtual
-//! time do not read.
+//! Numbers are eight bytes, little-endian. A snapshot is a function of its inputs: two snapshots differ only in a firmware page
+//! with leftovers of QEMU's stack, and in the host's clock within its state, which guests in virtual time do not read.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -29,22 +28,22 @@ const HASH: usize = 32;
 const PAGE: usize = 4096;
 /// In the cache of kernels.
 const FOLDER: &str = "snapshots";
-/// Of all together; what was used longest ago goes first.
+/// Limit of all snapshots together; the least recently used is removed first.
 const MOST: u64 = 4 * GIB;
 
-/// All of it, as it is stored, and where its parts are.
+/// The stored bytes, and the positions of their parts.
 pub struct Snapshot {
     bytes: Vec<u8>,
     state: std::ops::Range<usize>,
-    /// Where in the guest's memory, and where in the bytes.
+    /// Address in the guest's memory, and range in the bytes.
     pages: Vec<(u64, std::ops::Range<usize>)>,
 }
 
 impl Snapshot {
-    /// Of a machine that has ended: its memory up to `end`, and what QEMU wrote of the rest.
+    /// From a machine that has ended: its memory up to `end`, and QEMU's state.
     ///
     /// # Errors
-    /// When either cannot be read.
+    /// If either cannot be read.
     pub fn of(memory: &File, end: u64, state: &mut File) -> anyhow::Result<Self> {
         let mut bytes = MAGIC.to_vec();
         let mut told = Vec::new();
@@ -66,10 +65,10 @@ impl Snapshot {
         Self::read(bytes)
     }
 
-    /// As it is stored.
+    /// From stored bytes.
     ///
     /// # Errors
-    /// When it is damaged, or of another version.
+    /// If it is damaged, or of another version.
     fn read(bytes: Vec<u8>) -> anyhow::Result<Self> {
         let body = bytes.len().checked_sub(HASH).context("it is truncated")?;
         ensure!(bytes.starts_with(MAGIC), "it has another version");
@@ -92,7 +91,7 @@ impl Snapshot {
         Ok(Snapshot { bytes, state, pages })
     }
 
-    /// Where it can be read from its beginning.
+    /// The state, from its start.
     pub fn state(&self) -> &[u8] {
         &self.bytes[self.state.clone()]
     }
@@ -100,24 +99,24 @@ impl Snapshot {
     /// Fills a new machine's memory.
     ///
     /// # Errors
-    /// When there is too little memory.
+    /// If there is too little memory.
     pub fn fill(&self, memory: &File) -> io::Result<()> {
         self.pages.iter().try_for_each(|(at, range)| memory.write_all_at(&self.bytes[range.clone()], *at))
     }
 
-    /// The one of that name, where the cache has it. One that is damaged is taken for none.
+    /// The cached snapshot of that name. A damaged one is ignored.
     pub fn find(name: &str) -> Option<Self> {
         let path = cache::folder(FOLDER).ok()?.join(name);
         let snapshot = Self::read(fs::read(&path).ok()?).ok()?;
-        // Used just now; a cache that cannot be written in stays as it is.
+        // Marks it as used; a read-only cache stays unchanged.
         let _ = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         Some(snapshot)
     }
 
-    /// Keeps it under that name.
+    /// Stores it under that name.
     ///
     /// # Errors
-    /// When there is no cache, or no room in it.
+    /// If there is no cache, or no space.
     pub fn keep(&self, name: &str) -> anyhow::Result<()> {
         let folder = cache::made(FOLDER)?;
         let mut file = tempfile::NamedTempFile::new_in(&folder)?;
@@ -141,7 +140,7 @@ fn take(bytes: &[u8], at: &mut usize) -> anyhow::Result<u64> {
     Ok(u64::from_le_bytes(number.try_into()?))
 }
 
-/// Pages before `end` that hold anything but zeros, those side by side as one.
+/// Non-zero pages before `end`; adjacent ones are merged.
 fn written_pages(
     memory: &File,
     end: u64,
@@ -177,7 +176,7 @@ fn written_pages(
     Ok(())
 }
 
-/// Removes what was used longest ago until the rest has at most so many bytes.
+/// Removes the least recently used until the rest has at most this many bytes.
 fn make_room(folder: &Path, most: u64) -> io::Result<()> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder)? {

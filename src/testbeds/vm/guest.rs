@@ -1,4 +1,4 @@
-//! A guest that runs, until it switches itself off or is switched off.
+//! A running guest, until it powers off or is ended.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,25 +16,25 @@ use crate::testbeds::power::Powered;
 use crate::testbeds::stream::Events;
 use crate::testbeds::{Ended, Fault, Launched, Next, Stamped};
 
-/// What a kernel says when it cannot go on.
+/// Messages of a kernel that cannot continue.
 const LAST_WORDS: [&str; 3] = ["Kernel panic", "BUG:", "Oops"];
-/// What it says, also with those words, when a CPU was taken from it for long: the host was busy.
+/// Marks messages with those words that only report a long CPU delay: the host was busy.
 const DELAYED: &str = "lockup";
 
 pub struct Guest {
     child: Child,
-    /// QEMU takes the port for closed when this ends.
+    /// QEMU treats the port as closed when this ends.
     _input: ChildStdin,
     events: Events<ChildStdout>,
     console: File,
     complaints: File,
-    /// A guest that says nothing for so long has hung.
+    /// A guest silent for this long has hung.
     silence: Duration,
     heard: Instant,
     fault: Option<Fault>,
     provenance: BTreeMap<String, String>,
     witness: Option<Witness>,
-    /// What the witness saw at the event before.
+    /// The witness's observation at the previous event.
     seen: Option<Event>,
 }
 
@@ -59,13 +59,13 @@ impl Guest {
         })
     }
 
-    /// With the hashes of what it was started from.
+    /// Adds the hashes of its inputs.
     pub fn made_of(mut self, provenance: BTreeMap<String, String>) -> Self {
         self.provenance = provenance;
         self
     }
 
-    /// With somebody who looks at its disk from outside.
+    /// Adds a witness that observes its disk from outside.
     pub fn watched_by(mut self, witness: Witness) -> Self {
         self.witness = Some(witness);
         self
@@ -133,14 +133,14 @@ impl Drop for Guest {
     }
 }
 
-/// What the kernel on this console could not go on over.
+/// The kernel's fatal error on this console.
 pub fn panic(console: &[String]) -> Option<Fault> {
     let is_last =
         |line: &&String| LAST_WORDS.iter().any(|words| line.contains(words)) && !line.contains(DELAYED);
     console.iter().find(is_last).map(|line| Fault::Panic(format!("kernel message in the guest: {line}")))
 }
 
-/// How QEMU ended, where it should not have.
+/// QEMU's failure, if it failed.
 pub fn lost(end: io::Result<ExitStatus>) -> Option<Fault> {
     match end {
         Ok(status) if status.success() => None,

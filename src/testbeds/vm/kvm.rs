@@ -1,4 +1,4 @@
-//! Whether guests really run on this machine's CPU. That /dev/kvm opens proves nothing: on some hosts the guest then hangs.
+//! Whether guests run on this machine's CPU. An accessible /dev/kvm is no proof: on some hosts guests then hang.
 
 use std::fs;
 use std::path::Path;
@@ -15,11 +15,10 @@ use crate::schema::event::Event;
 use crate::schema::units::{Bytes, MIB};
 use crate::testbeds::{Launched, Next};
 
-/// A real CPU brings a guest up in about a second.
+/// A real CPU boots a guest in about a second.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The CPU to run guests on. A guest is started once to find out; the answer is kept for this host's kernel, CPU, QEMU and
-/// guest kernel.
+/// The CPU for guests. Determined by starting a guest once; the result is cached by host kernel, CPU, QEMU and guest kernel.
 pub fn cpu(qemu: &Path, kernel: &Kernel, agent: &Path) -> Cpu {
     if rustix::fs::access("/dev/kvm", rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK).is_err() {
         return Cpu::Emulated;

@@ -1,5 +1,4 @@
-//! The virtual machine: a command line for QEMU, and what is handed to it by descriptor, so that nothing has a name that
-//! would have to be removed.
+//! The virtual machine: QEMU's command line, and files passed by descriptor, so that no name must be removed afterwards.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,32 +14,32 @@ use rustix::fs::{MemfdFlags, OFlags, fcntl_getfl, fcntl_setfl, memfd_create};
 use crate::agent::{Mishap, PORT};
 use crate::schema::units::{Bytes, MIB};
 
-/// The program, of Debian's package qemu-system-x86.
+/// The program, in Debian's package qemu-system-x86.
 pub const QEMU: &str = "qemu-system-x86_64";
-/// The machine has 24 places for devices, and the port for events takes one.
+/// The machine has 24 device slots; the event port takes one.
 pub const MOST_DISKS: usize = 16;
 
-/// The guest's disks as its kernel names them: `/dev/vda`.
+/// The guest's disks in its kernel's names: `/dev/vda`.
 pub fn disk(n: usize) -> String {
     let letter = (b'a'..=b'z').nth(n).map_or('a', char::from);
     format!("/dev/vd{letter}")
 }
 
-/// The same as QEMU names them. The two lists need not be in one order: all disks of a machine are alike.
+/// The same in QEMU's names. The order may differ: all disks of a machine are equal.
 pub fn drive(n: usize) -> String {
     format!("disk{n}")
 }
 
-/// Who executes the guest's instructions.
+/// The CPU that executes the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cpu {
     /// This machine's CPU.
     Kvm,
-    /// QEMU.
+    /// QEMU's emulation.
     Emulated,
 }
 
-/// One machine, ready to be started.
+/// A machine ready to start.
 pub struct Machine<'a> {
     pub qemu: &'a Path,
     pub kernel: PathBuf,
@@ -49,17 +48,17 @@ pub struct Machine<'a> {
     pub cpu: Cpu,
     pub cpus: u32,
     pub disks: &'a [File],
-    /// QEMU's end of its monitor, where somebody will ask.
+    /// QEMU's end of its monitor, if it is used.
     pub monitor: Option<&'a UnixStream>,
     pub mishap: Option<Mishap>,
 }
 
-/// A machine that runs. Its events come from the child's standard output.
+/// A running machine. Its events are on the child's standard output.
 pub struct Running {
     pub child: Child,
-    /// What the guest's kernel wrote.
+    /// Output of the guest's kernel.
     pub console: File,
-    /// What QEMU wrote.
+    /// Output of QEMU.
     pub complaints: File,
 }
 
@@ -91,7 +90,7 @@ impl Machine<'_> {
         command.arg("-m").arg(format!("{}M", self.memory.0.div_ceil(MIB)));
         match self.cpu {
             Cpu::Kvm => command.args(["-accel", "kvm", "-cpu", "host"]),
-            // Byte-wise string instructions, which a CPU with these flags prefers, take three times as long emulated.
+            // Emulated byte-wise string instructions, which these flags would select, take three times as long.
             Cpu::Emulated => command.args(["-accel", "tcg,thread=multi", "-cpu", "max,erms=off,fsrm=off"]),
         };
         command.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(inherited.path(initramfs)?);
@@ -124,8 +123,8 @@ impl Machine<'_> {
         let mut text =
             "console=ttyS0 quiet panic=-1 oops=panic reboot=t mitigations=off rdinit=/init".to_owned();
         if self.cpu == Cpu::Emulated {
-            // The guest sees this machine's counter and has nothing to calibrate it by; left to itself it would take its
-            // timer's interrupts for a clock, and lose time whenever this machine is busy.
+            // The guest sees this machine's counter and cannot calibrate it; otherwise it would use timer interrupts as clock,
+            // and lose time when this machine is busy.
             let khz = fsderby_sys::tsc::khz().context("this machine's CPU has no time-stamp counter")?;
             text += &format!(" tsc_early_khz={khz} tsc=reliable");
         }
@@ -134,14 +133,14 @@ impl Machine<'_> {
     }
 }
 
-/// What tells a guest's init of a mishap.
+/// The kernel argument that tells init of a mishap.
 pub fn mishap(mishap: Option<Mishap>) -> String {
     use clap::ValueEnum;
     let named = mishap.and_then(|mishap| mishap.to_possible_value());
     named.map_or(String::new(), |value| format!(" {}", value.get_name()))
 }
 
-/// Has reads and writes of this image go past the host's page cache, where its filesystem allows that; says whether.
+/// Makes I/O on this image bypass the host's page cache, if its filesystem allows it; returns whether.
 pub fn make_direct(image: &File) -> bool {
     let set = fcntl_getfl(image).and_then(|flags| fcntl_setfl(image, flags | OFlags::DIRECT));
     set.is_ok() && is_direct(image)
@@ -161,7 +160,7 @@ mod tests {
     use std::io::Read;
     use std::thread;
 
-    /// What a machine with this disk has open, in the words of `ls`.
+    /// The open files of a machine with this disk, as listed by `ls`.
     fn open_in(qemu: &Path, disk: File) -> String {
         let (_, monitor) = UnixStream::pair().unwrap();
         let machine = Machine {
@@ -186,8 +185,8 @@ mod tests {
     fn a_machine_gets_its_own_descriptors_and_none_of_one_that_starts_at_the_same_moment() {
         let folder = tempfile::tempdir().unwrap();
         let qemu = folder.path().join("qemu");
-        // Written by a shell: a descriptor of ours could live on in the child of another test, and what is open for writing
-        // cannot be executed.
+        // Written by a shell: our descriptor could survive in another test's child, and a file open for writing cannot be
+        // executed.
         let write = r#"printf '#!/bin/sh\nexec ls -l /proc/self/fd\n' >"$0" && chmod +x "$0""#;
         assert!(Command::new("sh").arg("-c").arg(write).arg(&qemu).status().unwrap().success());
         let start_many = |row: usize| {

@@ -1,14 +1,14 @@
-//! `vm`: a small virtual machine with a stock kernel that has every filesystem, as an ordinary user.
+//! `vm`: a small virtual machine with a stock kernel that has every filesystem, for ordinary users.
 //!
 //! ```text
 //! kernel ──┐                                   console ──▶ kept for the record
 //! tools ───┼─▶ initramfs ─▶ QEMU ─ guest: fsderby as init ─ port ──▶ events
 //! job ─────┘                  └─ disk: an unnamed image of ours
 //! ```
-//! The guest has no network and sees no file of the host but that image. QEMU dies with us, and with it all the rest.
+//! The guest has no network and sees only that image of the host. QEMU ends with this process, and everything else with QEMU.
 //!
-//! Where its power is cut, QEMU is killed. The image is held by our own descriptor, so it outlives the machine, with all that QEMU
-//! had completed: a disk's own volatile cache, which loses what was never flushed, is not there.
+//! A power cut kills QEMU. We hold the image's descriptor, so the image survives with everything that QEMU had completed. A
+//! disk's volatile cache, which loses unflushed data, is not simulated.
 
 pub(super) mod guest;
 mod kvm;
@@ -43,21 +43,21 @@ use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::image;
 
-/// What brings the disk and the port for events.
+/// The modules for the disk and the event port.
 pub const BOOT: [&str; 3] = ["virtio_mmio", "virtio_console", "virtio_blk"];
-/// Where images lie unless the experiment says otherwise.
+/// Default folder of images.
 const FOLDER: &str = "/var/tmp";
-/// Before the name of another folder, in the testbed's text.
+/// Prefix of another image folder, in the testbed's text.
 const IMAGES: &str = "images=";
-/// What must stay free on the host beside the image.
+/// Free space that must remain on the host.
 const SLACK: u64 = 64 * MIB;
-/// A machine without a memory limit has so much, as the machines of the older comparisons had.
+/// Memory of a machine without a limit, like the machines of the older comparisons.
 const MEMORY: u64 = 512 * MIB;
-/// A guest's, unless the experiment says otherwise.
+/// The default number of CPUs.
 const CPUS: u32 = 1;
-/// What the guest's kernel takes for itself, beside page cache and workload.
+/// Memory of the guest's kernel, beside page cache and workload.
 const OVERHEAD: u64 = 160 * MIB;
-/// mkfs and fsck say nothing while they run; on an emulated CPU they may run long.
+/// mkfs and fsck are silent; on an emulated CPU they may take long.
 const SILENCE: Duration = Duration::from_secs(480);
 
 pub struct VmKind;
@@ -96,23 +96,23 @@ impl TestbedKind for VmKind {
     }
 }
 
-/// The testbed, with what its text says and what tests change.
+/// The testbed, with the settings of its text and of tests.
 pub struct Vm {
     pub starts: StartsFrom,
     pub images: PathBuf,
-    /// Each with an image of its own.
+    /// Number of disks, each with an image.
     pub disks: usize,
     pub silence: Duration,
     pub mishap: Option<Mishap>,
     found: OnceLock<Option<Found>>,
-    /// Whether images can be kept out of the host's page cache; looked at with all that makes the testbed ready.
+    /// Whether images can bypass the host's page cache; determined once.
     direct: OnceLock<bool>,
-    /// What was found of programs that guests are to run, by their names.
+    /// Cached checks of programs for guests, by name.
     tools: Mutex<HashMap<String, Result<(), Missing>>>,
     bases: Bases,
 }
 
-/// What it takes to start a guest.
+/// The requirements for starting a guest.
 #[derive(Clone)]
 struct Found {
     qemu: PathBuf,
@@ -172,7 +172,7 @@ impl Vm {
         self.found.get_or_init(look).as_ref()
     }
 
-    /// Whether images go past this machine's page cache: a question to the folder's filesystem, asked once.
+    /// Whether images bypass this machine's page cache; asks the folder's filesystem once.
     fn is_direct(&self) -> bool {
         *self.direct.get_or_init(|| {
             let image = image::make(&self.images, ImageState::Sparse, Bytes(MIB));
@@ -180,7 +180,7 @@ impl Vm {
         })
     }
 
-    /// Whose CPU guests run on, in words, the kernel's release, and whether times count; `None` before both are there.
+    /// The guests' CPU in words, the kernel's release, and whether times count; `None` before both are available.
     pub fn shown(&self) -> Option<(&'static str, &str, bool)> {
         let found = self.found()?;
         let (cpu, times_count) = match found.cpu {
@@ -326,14 +326,14 @@ impl Testbed for Vm {
     }
 }
 
-/// A job's disks: fresh images, of which the host's page cache holds nothing.
+/// Creates a job's disks: new images, none of them in the host's page cache.
 fn make_images(job: &Job) -> anyhow::Result<Vec<File>> {
     let image::Settings { folder, state, disk, .. } = job.storage.settings().map_err(anyhow::Error::msg)?;
     let disk = disk.context("the image does not belong to a guest")?;
     let make = |_| {
         let image = image::make(Path::new(&folder), state, job.volume.size)
             .with_context(|| format!("could not create an image in {folder}"))?;
-        // What was written into it above must not be read out of memory below.
+        // Data written above must not be read from memory below.
         let _ = rustix::fs::fadvise(&image, 0, None, rustix::fs::Advice::DontNeed);
         if disk.direct {
             machine::make_direct(&image);
@@ -343,11 +343,11 @@ fn make_images(job: &Job) -> anyhow::Result<Vec<File>> {
     disk.paths().map(make).collect()
 }
 
-/// What the machines of one launch have in common.
+/// Shared by all machines of a launch.
 struct Parts {
     found: Found,
     base: Arc<Base>,
-    /// The disks, which have no other name.
+    /// The disks, as unnamed files.
     images: Vec<File>,
     mishap: Option<Mishap>,
     silence: Duration,
@@ -372,7 +372,7 @@ impl Parts {
         let provenance = [("kernel", kernel)].into_iter().chain(self.base.hashes());
         let provenance = provenance.map(|(name, hash)| (name.to_owned(), hash)).collect();
         let guest = Guest::new(machine.start()?, self.silence)?.made_of(provenance);
-        // After a power cut it is no whole trial that could be watched.
+        // A trial with a power cut is not observed as a whole.
         let is_whole = job.steps.contains(&Step::Reset) && !job.steps.contains(&Step::PowerCut);
         Ok(match is_whole {
             true => {
@@ -384,7 +384,7 @@ impl Parts {
     }
 }
 
-/// Whether this host can start a guest with so much memory. `release` is the kernel that was asked for by name.
+/// Whether this host can start a guest with this memory. `release` is the kernel requested by name.
 pub fn guest_ready(
     testbed: &str,
     release: Option<&str>,
@@ -426,18 +426,18 @@ pub fn guest_ready(
     Ok(())
 }
 
-/// `disks=N` of a testbed's settings.
+/// `disks=N` in a testbed's settings.
 pub fn disks(number: &str, most: usize) -> Result<usize, String> {
     let disks = number.parse().ok().filter(|n| (1..=most).contains(n));
     disks.ok_or_else(|| format!("disks={number} is not a number of disks; write 1 to {most}"))
 }
 
-/// The size of the machine. With a limit its init takes what is more than that, so that every kind has the same.
+/// Memory of the machine. With a limit its init takes the surplus, so that every kind has the same.
 pub fn memory(limit: Option<Bytes>) -> Bytes {
     limit.map_or(Bytes(MEMORY), |limit| Bytes(limit.0 + OVERHEAD))
 }
 
-/// Of this machine's memory, in bytes.
+/// This machine's available memory, in bytes.
 pub fn available() -> u64 {
     use procfs::Current;
     procfs::Meminfo::current().ok().and_then(|m| m.mem_available).unwrap_or(u64::MAX)

@@ -1,6 +1,6 @@
-//! What the host sees of a guest's disks, all together: QEMU's own counters, and what of the images lies in the host's page cache.
+//! The host's observation of a guest's disks, in total: QEMU's counters, and image pages in the host's page cache.
 //!
-//! QEMU is asked over its monitor (QMP, a line of JSON each way), of which the guest notices nothing.
+//! QEMU is queried by its monitor (QMP, a line of JSON each way), which the guest does not notice.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,9 +17,9 @@ use crate::schema::event::Event;
 use crate::schema::job::StepName;
 use crate::schema::units::sum;
 
-/// QEMU answers within a millisecond, and never keeps a trial waiting.
+/// QEMU answers within a millisecond, and must not delay a trial.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Our names for QEMU's counters, as those of the guest's own are called.
+/// Our names for QEMU's counters, equal to the guest's.
 const COUNTERS: [(&str, &str); 5] = [
     ("reads", "rd_operations"),
     ("bytes_read", "rd_bytes"),
@@ -40,7 +40,7 @@ impl Witness {
         Ok(Witness { images, monitor: BufReader::new(monitor), is_greeted: false })
     }
 
-    /// What this event of the guest's makes worth a look: the cache when the work is about to begin, the counters at the end.
+    /// The observation that this event triggers: the cache before the work, the counters at the end.
     pub fn hears(&mut self, event: &Event) -> Option<Event> {
         match event {
             Event::Stepped(stepped) if stepped.step == StepName::Settle => {
@@ -56,7 +56,7 @@ impl Witness {
         Ok([("cached_bytes".to_owned(), sum(each.context("mincore failed")?))].into())
     }
 
-    /// Over the machine's whole life.
+    /// Counters over the machine's whole life.
     fn counters(&mut self) -> anyhow::Result<BTreeMap<String, u64>> {
         if !self.is_greeted {
             self.answer().context("QEMU's monitor sent nothing")?;
@@ -86,7 +86,7 @@ impl Witness {
         loop {
             let answer = self.answer()?;
             ensure!(answer.get("error").is_none(), "QEMU refused {command}: {answer}");
-            // Between question and answer QEMU may tell of events of its own.
+            // QEMU may send events between question and answer.
             if answer.get("return").is_some() {
                 return Ok(answer);
             }

@@ -1,4 +1,4 @@
-//! A backup: a tree that many small updates keep as another machine has it, as rsync does for a server of backups.
+//! A backup: many small updates keep a tree equal to another machine's, as rsync does on a backup server.
 //!
 //! ```text
 //! full      every file written under a name of its own and put into its place by rename(2)

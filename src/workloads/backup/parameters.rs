@@ -11,17 +11,17 @@ use crate::workloads::kit::tree::Shape;
 pub struct Parameters {
     pub tree: Shape,
     pub updates: u32,
-    /// Of a thousand files so many have changed since the update before.
+    /// Files changed per update, in permille.
     pub changed_permille: u32,
     /// Whether each file, with its name, is synced before the next.
     pub fsync: bool,
 }
 
 const KEYS: &[&str] = &["files", "folders", "deepest", "sizes", "updates", "changed_permille", "fsync"];
-/// What is kept of each file must stay small beside the least memory that a trial has.
+/// The state per file must be small compared with the least memory of a trial.
 const MOST: u32 = 1_000_000;
 const MOST_UPDATES: u32 = 1000;
-/// All versions of all files are numbered; each has content of its own.
+/// All versions of all files are numbered; each has different content.
 const MOST_VERSIONS: u64 = 1 << 24;
 
 impl Parameters {
@@ -48,14 +48,14 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// In each update; one at least.
+    /// Files changed in each update; at least one.
     pub fn changed(&self) -> u32 {
         let share = u64::from(self.tree.files) * u64::from(self.changed_permille) / 1000;
         share.max(1) as u32
     }
 }
 
-/// How much there is scales, and how many updates stay.
+/// Scales the amount of data; the number of updates stays.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let Parameters { tree, .. } = Parameters::parse(table)?;
     let numbers = [("files", tree.files.into()), ("folders", tree.folders.into())];

@@ -1,4 +1,4 @@
-//! What each file is after so many updates: which version, how large, with which content. Pure.
+//! The state of each file after a number of updates: version, size and content. Pure.
 
 use std::fmt::Write as _;
 
@@ -13,17 +13,17 @@ use crate::workloads::kit::{Noise, Tree, random, sizes};
 pub struct State {
     pub tree: Grown,
     parameters: Parameters,
-    /// Of each file its version, from 0, and how large that is.
+    /// Version (from 0) and size of each file.
     now: Vec<(u32, u32)>,
     choice: Xoshiro256PlusPlus,
     sizes: Xoshiro256PlusPlus,
     whole: u64,
-    /// All files, of which each update shuffles the first few to the front.
+    /// All files; each update shuffles the first few to the front.
     order: Vec<u32>,
 }
 
 impl State {
-    /// Before the first update.
+    /// The state before the first update.
     pub fn new(parameters: &Parameters, seed: u64) -> Self {
         let tree = Grown::new(&parameters.tree, "backup", seed);
         let now = (0..tree.files()).map(|file| (0, tree.size(file) as u32)).collect();
@@ -38,7 +38,7 @@ impl State {
         }
     }
 
-    /// What has changed until the next update, in the order of the tree. No file changes twice.
+    /// The files that the next update changes, in tree order. No file changes twice in one update.
     pub fn next(&mut self) -> Vec<u32> {
         let changed = self.parameters.changed() as usize;
         for at in 0..changed {
@@ -50,12 +50,12 @@ impl State {
         changed
     }
 
-    /// How large the next file is that changes.
+    /// The size of the next file that changes.
     pub fn peek(&self) -> u64 {
         sizes::draw(&self.parameters.tree.sizes, self.whole, &mut self.sizes.clone()).into()
     }
 
-    /// The file has changed: its size from now on.
+    /// Changes the file and returns its new size.
     pub fn change(&mut self, file: u32) -> u64 {
         let size = sizes::draw(&self.parameters.tree.sizes, self.whole, &mut self.sizes);
         let (version, _) = self.now[file as usize];
@@ -67,7 +67,7 @@ impl State {
         self.now[file as usize].1.into()
     }
 
-    /// Under which number its content is drawn: no two versions of any files have the same.
+    /// The number from which its content is drawn: unique for each version of each file.
     pub fn number(&self, file: u32) -> u32 {
         file + self.now[file as usize].0 * self.tree.files()
     }
@@ -76,7 +76,7 @@ impl State {
         self.tree.noise_mut()
     }
 
-    /// Where the new content of a file is written.
+    /// The temporary path for a file's new content.
     pub fn temporary(&self, file: u32, path: &mut String) {
         let name = self.tree.path(file, path).rfind('/').map_or(0, |at| at + 1);
         path.insert(name, '.');
@@ -84,7 +84,7 @@ impl State {
         debug_assert!(written.is_ok(), "writing to a string cannot fail");
     }
 
-    /// The first so many files.
+    /// The first `files` files.
     pub fn live(&self, files: u32) -> Vec<LiveFile> {
         let mut path = String::new();
         let live = |file: u32| {

@@ -13,7 +13,7 @@ use crate::workloads::kit::visit::{Entry, Visitor, visit};
 use crate::workloads::kit::{Latencies, Phases, Tree, Under, sizes};
 use crate::workloads::{Amount, Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, Work};
 
-/// What is timed by itself, each with its number.
+/// The operations whose latencies are recorded, with their numbers.
 const OPERATIONS: &[&str] = &["replace", "read"];
 const REPLACE: usize = 0;
 const READ: usize = 1;
@@ -62,7 +62,7 @@ impl Work for Parameters {
         Ok(Box::new(Trial { hands, latencies, stop_after: portion.stop_after }))
     }
 
-    /// With fsync every file is safe, with its name, before the next is replaced.
+    /// With fsync every file and its name are durable before the next is replaced.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         if !self.fsync {
             return Durable::default();
@@ -89,8 +89,7 @@ impl Work for Parameters {
 }
 
 impl Parameters {
-    /// All changes of all updates, one after the other; `each` hears the file's size before, and how it is after, and may say that the
-    /// change has not come about any more.
+    /// All changes of all updates, in order. `each` receives a file's size before and after, and may break off before the change.
     fn each_change(&self, seed: u64, mut each: impl FnMut(u64, u64) -> ControlFlow<()>) -> State {
         let mut state = State::new(self, seed);
         for _ in 0..self.updates {
@@ -106,7 +105,7 @@ impl Parameters {
     }
 }
 
-/// How much is read and written, and most that is there at a time.
+/// Bytes read and written, and the largest amount of live data.
 struct Sums {
     live: u64,
     peak: u64,
@@ -119,7 +118,7 @@ impl Sums {
         Sums { live: full, peak: full, read: 0, written: full }
     }
 
-    /// Old and new are there together for a moment.
+    /// Old and new content exist at the same time briefly.
     fn change(&mut self, before: u64, after: u64) {
         self.peak = self.peak.max(self.live + after);
         self.live = self.live + after - before;
@@ -134,7 +133,7 @@ struct Trial {
     stop_after: Option<u64>,
 }
 
-/// What the operations need.
+/// Tools of the operations.
 struct Hands {
     state: State,
     parameters: Parameters,
@@ -182,7 +181,7 @@ impl Ready for Trial {
     }
 }
 
-/// What all updates did.
+/// Sums over all updates.
 #[derive(Default)]
 struct Updated {
     entries: u64,
@@ -196,7 +195,7 @@ fn there_are(found: u64, made: u64) -> Result<(), OpError> {
 }
 
 impl Hands {
-    /// The file as it is now, written beside its place and put there.
+    /// Writes the file's new content beside it and renames it into place.
     fn put(&mut self, file: u32) -> Result<u64, OpError> {
         let Hands { state, parameters, path, temporary, .. } = self;
         state.tree.path(file, path);
@@ -212,7 +211,7 @@ impl Hands {
         Ok(size)
     }
 
-    /// A walk that compares all, and then what has changed.
+    /// Walks and compares everything, then replaces the changed files.
     fn update(&mut self, under: &mut Under<'_>, done: &mut Updated) -> Result<(), OpError> {
         under.may()?;
         let mut comparing = Comparing { state: &self.state, files: 0, entries: 0 };
@@ -244,7 +243,7 @@ impl Hands {
     }
 }
 
-/// Asks for the status of everything, and knows the size of every file.
+/// Takes the status of everything; knows each file's size.
 struct Comparing<'a> {
     state: &'a State,
     files: u64,

@@ -1,21 +1,20 @@
-//! What the data file and the small files hold.
+//! Content of the data file and of the small files.
 //!
-//! The data file is written from one buffer of a chunk, all zeros at first, of which one byte after the other goes up by one before each
-//! writing; the rewriting raises that same byte of the chunk once more. So chunk `k` of `c` bytes holds, with `r = k mod c` and
-//! `q = k / c`, everything modulo 256:
+//! The data file is written from one buffer of a chunk, initially zeros. Before each write the next byte in turn is incremented;
+//! rewriting increments the same byte of the chunk again. So chunk `k` of `c` bytes holds, with `r = k mod c` and `q = k / c`,
+//! everything modulo 256:
 //! ```text
 //!  0 ………………… r │ r+1 …………………… c-1
 //!  q+1 … q+1 q+1│ q  q  q  …  q          (at r: q+2 after the rewriting)
 //! ```
-//! Where a byte stands that differs from the one behind it says which chunk it is, and its value in which turn. So these two bytes tell one
-//! chunk from all its neighbours. They are looked at in each chunk that is read, and all bytes in each [`WHOLE_EVERY`]th.
+//! The position at which a byte differs from its successor identifies the chunk within a turn, and the byte's value identifies
+//! the turn. These two bytes are checked in each chunk that is read, and all bytes in each [`WHOLE_EVERY`]th.
 //!
-//! A small file holds zeros, as the original's does; each of its pieces begins with [`STAMP`] bytes that say which file and piece it is.
+//! A small file holds zeros, like the original's; each piece begins with [`STAMP`] bytes that identify file and piece.
 
-/// Of so many chunks or files that are read, one is looked at in full: often enough to find what a seed repeats, and seldom enough to
-/// cost no time beside the reading.
+/// One of this many chunks or files is checked in full: often enough to find repeated errors, and rarely enough to cost no time.
 pub const WHOLE_EVERY: u64 = 16;
-/// At the beginning of each piece of a small file.
+/// Length at the beginning of each piece of a small file.
 pub const STAMP: usize = 8;
 
 /// A chunk of the data file.
@@ -23,9 +22,9 @@ pub const STAMP: usize = 8;
 pub struct Chunk {
     pub number: u64,
     pub bytes: usize,
-    /// The byte that this chunk's writing raises.
+    /// The byte that writing this chunk increments.
     pub marked: usize,
-    /// What the bytes behind it hold.
+    /// The value of the bytes after it.
     turn: u8,
     rewritten: bool,
 }
@@ -38,19 +37,19 @@ impl Chunk {
         Chunk { number, bytes, marked, turn, rewritten }
     }
 
-    /// What stands at this place.
+    /// The byte at this position.
     pub fn byte(&self, at: usize) -> u8 {
         let raised = u8::from(at <= self.marked) + u8::from(self.rewritten && at == self.marked);
         self.turn.wrapping_add(raised)
     }
 
-    /// The places that tell this chunk from others. Behind the last byte comes the first.
+    /// The two positions that identify this chunk. The first byte follows the last one.
     #[inline]
     fn telling(&self) -> [usize; 2] {
         [self.marked, (self.marked + 1) & (self.bytes - 1)]
     }
 
-    /// The first place that holds something else. A byte may have been lowered `lowered` times at most.
+    /// The first wrong position. A byte may be up to `lowered` too low.
     #[inline]
     pub fn wrong(&self, found: &[u8], whole: bool, lowered: u32) -> Option<usize> {
         let is_wrong = |at: usize| u32::from(self.byte(at).wrapping_sub(found[at])) > lowered;
@@ -61,10 +60,10 @@ impl Chunk {
         }
     }
 
-    /// All bytes at once; where they differ is asked for only then.
+    /// Compares all bytes at once; the position of a difference is searched only afterwards.
     fn is_exact(&self, found: &[u8]) -> bool {
         let (before, rest) = found.split_at(self.marked);
-        // The first is that, and each is the one before it: a comparison of memory, which C libraries do fast.
+        // The first byte is right and each equals the one before: a memory comparison, which C libraries do fast.
         let all = |bytes: &[u8], is: u8| {
             bytes.first().is_none_or(|first| *first == is && bytes[1..] == bytes[..bytes.len() - 1])
         };
@@ -93,12 +92,12 @@ pub fn checksum(first: u64, end: u64, bytes: usize, rewritten: bool) -> u32 {
     sum.finalize()
 }
 
-/// What a piece of a small file begins with.
+/// The stamp of a piece of a small file.
 pub fn stamp(file: u32, piece: u32) -> [u8; STAMP] {
     (u64::from(file) << 32 | u64::from(piece)).wrapping_add(1 << 32).to_le_bytes()
 }
 
-/// The first place of a piece of a small file that holds something else.
+/// The first wrong position of a piece of a small file.
 pub fn wrong_piece(file: u32, piece: u32, found: &[u8], whole: bool) -> Option<usize> {
     let stamped = found.len().min(STAMP);
     let (head, rest) = found.split_at(stamped);
@@ -127,7 +126,7 @@ pub fn small_checksum(file: u32, size: u32, piece_bytes: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// As the original does it, with one buffer.
+    /// Like the original, with one buffer.
     fn written(chunks: u64, bytes: usize) -> Vec<Vec<u8>> {
         let mut buffer = vec![0u8; bytes];
         let write = |k: u64| {
@@ -140,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_chunk_is_what_one_buffer_held_when_it_was_written() {
-        // More than 256 turns of a buffer of 8 bytes, so that bytes have gone round.
+        // More than 256 turns of a buffer of 8 bytes, so that bytes wrap around.
         for (number, buffer) in (0..).zip(written(2200, 8)) {
             let plain = Chunk::new(number, 8, false);
             let mut filled = vec![0; 8];

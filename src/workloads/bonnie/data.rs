@@ -8,8 +8,7 @@
 //! | char-read | `read` of 1 byte, each | a byte out of a buffer, `read` of 4096 |
 //! | block-read | `read` of a chunk, each | the same |
 //!
-//! The file is opened before a phase begins and closed within it; with an fsync before that where the rules say so, though nothing was
-//! written.
+//! The file is opened before a phase and closed within it, after an fsync if the rules require one, even if nothing was written.
 
 use std::hint::black_box;
 use std::os::fd::OwnedFd;
@@ -23,7 +22,7 @@ use crate::workloads::OpError;
 use crate::workloads::kit::files::{self, failed, wrong};
 use crate::workloads::kit::{Counts, Under};
 
-/// Operations whose latencies are told, as the engine numbers them.
+/// Operations with recorded latencies, in the engine's numbering.
 pub const NAMES: [&str; 8] = ["characters", "write", "rewrite", "read", "seek", "create", "stat", "delete"];
 pub const CHARACTERS: usize = 0;
 pub const WRITE: usize = 1;
@@ -31,7 +30,7 @@ pub const REWRITE: usize = 2;
 pub const READ: usize = 3;
 
 const STREAM: usize = super::rules::STREAM as usize;
-/// O_DIRECT wants a buffer that begins at a block of the disk.
+/// O_DIRECT needs a buffer aligned to a disk block.
 const ALIGNED: usize = 4096;
 const OPEN: OFlags = OFlags::RDWR.union(OFlags::CLOEXEC);
 
@@ -75,13 +74,13 @@ impl DataFile {
         &self.paths
     }
 
-    /// Of the chunks of all, those that this file has.
+    /// The range of chunks in this file.
     pub fn chunks_of(&self, file: usize, rules: &Rules) -> std::ops::Range<u64> {
         let first = file as u64 * self.chunks_of_one;
         first..rules.chunks.min(first.saturating_add(self.chunks_of_one))
     }
 
-    /// Makes it anew. What another phase has left of it is deleted first, as the original does it.
+    /// Creates it, after deleting a file left by another phase, like the original.
     pub fn create(&self, direct: bool) -> Result<Opened<'_>, OpError> {
         let direct = if direct { OFlags::DIRECT } else { OFlags::empty() };
         self.all(|path| {
@@ -96,7 +95,7 @@ impl DataFile {
         self.all(|path| files::open_with(path, OFlags::RDWR))
     }
 
-    /// The same for a phase that begins at its begin.
+    /// Opens it and seeks to the beginning.
     pub fn open_at_begin(&self) -> Result<Opened<'_>, OpError> {
         let opened = self.open()?;
         (0..opened.files.len()).try_for_each(|file| opened.seek(file, SeekFrom::Start(0)))?;
@@ -108,13 +107,13 @@ impl DataFile {
         Ok(Opened { of: self, files })
     }
 
-    /// Deletes what there is of it.
+    /// Deletes its files.
     pub fn remove(&self) -> Result<(), OpError> {
         self.paths.iter().try_for_each(|path| remove(path))
     }
 }
 
-/// Deletes it where it is there.
+/// Deletes the file if it exists.
 fn remove(path: &str) -> Result<(), OpError> {
     match rustix::fs::unlinkat(CWD, path, rustix::fs::AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -128,10 +127,10 @@ pub struct Opened<'a> {
     files: Vec<OwnedFd>,
 }
 
-/// What a phase does most of lies in its loop itself: on some processors the first return from a function behind a system call costs a
-/// tenth of the call.
+/// Hot operations are inlined in the loop of each phase: on some CPUs the first return from a function after a system call costs
+/// a tenth of the call.
 impl Opened<'_> {
-    /// The file that has this chunk, and where in it that begins.
+    /// The file with this chunk, and its offset there.
     #[inline]
     pub fn place(&self, chunk: &Chunk) -> (usize, u64) {
         let file = (chunk.number / self.of.chunks_of_one) as usize;
@@ -183,8 +182,7 @@ impl Opened<'_> {
         Ok(())
     }
 
-    /// Whether what was read of this chunk is what was written; a byte of it may have been `lowered` so often, which is asked only where
-    /// it matters.
+    /// Checks a chunk that was read. A byte may be up to `lowered` too low; `lowered` is only computed if needed.
     #[inline]
     pub fn check(&self, chunk: &Chunk, found: &[u8], lowered: impl FnOnce() -> u32) -> Result<(), OpError> {
         let whole = chunk.number.is_multiple_of(WHOLE_EVERY);
@@ -204,7 +202,7 @@ impl Opened<'_> {
     }
 }
 
-/// What the phases of the data file need.
+/// Tools of the phases of the data file.
 pub struct Data<'a> {
     pub rules: &'a Rules,
     pub buffer: &'a mut [u8],
@@ -216,7 +214,7 @@ impl Data<'_> {
         Chunk::new(number, self.rules.chunk as usize, rewritten)
     }
 
-    /// Closes the file; what was counted is the phase's.
+    /// Closes the file and returns the phase's counts.
     fn end(self, counts: Counts) -> Result<Counts, OpError> {
         let synced = self.rules.syncs_data();
         let syncs = if synced { self.opened.files.len() as u64 } else { 0 };
@@ -224,7 +222,7 @@ impl Data<'_> {
         Ok(counts.into_iter().chain([("fsyncs", syncs)]).collect())
     }
 
-    /// `chunks` of them, the first ones.
+    /// Writes the first `chunks` chunks.
     pub fn write(self, chunks: u64, under: &mut Under<'_>) -> Result<Counts, OpError> {
         for number in 0..chunks {
             let chunk = self.chunk(number, false);
@@ -237,7 +235,7 @@ impl Data<'_> {
         self.end(vec![("chunks", chunks), ("bytes_written", bytes)])
     }
 
-    /// `chunks` of them, the first ones.
+    /// Rewrites the first `chunks` chunks.
     pub fn rewrite(self, chunks: u64, under: &mut Under<'_>) -> Result<Counts, OpError> {
         let back = -i64::from(self.rules.chunk);
         let is_absolute = self.rules.semantics == Semantics::Classic;
@@ -269,19 +267,19 @@ impl Data<'_> {
         self.end(vec![("chunks", chunks), ("bytes_read", bytes)])
     }
 
-    /// Spans of characters, each one operation: where in the data one begins, and its length. The last one may have fewer.
+    /// Spans of characters, one operation each: (offset, length). The last one may be shorter.
     fn spans(&self) -> impl Iterator<Item = (u64, usize)> + use<> {
         let (all, span) = (self.rules.characters, self.rules.span());
         (0..all.div_ceil(span)).map(move |number| (number * span, (all - number * span).min(span) as usize))
     }
 
-    /// The chunk that has this place, and the file that has the chunk.
+    /// The chunk at this offset, and the chunk's file.
     fn chunk_at(&self, place: u64) -> (Chunk, usize) {
         let chunk = self.chunk(place / u64::from(self.rules.chunk), true);
         (chunk, self.opened.place(&chunk).0)
     }
 
-    /// The content is 0 to 127, again and again.
+    /// The content is 0 to 127, repeated.
     pub fn write_characters(self, under: &mut Under<'_>) -> Result<Counts, OpError> {
         let by_itself = self.rules.semantics == Semantics::Second;
         let mut calls = 0;
@@ -299,7 +297,7 @@ impl Data<'_> {
         self.end(vec![("characters", bytes), ("calls", calls), ("bytes_written", bytes)])
     }
 
-    /// A byte into the buffer, each by itself, as putc does it. A span leaves nothing in it.
+    /// Puts single bytes into the buffer, like putc. A span leaves the buffer empty.
     fn put(&self, file: usize, length: usize) -> Result<(), OpError> {
         let mut stream = [0; STREAM];
         let mut held = 0;
@@ -334,7 +332,7 @@ impl Data<'_> {
         self.end(vec![("characters", bytes), ("calls", calls), ("bytes_read", bytes)])
     }
 
-    /// Bytes out of a buffer of this size, each by itself, as getc does it. Says where the first one is that was not written so.
+    /// Takes single bytes out of a buffer of this size, like getc. Returns the position of the first wrong byte.
     fn get(&self, file: usize, written: &[u8], size: usize) -> Result<Option<usize>, OpError> {
         let mut stream = [0; STREAM];
         for (number, written) in written.chunks(size).enumerate() {

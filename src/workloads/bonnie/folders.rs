@@ -1,4 +1,4 @@
-//! The phases of the small files: make them all, look at and read them all, delete them all; in the order of their directory, and at random.
+//! The phases of the small files: create, stat and read, delete; in directory order and in random order.
 //!
 //! | phase | of each file |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | stat | `stat`, and where it has content `openat`, `read` of its pieces, `close` |
 //! | delete | `unlink` |
 //!
-//! In the order of their directory means as `getdents` names them, from within it. With `fsync`, a file is synced before it is closed, and
-//! its directory after each file that comes or goes. In 1.9x and 2.00 making and deleting end with a sync, within their time.
+//! Directory order is that of `getdents`, from within the directory. With `fsync`, a file is synced before it is closed, and its
+//! directory after each creation and deletion. In 1.9x and 2.00 creating and deleting end with a sync, which is timed.
 
 use std::ffi::CStr;
 use std::io;
@@ -25,23 +25,24 @@ use crate::workloads::OpError;
 use crate::workloads::kit::files::{self, failed, wrong};
 use crate::workloads::kit::{Counts, Under};
 
-/// Operations whose latencies are told.
+/// Operations with recorded latencies.
 const CREATE: usize = 5;
 const STAT: usize = 6;
 const DELETE: usize = 7;
-/// What the C library asks of a directory at a time.
+/// The buffer of the C library for reading a directory.
 const ENTRIES: usize = 32 << 10;
 const NEW: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::CLOEXEC);
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 
-/// The files of one order, in the folder of the run. From the end of `create` to that of `delete` that is the current folder.
+/// The files of one order, in the run's folder. From the end of `create` to the end of `delete` their folder is the current
+/// folder.
 pub struct Folders<'a> {
     pub rules: &'a Rules,
     pub name: &'a str,
     pub order: Order,
     pub files: &'a SmallFiles,
     pub buffer: &'a mut [u8],
-    /// The folder or its subfolders, open where they are synced.
+    /// The folder or its subfolders, open if they are synced.
     pub synced: &'a mut Vec<OwnedFd>,
 }
 
@@ -53,7 +54,7 @@ fn enter(path: &str) -> Result<(), OpError> {
     chdir(path).map_err(|e| failed("go into", path, e))
 }
 
-/// What is done with each file lies in the loop itself, as in [`super::data::Opened`].
+/// Operations on a file are inlined in the loop, as in [`super::data::Opened`].
 impl Folders<'_> {
     fn subfolders(&self) -> impl Iterator<Item = String> + use<> {
         let count = if self.rules.directories > 1 { self.rules.directories } else { 0 };
@@ -133,7 +134,7 @@ impl Folders<'_> {
             rustix::fs::fsync(&made).map_err(|e| failed("fsync", of(path), e))?;
             self.sync_folder_of(file)?;
         }
-        // Some filesystems say only here that the data did not fit.
+        // Some filesystems report only here that the data did not fit.
         fsderby_sys::file::close(made).map_err(|e| failed("close", of(path), e))
     }
 
@@ -200,7 +201,7 @@ impl Folders<'_> {
         ))
     }
 
-    /// Its size, and all its content; says how much that is.
+    /// Checks its size and content; returns the bytes read.
     #[inline(always)]
     fn look(&mut self, file: u32, path: &CStr) -> Result<u64, OpError> {
         let about = statat(CWD, path, AtFlags::empty()).map_err(|e| failed("stat", of(path), e))?;
@@ -234,7 +235,7 @@ impl Folders<'_> {
         Ok(size as u64)
     }
 
-    /// Deletes the folder too.
+    /// Deletes the files and the folder.
     pub fn delete(&mut self, under: &mut Under<'_>) -> Result<Counts, OpError> {
         let mut entries = Vec::with_capacity(ENTRIES);
         under.begin();
@@ -273,7 +274,7 @@ impl Folders<'_> {
         self.sync_folder_of(file)
     }
 
-    /// From within each folder that has files, each of its files as the filesystem names it.
+    /// Visits each folder from within, and its files in the filesystem's order.
     fn in_each_folder(
         &mut self,
         entries: &mut Vec<u8>,

@@ -1,6 +1,6 @@
-//! From phases to metrics: each count by the time of its own phase, and the CPU time of each phase by its time.
+//! Turns phases into metrics: each count ÷ its phase's time, and each phase's CPU time ÷ its time.
 //!
-//! The two semantics have metrics of their own names, so nothing compares one with the other.
+//! The two semantics have metrics with different names, so they are never compared.
 
 use super::rules::Semantics;
 use crate::schema::declared::{Declared, Over, Section, Sheet};
@@ -35,7 +35,7 @@ const SECOND_SECTION: Section = Section::Own {
         part of its time.",
 };
 
-/// The metrics of a phase under one semantics. `$of` begins their names, `$label` ends their titles.
+/// The metrics of a phase under one semantics. `$of` is the prefix of their names, `$label` the suffix of their titles.
 macro_rules! measured {
     ($of:literal, $label:literal, $phase:literal, $rate:literal, $what:literal, $count:literal, $section:expr, $explained:literal, $base:expr) => {
         Measured {
@@ -207,7 +207,7 @@ macro_rules! sheets {
 const CLASSIC_SHEETS: [Sheet; 2] = sheets!("bonnie-classic", "As Bonnie++ 1.0x prints it");
 const SECOND_SHEETS: [Sheet; 2] = sheets!("bonnie-2", "As Bonnie++ 2.00 prints it");
 
-/// In the order of its output.
+/// In the order of the original's output.
 pub static SHEETS: [Sheet; 4] = [CLASSIC_SHEETS[0], CLASSIC_SHEETS[1], SECOND_SHEETS[0], SECOND_SHEETS[1]];
 
 fn of(semantics: Semantics) -> &'static [Measured; 12] {

@@ -1,8 +1,8 @@
-//! Bonnie++: one large file, written and read in several ways, and many small files that are made, looked at and deleted.
+//! Bonnie++: one large file, written and read in several ways, and many small files that are created, read and deleted.
 //!
-//! What it does and when it looks at the clock is that of Bonnie++, for the same parameters and seed: same files, names and sizes, same
-//! system calls in each phase. Written from a description of its behaviour and by watching it run, without its code. There are two of
-//! them, because versions differ in what they time; [`rules::Semantics`] says how. A run follows one, and its metrics carry its name.
+//! Files, names, sizes, system calls and timing are those of Bonnie++ for the same parameters and seed. Written from a
+//! description of its behaviour and from traces, without its code. Its versions differ in what they time, so there are two
+//! [`rules::Semantics`]. A run follows one, and its metrics carry its name.
 //!
 //! ```text
 //! rules + seed → random → tickets, names, sizes, orders       all drawn before anything is timed
@@ -12,16 +12,16 @@
 //!                                           └─ folders   the small files
 //!                 `fsderby bonnie` carries the same phases out and prints the original's tables
 //! ```
-//! Everything that is read is looked at: [`content`] says how far. The parts `write`, `char-read`, `block-read`, `seek` and `files` can be stages of
-//! their own, so that an experiment may put a cold start between writing and reading, which the original does not.
+//! Everything that is read is checked; see [`content`]. The parts `write`, `char-read`, `block-read`, `seek` and `files` can be
+//! separate stages, so that an experiment can put a cold start between writing and reading, unlike the original.
 //!
 //! # Where a trial differs from the original
-//! - Seekers start when all of them are ready, not after 3 or 5 seconds.
-//! - The sync at the end of a phase is of the filesystem that is worked on: sync(2) would write the whole machine's data, other candidates'
-//!   host included. `fsderby bonnie` calls sync(2).
-//! - The CPU time of the seeks is what all threads used. The original counts it several times.
-//! - Small files begin with eight bytes that say which one it is, so that reading can tell. The rest is zeros, as the original's.
-//! - Classic seekers draw from the seed; the original's from its process number and the time.
+//! - Seekers start when all are ready, not after 3 or 5 seconds.
+//! - The sync at the end of a phase is syncfs(2) of the tested filesystem; sync(2) would also write other filesystems' data.
+//!   `fsderby bonnie` calls sync(2).
+//! - The CPU time of the seeks is that of all threads; the original counts it several times.
+//! - Small files begin with eight bytes that identify them, so that reads can be checked. The rest is zeros, like the original's.
+//! - Classic seekers use the seed; the original's use the process ID and the time.
 
 use toml::Table;
 
@@ -91,7 +91,7 @@ impl Workload for Bonnie {
         &trial::PART_NAMES
     }
 
-    /// All in one go where no part is named, as the original does it: what it has written it reads from memory, if there is enough.
+    /// Runs in one go if no part is named, like the original: reads come from memory if there is enough.
     fn scenario(&self, work: &WorkStage) -> Vec<Stage> {
         vec![Stage::Work(work.clone())]
     }

@@ -10,9 +10,9 @@ use crate::workloads::kit::Keys;
 /// A trial's work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// The seed in it counts only where [`Parameters::seed`] is given.
+    /// Its seed counts only if [`Parameters::seed`] is set.
     pub rules: Rules,
-    /// The original's own seed; the trial's where absent.
+    /// The original's seed; `None` for the trial's.
     pub seed: Option<u32>,
 }
 
@@ -78,13 +78,13 @@ impl Parameters {
         Ok(Parameters { rules, seed })
     }
 
-    /// The rules with the seed that holds: a trial's is cut to the original's 32 bits.
+    /// The rules with the effective seed: a trial's seed is cut to the original's 32 bits.
     pub fn rules_for(&self, trial_seed: u64) -> Rules {
         Rules { seed: self.seed.unwrap_or(trial_seed as u32), ..self.rules.clone() }
     }
 }
 
-/// What no key alone can say.
+/// Checks that involve several keys.
 fn check(rules: &Rules) -> Result<(), String> {
     if rules.chunks == 0 && rules.files == 0 {
         return Err("size = 0 and files = 0 leave nothing to do".into());
@@ -104,7 +104,7 @@ fn check(rules: &Rules) -> Result<(), String> {
     Ok(())
 }
 
-/// Sizes and counts scale; what a chunk, a small file and a directory are stays, because the work is about that.
+/// Scales sizes and counts; the sizes of chunks, small files and directories stay, because they define the work.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let rules = Parameters::parse(table)?.rules;
     let mut scaled = table.clone();

@@ -1,7 +1,7 @@
-//! The C library's `rand`, on which the names, sizes and places of Bonnie++ 2.00a depend.
+//! The C library's `rand`, which determines names, sizes and positions of Bonnie++ 2.00a.
 //!
-//! glibc's additive feedback generator of type 3: `r[i] = r[i-3] + r[i-31]`, of which the upper 31 bits are given out. It is filled
-//! by D. Lehmer's generator, `r[i] = 16807 × r[i-1] mod (2^31 - 1)`, and its first 310 numbers are thrown away.
+//! glibc's additive feedback generator of type 3: `r[i] = r[i-3] + r[i-31]`, returning the upper 31 bits. It is seeded by D.
+//! Lehmer's generator, `r[i] = 16807 × r[i-1] mod (2^31 - 1)`, and its first 310 numbers are discarded.
 
 const WORDS: usize = 31;
 const APART: usize = 3;
@@ -14,7 +14,7 @@ pub struct Random {
 
 impl Random {
     pub fn new(seed: u32) -> Self {
-        // As the C library does: 0 would give nothing but zeros.
+        // Like the C library: seed 0 would give only zeros.
         let mut word = i64::from(seed.max(1).cast_signed());
         let words = std::array::from_fn(|at| {
             if at > 0 {

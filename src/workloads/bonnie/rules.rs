@@ -1,17 +1,17 @@
-//! What a run does: the parameters of Bonnie++, with its own names in brackets.
+//! The parameters of Bonnie++; its own names are in brackets.
 
 use crate::schema::units::{GIB, KIB, MIB};
 
-/// Which Bonnie++ is followed. What is timed and how differs, so figures of the two are never compared.
+/// The emulated version. Versions time different things, so their figures are never compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Semantics {
-    /// 1.02 to 1.04: characters through a stream, over the whole size; nothing is synced unless asked for.
+    /// 1.02 to 1.04: characters through a stream, over the whole size; no sync unless requested.
     Classic,
-    /// 1.9x and 2.00: single bytes by system calls; each phase of data ends with an fsync, each that makes or deletes files with a sync.
+    /// 1.9x and 2.00: single bytes by system calls; data phases end with an fsync, creation and deletion phases with a sync.
     Second,
 }
 
-/// What the small files are.
+/// The type of the small files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Small {
     /// Files of min to max bytes.
@@ -22,12 +22,12 @@ pub enum Small {
     Symlinks,
 }
 
-/// What all data is written to the disk by at the end of a phase.
+/// The call that writes all data to the disk at the end of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flush {
     /// sync(2): every filesystem of the machine.
     All,
-    /// syncfs(2): the one that is worked on, and no other.
+    /// syncfs(2): only the tested filesystem.
     Own,
 }
 
@@ -36,11 +36,11 @@ pub struct Rules {
     pub semantics: Semantics,
     /// Chunks of the data file (-s); 0 leaves the data phases out.
     pub chunks: u64,
-    /// Of the data file, in bytes.
+    /// Bytes of a chunk.
     pub chunk: u32,
-    /// Bytes that are written and read one by one (-f leaves them out).
+    /// Bytes written and read one by one (-f leaves them out).
     pub characters: u64,
-    /// Random reads, of which a tenth is written again.
+    /// Random reads; a tenth of them is rewritten.
     pub seeks: u32,
     pub seekers: u32,
     /// Small files of each order (-n × 1024); 0 leaves their phases out.
@@ -48,37 +48,37 @@ pub struct Rules {
     pub small: Small,
     /// 1: no subdirectories.
     pub directories: u32,
-    /// What is written or read of a small file in one call.
+    /// Bytes of a small file per call.
     pub piece: u32,
     /// -b.
     pub fsync: bool,
-    /// -D: O_DIRECT where the data file is made.
+    /// -D: O_DIRECT for creating the data file.
     pub direct: bool,
     pub flush: Flush,
     pub seed: u32,
 }
 
-/// Characters of 1.9x and 2.00 where nothing else is asked for.
+/// Default characters of 1.9x and 2.00.
 pub const CHARACTERS: u64 = 3 * MIB;
-/// Of a chunk, in bytes: a power of two from one to the other.
+/// Bytes of a chunk: a power of two in this range.
 pub const CHUNKS: [u32; 2] = [256, MIB as u32];
 pub const CHUNK: u32 = 8 * KIB as u32;
 pub const SEEKS: u32 = 8192;
 /// The buffer of a C stream: `st_blksize` of all filesystems here.
 pub const STREAM: u32 = 4096;
-/// More could not have names of five digits.
+/// Names have five digits.
 pub const MOST_DIRECTORIES: u32 = 100_000;
 /// A ticket is a C int.
 pub const MOST_CHUNKS: u64 = 1 << 31;
 /// Names are kept in memory: about 40 bytes a file.
 pub const MOST_FILES: u32 = 16 << 20;
-/// Each has a thread and a descriptor.
+/// Each seeker has a thread and a descriptor.
 pub const MOST_SEEKERS: u32 = 256;
 /// Tickets are kept in memory.
 pub const MOST_SEEKS: u32 = 16 << 20;
 
 impl Semantics {
-    /// Where nothing else is asked for.
+    /// The default number of seekers.
     pub fn seekers(self) -> u32 {
         match self {
             Semantics::Classic => 3,
@@ -107,7 +107,7 @@ impl Rules {
         }
     }
 
-    /// So many single characters are one operation: those of a chunk, and of a whole buffer where there is one.
+    /// Single characters per operation: those of a chunk, and of a whole buffer if there is one.
     pub fn span(&self) -> u64 {
         match self.semantics {
             Semantics::Classic => self.chunk.max(STREAM).into(),
@@ -115,22 +115,22 @@ impl Rules {
         }
     }
 
-    /// How many files the data lies in.
+    /// The number of data files.
     pub fn data_files(&self) -> u64 {
         if self.chunks == 0 { 0 } else { self.bytes().div_ceil(self.bytes_of_a_file()) }
     }
 
-    /// Where each phase of data ends with an fsync, within its time.
+    /// Whether each data phase ends with an fsync, which is timed.
     pub fn syncs_data(&self) -> bool {
         self.semantics == Semantics::Second || self.fsync
     }
 
-    /// Small files of a subdirectory: one more than their share, so the last one has fewer. That is the original's.
+    /// Small files per subdirectory: one more than their share, so the last one has fewer, like the original.
     pub fn files_of_a_directory(&self) -> u32 {
         if self.directories > 1 { self.files / self.directories + 1 } else { u32::MAX }
     }
 
-    /// Whether a phase of small files ends with a sync, within its time.
+    /// Whether a phase of small files ends with a sync, which is timed.
     pub fn syncs_files(&self) -> bool {
         self.semantics == Semantics::Second
     }

@@ -1,19 +1,18 @@
-//! Random seeks: several seekers draw tickets from one pipe, and each reads a chunk at random; a tenth is written again.
+//! Random seeks: several seekers take tickets from one pipe and read a random chunk each; a tenth is rewritten.
 //!
 //! ```text
 //!           tickets            end marks
 //! pipe ──▶ 17 -40 3 99 … 12 │ END END END ──▶ seeker: lseek, read; where it updates, lseek, write
 //! ```
-//! In 1.9x and 2.00 a ticket says the place, and is negative where the chunk is to be updated: that is every one that 10 divides. In
-//! 1.0x a ticket says nothing; each seeker draws its own places and updates each tenth of them.
+//! In 1.9x and 2.00 a ticket is a position; it is negative, requesting an update, if 10 divides it. In 1.0x tickets are empty;
+//! each seeker draws its own positions and updates every tenth.
 //!
-//! Seekers are threads. In 2.00 they are; in 1.0x they were processes, of which the filesystem sees the same: each has a descriptor of its
-//! own, and so a position of its own. Threads end with their process however it dies, count for it in the memory group, and one clock,
-//! sandbox and set of counters serve all. They start together when all of them have opened the file, where the original sleeps for 3 or 5
-//! seconds to be sure of it.
+//! Seekers are threads, as in 2.00. In 1.0x they were processes; the filesystem sees no difference, since each has its own
+//! descriptor and position. Threads end with their process, belong to its cgroup, and share clock, sandbox and counters. They
+//! start when all have opened the file; the original sleeps 3 or 5 seconds instead.
 //!
-//! Seekers do not lock each other out, so of two updates of one chunk at a time one can be lost. What is read is checked with that in mind:
-//! a byte may be lower than it was by as many updates as there are for its chunk, and no more.
+//! Seekers do not lock, so one of two simultaneous updates of a chunk can be lost. The check allows for it: a byte may be lower
+//! by at most the number of updates of its chunk.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -36,34 +35,34 @@ use crate::workloads::{OpError, Progress};
 
 /// The end mark among places.
 const END: i32 = i32::MIN;
-/// Among tickets that say nothing.
+/// Tickets without a position.
 const GO: u8 = 1;
 const STOP: u8 = 0;
-/// One of so many is updated.
+/// One of this many is updated.
 const UPDATED: u32 = 10;
 const PIPE: &str = "the pipe that hands out seeks";
-/// The operation whose latencies are told.
+/// The operation with recorded latencies.
 const SEEK: usize = 4;
 
-/// What all seekers know, made before anything is timed.
+/// Shared by all seekers, made before timing starts.
 pub struct Tickets {
-    /// As they go through the pipe, the end marks included.
+    /// As written to the pipe, including the end marks.
     bytes: Vec<u8>,
     size: usize,
     seeks: u32,
-    /// How often each chunk that may be updated is, at most.
+    /// The largest number of updates of each chunk that may be updated.
     updates: HashMap<u64, u32>,
-    /// Of 1.0x: what each seeker draws from.
+    /// 1.0x: the seekers' seeds.
     seeds: Vec<u32>,
 }
 
 impl Tickets {
-    /// Of a run without a data file.
+    /// For a run without a data file.
     pub fn none() -> Self {
         Tickets { bytes: Vec::new(), size: 1, seeks: 0, updates: HashMap::new(), seeds: Vec::new() }
     }
 
-    /// Takes a number for each from `random` in 1.9x and 2.00, and none in 1.0x.
+    /// 1.9x and 2.00: draws a number for each ticket from `random`. 1.0x: draws none.
     pub fn draw(rules: &Rules, random: &mut Random) -> Self {
         let mut tickets = Tickets { seeks: rules.seeks, ..Tickets::none() };
         match rules.semantics {
@@ -87,7 +86,7 @@ impl Tickets {
         (0..rules.seekers).for_each(|_| self.bytes.extend_from_slice(&END.to_ne_bytes()));
     }
 
-    /// A seeker may draw all tickets or none, so all that each would update is counted.
+    /// A seeker may take all tickets or none, so every update that any of them could do is counted.
     fn plain(&mut self, rules: &Rules) {
         self.size = 1;
         self.bytes = vec![GO; rules.seeks as usize];
@@ -108,12 +107,12 @@ impl Tickets {
         *self.updates.entry(chunk).or_default() += 1;
     }
 
-    /// By how much a byte of this chunk may be lower; by any value where a byte could have gone all the way round.
+    /// How much lower a byte of this chunk may be; any value if it could have wrapped around.
     fn lowered(&self, chunk: u64) -> u32 {
         self.updates.get(&chunk).copied().unwrap_or(0)
     }
 
-    /// How many are updated: of 1.0x to within one a seeker.
+    /// The number of updates; in 1.0x accurate to one per seeker.
     pub fn expected_updates(&self) -> u64 {
         if self.seeds.is_empty() {
             let tickets = self.bytes.chunks_exact(self.size).map(place).filter(|place| *place != END);
@@ -130,11 +129,11 @@ fn place(ticket: &[u8]) -> i32 {
 /// One seek.
 struct Next {
     chunk: u64,
-    /// The byte that is lowered, where the chunk is written again.
+    /// The byte that is decremented, if the chunk is rewritten.
     updated: Option<usize>,
 }
 
-/// The places of one seeker of 1.0x.
+/// The positions of one seeker in 1.0x.
 struct Own {
     random: Random,
     done: u32,
@@ -153,7 +152,7 @@ impl Own {
     }
 }
 
-/// What a seeker has done.
+/// Sums of one seeker.
 #[derive(Default)]
 struct Done {
     seeks: u64,
@@ -177,12 +176,12 @@ pub struct Seeks<'a> {
     pub rules: &'a Rules,
     pub tickets: &'a Tickets,
     pub file: &'a DataFile,
-    /// One a seeker.
+    /// One per seeker.
     pub buffers: Vec<&'a mut [u8]>,
 }
 
 impl Seeks<'_> {
-    /// What is timed begins when all have opened the file and before the first gets a ticket.
+    /// Timing starts when all have opened the file, before the first gets a ticket.
     pub fn run(self, under: &mut Under<'_>) -> Result<Counts, OpError> {
         let Seeks { rules, tickets, file, buffers } = self;
         let main = file.open()?;
@@ -197,7 +196,7 @@ impl Seeks<'_> {
                 let seeker = Seeker { rules, tickets, own, buffer, progress, now_ns };
                 let (take, is_ready) = (take.clone(), is_ready.clone());
                 let work = move || seeker.work(file, take, is_ready);
-                // Where one cannot be started, the others find the pipe closed and end.
+                // If one cannot be started, the others find the pipe closed and end.
                 let seeker = thread::Builder::new().spawn_scoped(scope, work);
                 seekers.push(seeker.map_err(|e| failed("start", "a seeker", e))?);
             }
@@ -212,7 +211,7 @@ impl Seeks<'_> {
                 Ok(())
             };
             let closed = main.close(rules.syncs_data());
-            // All are waited for; what one of them met comes before that nobody took the tickets.
+            // Waits for all. A seeker's error takes precedence over a broken pipe.
             let ended: Vec<_> = seekers.into_iter().map(|seeker| seeker.join()).collect();
             let mut done = Done::default();
             for one in ended {
@@ -234,7 +233,7 @@ impl Seeks<'_> {
     }
 }
 
-/// All tickets in as few calls as the pipe takes.
+/// Writes all tickets, in as few calls as the pipe allows.
 fn hand_out(give: OwnedFd, tickets: &[u8]) -> Result<(), OpError> {
     files::write_all(&give, PIPE, tickets)
 }
@@ -242,7 +241,7 @@ fn hand_out(give: OwnedFd, tickets: &[u8]) -> Result<(), OpError> {
 struct Seeker<'a> {
     rules: &'a Rules,
     tickets: &'a Tickets,
-    /// Of 1.0x.
+    /// 1.0x only.
     own: Option<Own>,
     buffer: &'a mut [u8],
     progress: &'a Progress,
@@ -254,7 +253,7 @@ impl Seeker<'_> {
         let opened = file.open()?;
         let expected = 2 * self.rules.seeks / self.rules.seekers;
         let mut done = Done { latencies_ns: Vec::with_capacity(expected as usize), ..Done::default() };
-        // Who does not wait for it any more closes the pipe.
+        // If nobody waits for it any more, closes the pipe.
         let _ = is_ready.send(());
         drop(is_ready);
         while let Some(next) = self.next(&take)? {
@@ -270,7 +269,7 @@ impl Seeker<'_> {
         }
         opened.close(self.rules.syncs_data())?;
         if self.rules.semantics == Semantics::Second {
-            // Each that ends deletes it, though others may still have it open.
+            // Each seeker deletes it at its end, although others may still have it open.
             file.remove()?;
         }
         Ok(done)
@@ -331,7 +330,7 @@ mod tests {
             rules("semantics = '2.00'\nsize = '1m'\nchunk = '256k'\nseeks = 20\nseekers = 2\nseed = 42");
         let tickets = Tickets::draw(&rules, &mut Random::new(42));
         let places: Vec<i32> = tickets.bytes.chunks_exact(4).map(place).collect();
-        // The first bytes of the one write into the pipe, seen by strace.
+        // The first bytes written to the pipe, from strace.
         assert_eq!(tickets.bytes[..8], *b"F\xbeH\x04\x9c\xbb\xc3\xd5");
         assert_eq!(places[..3].iter().map(|p| p.unsigned_abs() % 4).collect::<Vec<_>>(), [2, 0, 1]);
         assert_eq!((places.len(), &places[20..]), (22, &[END; 2][..]));

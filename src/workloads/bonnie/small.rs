@@ -1,7 +1,7 @@
-//! The small files of one order: their names, sizes, and the orders in which they are met, all drawn before anything is timed.
+//! The small files of one order: names, sizes and visiting orders, all drawn before timing starts.
 //!
-//! An index and up to twelve random characters make a name: the index first where files are met in the order of their directory, last
-//! where they are met at random. 1.0x writes the index with seven decimal digits, 1.9x and 2.00 with ten hexadecimal ones.
+//! A name is an index and up to twelve random characters: the index comes first for directory order, last for random order. 1.0x
+//! writes the index with seven decimal digits, 1.9x and 2.00 with ten hexadecimal ones.
 
 use std::ffi::CStr;
 use std::fmt::Write as _;
@@ -10,21 +10,21 @@ use std::ops::Range;
 use super::random::Random;
 use super::rules::{Rules, Semantics, Small};
 
-/// In which order the files of a phase are met.
+/// The order in which a phase visits the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Sequential,
     Random,
 }
 
-/// Names end with so many random characters at most.
+/// Most random characters at the end of a name.
 const MOST_CHARACTERS: u32 = 12;
 const CHARACTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /// `00000/`.
 const PREFIX: usize = 6;
 
 pub struct SmallFiles {
-    /// All paths below the folder of the run, each with a NUL behind it.
+    /// All paths below the run's folder, each followed by a NUL.
     paths: Vec<u8>,
     ends: Vec<u32>,
     sizes: Vec<u32>,
@@ -97,13 +97,13 @@ impl SmallFiles {
         self.ends.len() as u32
     }
 
-    /// Below the folder of the run.
+    /// Path below the run's folder.
     pub fn path(&self, file: u32) -> &CStr {
         let Range { start, end } = self.range(file);
         CStr::from_bytes_with_nul(&self.paths[start..end]).unwrap_or_default()
     }
 
-    /// Within its own folder.
+    /// Name within its folder.
     pub fn name_of(&self, file: u32) -> &CStr {
         let Range { start, end } = self.range(file);
         let start = if self.prefixed { start + PREFIX } else { start };
@@ -115,7 +115,7 @@ impl SmallFiles {
         start as usize..self.ends[file as usize] as usize
     }
 
-    /// 0 where these are links.
+    /// 0 for links.
     pub fn size(&self, file: u32) -> u32 {
         self.sizes.get(file as usize).copied().unwrap_or(0)
     }
@@ -124,7 +124,7 @@ impl SmallFiles {
         self.sizes.iter().map(|size| u64::from(*size)).sum()
     }
 
-    /// The file of the sequential order that has this name in its folder; `None` where none has.
+    /// The file of the sequential order with this name; `None` if there is none.
     pub fn named(&self, name: &CStr) -> Option<u32> {
         let digits = str::from_utf8(name.to_bytes().get(..self.digits)?).ok()?;
         let file = u32::from_str_radix(digits, self.radix).ok()?;
@@ -132,7 +132,7 @@ impl SmallFiles {
     }
 }
 
-/// Not every order is equally likely; that is the original's.
+/// A biased shuffle, like the original's.
 fn shuffle(list: &mut [u32], random: &mut Random) {
     for at in 0..list.len() {
         let other = random.below(list.len() as u32) as usize;
@@ -146,7 +146,7 @@ pub fn is_name(name: &[u8]) -> bool {
     index.contains(&name.len()) && name.iter().all(u8::is_ascii_alphanumeric)
 }
 
-/// Below its number: `00007`.
+/// The folder's name from its number: `00007`.
 pub fn folder(number: u32) -> String {
     format!("{number:05}")
 }
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn names_sizes_and_orders_are_those_of_the_original() {
-        // Seen in a trace of bonnie++ 2.00a -s 1:256k:20:2 -f -n 1:3000:100:2 -z 42.
+        // From a trace of bonnie++ 2.00a -s 1:256k:20:2 -f -n 1:3000:100:2 -z 42.
         let rules = rules(TRACED);
         let mut random = Random::new(42);
         (0..rules.seeks).for_each(|_| {

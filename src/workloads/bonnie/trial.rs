@@ -1,4 +1,4 @@
-//! A run, phase after phase, and as a trial with its parts.
+//! A run phase by phase, and as a trial with its parts.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -20,7 +20,7 @@ use crate::schema::work::{Amount, LiveFile};
 use crate::workloads::kit::{Counts, Latencies, Phases, Under};
 use crate::workloads::{Clock, Durable, Log, Needs, OpError, Ready, Work};
 
-/// What is done with small files.
+/// Operations on small files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     Create,
@@ -40,7 +40,7 @@ pub enum Step {
     Small(Order, Act),
 }
 
-/// In this order; those that the rules leave out are passed over.
+/// In this order; steps that the rules exclude are skipped.
 pub const STEPS: [Step; 12] = [
     Step::WriteCharacters,
     Step::Write,
@@ -56,14 +56,14 @@ pub const STEPS: [Step; 12] = [
     Step::Small(Order::Random, Act::Delete),
 ];
 
-/// The parts that other processes may go on with, and their steps.
+/// The steps of each part; another process may run the next part.
 const PARTS: [std::ops::Range<usize>; 5] = [0..3, 3..4, 4..5, 5..6, 6..12];
 pub const PART_NAMES: [&str; 5] = ["write", "char-read", "block-read", "seek", "files"];
-/// What makes all that can stay: the data file, rewritten, and the files of the first order.
+/// Steps that create lasting data: the data file, rewritten, and the files of the first order.
 const LASTING: [Step; 3] = [Step::Write, Step::Rewrite, Step::Small(Order::Sequential, Act::Create)];
-/// Up to so many files and seeks are drawn for an expectation, in some milliseconds.
+/// Largest number of files and seeks drawn for an expectation, which takes milliseconds.
 const COUNTED: u64 = 200_000;
-/// In a trial, which has a folder for itself.
+/// A trial has a folder to itself.
 const NAMES_OF_TRIAL: Names<'_> = Names { data: "Bonnie", folder: "Bonnie.files" };
 
 impl Step {
@@ -85,7 +85,7 @@ impl Step {
         }
     }
 
-    /// Its operations by these rules: each is one in the progress.
+    /// Its operations under these rules; each counts as one in the progress.
     fn operations(self, rules: &Rules) -> u64 {
         match self {
             Step::WriteCharacters | Step::ReadCharacters => rules.characters.div_ceil(rules.span()),
@@ -95,7 +95,7 @@ impl Step {
         }
     }
 
-    /// Whether the rules have it.
+    /// Whether the rules include it.
     pub fn is_done(self, rules: &Rules) -> bool {
         match self {
             Step::WriteCharacters | Step::ReadCharacters => rules.chunks > 0 && rules.characters > 0,
@@ -105,7 +105,7 @@ impl Step {
     }
 }
 
-/// Which operations of a phase have their latencies told, each with the phase's count of them.
+/// The operations of a phase with recorded latencies, each with the phase's count.
 pub fn timed(phase: &str) -> &'static [(&'static str, &'static str)] {
     match phase {
         "block-write" => &[("write", "chunks")],
@@ -119,14 +119,14 @@ pub fn timed(phase: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// What a run makes in the current folder. The original gives both one name, as it has deleted the one when it makes the other.
+/// Names in the current folder. The original uses one name for both, because it deletes one before creating the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
     pub data: &'a str,
     pub folder: &'a str,
 }
 
-/// A run with everything at hand: what is random is drawn, and all memory is there.
+/// A prepared run: random numbers are drawn and all memory is allocated.
 pub struct Run {
     rules: Rules,
     folder: String,
@@ -159,7 +159,7 @@ impl Run {
         }
     }
 
-    /// These phases, one after the other; what is not in the rules is passed over.
+    /// Runs these phases in order; skips those that the rules exclude.
     pub fn steps(&mut self, steps: &[Step], clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
         let steps: Vec<Step> = steps.iter().copied().filter(|step| step.is_done(&self.rules)).collect();
         let operations = steps.iter().map(|step| step.operations(&self.rules)).sum();
@@ -167,7 +167,7 @@ impl Run {
         self.some_of(&steps, operations, clock, log)
     }
 
-    /// The same, where no more than so many operations are done in all.
+    /// The same, but stops after this many operations.
     fn some_of(
         &mut self,
         steps: &[Step],
@@ -240,12 +240,12 @@ impl Run {
     }
 }
 
-/// The files in which the data of a run of this name lies.
+/// The data files of a run of this name.
 pub fn data_paths(rules: &Rules, name: &str) -> Vec<String> {
     DataFile::new(rules, name).paths().to_vec()
 }
 
-/// One phase of the data file: what is timed begins with the file open.
+/// One phase of the data file. Timing starts with the file open.
 fn data(
     rules: &Rules,
     buffers: &mut [Buffer],
@@ -313,7 +313,7 @@ impl Work for Parameters {
         }
     }
 
-    /// Each has one file at least.
+    /// Each client has at least one file.
     fn most_clients(&self) -> u64 {
         self.rules.data_files().max(self.rules.files.into())
     }
@@ -343,13 +343,13 @@ impl Work for Parameters {
         Ok(Box::new(Trial { run: Run::new(&rules, NAMES_OF_TRIAL), steps, operations, stays: *keep_files }))
     }
 
-    /// The chunks that are written, those that are written again, and the files of the first order.
+    /// The chunks written and rewritten, and the files of the first order.
     fn operations(&self) -> u64 {
         let lasting = LASTING.iter().filter(|step| step.is_done(&self.rules));
         lasting.map(|step| step.operations(&self.rules)).sum()
     }
 
-    /// Where a phase of data ends with an fsync, its file holds what that has written; while it is written again, nothing is promised.
+    /// If a data phase ends with an fsync, its file is durable; while it is rewritten, nothing is.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         let rules = self.rules_for(seed);
         let chunks = rules.chunks;
@@ -363,7 +363,7 @@ impl Work for Parameters {
         if all_synced || rules.fsync {
             files.extend(run.small_files(made));
         }
-        // The sync at the end is of everything; before it nobody has synced the folder in which the others lie.
+        // The final sync covers everything; before it the folder of the others is not synced.
         Durable { files, named: all_synced }
     }
 
@@ -387,7 +387,7 @@ impl Run {
         self.file.paths().iter().enumerate().map(file).collect()
     }
 
-    /// The first ones of the first order.
+    /// The first `count` files of the first order.
     fn small_files(&self, count: u32) -> Vec<LiveFile> {
         let files = &self.sequential;
         let first = || files.path(0).to_bytes();
@@ -413,7 +413,7 @@ struct Trial {
     run: Run,
     steps: Vec<Step>,
     operations: u64,
-    /// Whether what was made stays, to be read back.
+    /// Whether the files stay for reading back.
     stays: bool,
 }
 

@@ -1,4 +1,4 @@
-//! From phases to metrics: each count by the time of its own phase.
+//! Turns phases into metrics: each count ÷ its phase's time.
 
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
@@ -15,7 +15,7 @@ const CREATE: Over = Over::Phase("create");
 const ORDERED: Over = Over::Phase("read-ordered");
 const RANDOM: Over = Over::Phase("read-random");
 
-// The headlines are where a filesystem's layout shows: one long way over the disk, and many short ones.
+// The headlines show the disk layout: one long scan, and many short reads.
 static RATES: [Rate; 9] = [
     Rate {
         count: "files",

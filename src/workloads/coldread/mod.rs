@@ -1,8 +1,8 @@
-//! Cold reading: files that were written earlier are read while nothing of them is in memory.
+//! Cold reading: reads files that were written earlier, with nothing of them in memory.
 //!
-//! A tree of small and middle-sized files and a few large ones is made from the seed, and then, each time after a cold
-//! start, walked, read in the order in which its folders name it, read in random order, read at random places, and
-//! deleted. Each is a part of its own (see [`super::Workload::parts`]): what one has brought into memory never serves another.
+//! A tree of small and medium files and a few large ones is made from the seed. Then, each time after a cold start, it is walked,
+//! read in directory order, read in random order, read at random offsets, and deleted. Each is a separate part (see
+//! [`super::Workload::parts`]), so none benefits from another's cached data.
 //!
 //! ```text
 //! part  phase           what is done                                             after a server's restart it is
@@ -13,8 +13,8 @@
 //! 4     pread-random    single blocks of 4 KiB of the large files, at random     a database
 //! 5     delete          every file and folder deleted, in the folders' order     rm -r
 //! ```
-//! Each file's content is noise, no two alike, so that no filesystem stores it smaller than it is. What is read is looked at: the
-//! size of each file, and sixteen bytes of every 128 KiB, which say of which file and which place they are.
+//! The content is noise and differs between files, so no filesystem stores it smaller. Reads are checked: each file's size, and
+//! sixteen bytes of every 128 KiB, which identify file and offset.
 
 use toml::Table;
 

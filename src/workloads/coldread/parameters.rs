@@ -6,30 +6,30 @@ use crate::schema::units::{Bytes, GIB, KIB, Scale};
 use crate::workloads::kit::parameters::{self, Keys};
 use crate::workloads::kit::sizes::{self, Row};
 
-/// What a random read reads.
+/// Size of a random read.
 pub const BLOCK: usize = 4 * KIB as usize;
-/// What the tree is and how much of it is read.
+/// The tree, and how much of it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// All but the large ones.
+    /// Without the large files.
     pub files: u32,
-    /// Of a folder.
+    /// Files per folder.
     pub per_folder: u32,
-    /// Rising; none is empty.
+    /// Ascending; no file is empty.
     pub sizes: Vec<Row>,
     pub large_files: u32,
     /// A multiple of [`BLOCK`].
     pub large_size: u64,
-    /// Of one block each, no two of the same.
+    /// Of one block each, all different.
     pub reads: u32,
 }
 
 const KEYS: &[&str] = &["files", "per_folder", "sizes", "large_files", "large_size", "reads"];
-/// What is kept of each file must stay small beside the least memory that a trial has.
+/// The state per file must be small compared with the least memory of a trial.
 const MOST_FILES: u32 = 1_000_000;
-/// They are all open at a time.
+/// All are open at the same time.
 const MOST_LARGE: u32 = 256;
-/// Its chunks and all blocks together are counted in 40 bits.
+/// Chunks and blocks are counted in 40 bits.
 const LARGEST_LARGE: u64 = 256 * GIB;
 
 impl Parameters {
@@ -58,7 +58,7 @@ impl Parameters {
     }
 }
 
-/// Files and reads scale; sizes and the width of folders stay, because they are what the work is about.
+/// Scales files and reads; file sizes and folder widths stay, because they define the work.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let parameters = Parameters::parse(table)?;
     let Parameters { files, large_files, reads, .. } = parameters;

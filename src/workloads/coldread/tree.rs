@@ -1,4 +1,4 @@
-//! The tree as the seed has it: sizes, names, content and orders, without any I/O.
+//! The tree of a seed: sizes, names, content and orders, without any I/O.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,10 +10,10 @@ use crate::schema::random::{below, shuffle};
 use crate::workloads::kit;
 use crate::workloads::kit::{Noise, Tree as _, sizes};
 
-/// Folders of files in the folder above them.
+/// Folders per parent folder.
 const FAN: u32 = 16;
 
-/// Its files are numbered from 0: first those of the tree, then the large ones.
+/// Files are numbered from 0: those of the tree, then the large ones.
 pub struct Tree {
     sizes: Vec<u32>,
     per_folder: u32,
@@ -30,7 +30,7 @@ impl Tree {
         Tree { sizes: sizes(parameters, seed), per_folder, large_files, large_size, seed, noise }
     }
 
-    /// How many files are not large.
+    /// Number of files that are not large.
     pub fn small(&self) -> u32 {
         self.sizes.len() as u32
     }
@@ -49,7 +49,7 @@ impl Tree {
         (file < self.files()).then_some(file)
     }
 
-    /// Whether these bytes, read at this place of the file, are what was written, page by page. `at` is a multiple of [`BLOCK`].
+    /// Whether these bytes, read at this offset of the file, are right, page by page. `at` is a multiple of [`BLOCK`].
     pub fn is_right(&self, file: u32, at: u64, bytes: &[u8]) -> bool {
         self.noise.is_right(file, at, bytes)
     }
@@ -61,8 +61,8 @@ impl Tree {
         order
     }
 
-    /// So many different blocks of the large files, as (file, place), in random order. Drawn as R. Floyd does (J. Bentley,
-    /// "Programming Pearls: A Sample of Brilliance", CACM 30(9), 1987): the memory is that of the sample.
+    /// `count` different blocks of the large files, as (file, offset), in random order. Drawn by R. Floyd's algorithm (J.
+    /// Bentley, "Programming Pearls: A Sample of Brilliance", CACM 30(9), 1987), in memory proportional to the sample.
     pub fn blocks(&self, count: u32) -> Vec<(u32, u64)> {
         let in_file = self.large_size / BLOCK as u64;
         let all = in_file * u64::from(self.large_files);
@@ -152,10 +152,10 @@ mod tests {
     fn sizes_are_drawn_by_their_weights() {
         let sizes = sizes(&parameters(SMALL), 3);
         let small = sizes.iter().filter(|size| **size <= 1024).count();
-        // 250 of 1000 are expected; the deviation is sqrt(1000 × 0.25 × 0.75) = 13.7, of which these are four.
+        // 250 of 1000 are expected; the standard deviation is sqrt(1000 × 0.25 × 0.75) = 13.7, and the bounds are four of them.
         assert!((195..=305).contains(&small), "{small}");
         assert!(sizes.iter().all(|size| (1..=300 * 1024).contains(size)));
-        // Of the others the mean is 150.5 KiB: 750 of them deviate by 86.3 KiB / sqrt(750) = 3.2 KiB.
+        // The others' mean is 150.5 KiB; the standard deviation of the mean of 750 is 86.3 KiB / sqrt(750) = 3.2 KiB.
         let others = || sizes.iter().filter(|size| **size > 1024).map(|size| u64::from(*size));
         let mean = others().sum::<u64>() / others().count() as u64 / 1024;
         assert!((138..=163).contains(&mean), "{mean}");
@@ -176,7 +176,7 @@ mod tests {
     fn every_folder_is_made_before_its_files_and_every_name_is_found_again() {
         let tree = Tree::new(&parameters(SMALL), 5);
         let folders = tree.folders();
-        // 1000 files at 7 a folder: 143 folders; at 16 of these a folder above: 9.
+        // 1000 files at 7 per folder: 143 folders; at 16 of these per parent: 9.
         assert_eq!(folders.len(), 2 + 143 + 9);
         let mut path = String::new();
         for file in 0..tree.files() {
@@ -203,14 +203,14 @@ mod tests {
             assert!(tree.is_right(file, at as u64, &content[at..]), "{at}");
             assert!(!tree.is_right(file + 1, at as u64, &content[at..(at + BLOCK).min(content.len())]));
         }
-        // A page that is lost in the middle of what is read is seen.
+        // A page lost in the middle of a read is found.
         for page in (0..content.len()).step_by(BLOCK) {
             let kept = content.clone();
             content[page..(page + BLOCK).min(kept.len())].fill(0);
             assert!(!tree.is_right(file, 0, &content), "{page}");
             content = kept;
         }
-        // Noise does not shrink: each byte value is about as frequent as any other.
+        // Noise is incompressible: all byte values are about equally frequent.
         let mut seen = [0u32; 256];
         content.iter().for_each(|byte| seen[usize::from(*byte)] += 1);
         let expected = content.len() as u32 / 256;

@@ -34,7 +34,7 @@ enum Part {
 const PARTS: [Part; 6] =
     [Part::Create, Part::Walk, Part::ReadOrdered, Part::ReadRandom, Part::PreadRandom, Part::Delete];
 
-/// What the parts and their phases are called.
+/// The names of the parts and their phases.
 pub const NAMES: [&str; 6] = ["create", "walk", "read-ordered", "read-random", "pread-random", "delete"];
 
 impl Part {
@@ -43,7 +43,7 @@ impl Part {
     }
 }
 
-/// The operation of each phase whose latencies are told, and the phase's count of it.
+/// The operation of each phase with recorded latencies, and the phase's count.
 pub fn timed(phase: &str) -> &'static [(&'static str, &'static str)] {
     match phase {
         "create" => &[("create", "files")],
@@ -55,7 +55,7 @@ pub fn timed(phase: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// What is timed by itself, in the order of [`OPERATIONS`].
+/// The operations with recorded latencies, in the order of [`OPERATIONS`].
 #[derive(Clone, Copy)]
 enum Operation {
     Create,
@@ -129,7 +129,7 @@ struct Trial {
     latencies: Latencies,
 }
 
-/// What the operations of every part need.
+/// Tools of the operations of every part.
 struct Hands {
     tree: Tree,
     path: String,
@@ -174,7 +174,7 @@ struct Totals {
     bytes: u64,
 }
 
-/// A part that is under way.
+/// A part in progress.
 struct At<'a, 'b> {
     hands: &'a mut Hands,
     under: &'a mut Under<'b>,
@@ -249,13 +249,13 @@ impl At<'_, '_> {
         Ok(vec![("files", self.totals.files), ("folders", self.totals.folders)])
     }
 
-    /// A file has been done with; `begin` is when that began.
+    /// One file is done; `begin` is its start time.
     fn done(&mut self, operation: Operation, begin: u64) {
         self.under.done(operation as usize, begin);
         self.totals.files += 1;
     }
 
-    /// A whole file, from the open descriptor to its close.
+    /// Reads a whole file, from the open descriptor to its close.
     fn read_file(&mut self, file: u32, opened: OwnedFd, path: &std::path::Path) -> Result<(), OpError> {
         let Hands { tree, buffer, .. } = &mut *self.hands;
         let size = tree.size(file);

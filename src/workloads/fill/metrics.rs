@@ -1,4 +1,4 @@
-//! From the phase to metrics: rates, and what was reached.
+//! Turns the phase into metrics: rates, and the level reached.
 
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
@@ -8,7 +8,7 @@ use crate::workloads::kit::Rate;
 pub const VERSION: u32 = 1;
 
 pub const PHASE: &str = "fill";
-/// What a phase counts of its files' bytes: one of the two.
+/// A phase counts its files' bytes under one of these two.
 pub const WRITTEN: &str = "bytes_written";
 pub const ALLOCATED: &str = "bytes_allocated";
 

@@ -1,12 +1,12 @@
-//! Fill: files of a mix of sizes are written until a share of the usable space is used, or until there is none left. They stay.
+//! Fill: writes files of mixed sizes until a share of the usable space is used, or none is left. The files stay.
 //!
 //! ```text
 //! d0/  f0 … f31                 the first folder's files
 //! d1/  f32 … f63                the next one's, up to df
 //! d1/d0/  f512 …                16 folders at most in a folder: the digits of its number, base 16
 //! ```
-//! How full it is is asked for with a sync before it, because much of what was written may have no place yet; then half of what
-//! is missing is written before it is asked for again. So the share is met to within a file, in about ten steps.
+//! The level is measured after a sync, because much written data may not be allocated before. Then half of the missing amount is
+//! written before the next measurement. So the share is met to within one file, in about ten steps.
 
 use toml::Table;
 

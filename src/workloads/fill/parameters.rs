@@ -6,21 +6,21 @@ use crate::schema::units::{Percent, Scale};
 use crate::workloads::kit::Keys;
 use crate::workloads::kit::sizes::{self, Row};
 
-/// How far, and with what.
+/// The target, and the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
     pub to: To,
-    /// Files of a folder.
+    /// Files per folder.
     pub per_folder: u32,
-    /// Rising; none is empty.
+    /// Ascending; no file is empty.
     pub sizes: Vec<Row>,
-    /// Each file is given its space, and nothing is written to it.
+    /// Allocates each file's space without writing to it.
     pub allocate: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
-    /// So many millionths of what an ordinary user may fill before.
+    /// Millionths of the space that an ordinary user could fill before.
     Share(u64),
     /// Until there is no space left.
     Full,
@@ -30,7 +30,7 @@ pub enum To {
 pub const WHOLE: u64 = 1_000_000;
 const FULL: &str = "full";
 const KEYS: &[&str] = &["to", "per_folder", "sizes", "allocate"];
-/// What is kept of each file must stay small beside the least memory that a trial has.
+/// The state per file must be small compared with the least memory of a trial.
 const MOST_PER_FOLDER: u32 = 1_000_000;
 
 impl Parameters {
@@ -58,7 +58,7 @@ fn to(text: &str) -> Result<To, String> {
     Ok(To::Share(millionths as u64))
 }
 
-/// The share scales; sizes and the width of folders stay, because they are what the work is about.
+/// Scales the share; file sizes and folder widths stay, because they define the work.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let share = match Parameters::parse(table)?.to {
         To::Full if by.apply(WHOLE) == WHOLE => return Ok(table.clone()),

@@ -1,4 +1,4 @@
-//! The one phase of a trial: file after file, until it is full enough.
+//! The only phase of a trial: writes file after file until the target is reached.
 
 use std::fmt::Write as _;
 use std::os::fd::OwnedFd;
@@ -21,13 +21,13 @@ use crate::workloads::{Clock, Log, Needs, OpError, Progress, Ready, Work};
 
 const OPERATIONS: &[&str] = &["create"];
 const CREATE: usize = 0;
-/// Folders of a folder.
+/// Folders per parent folder.
 const FAN: u32 = 16;
-/// So much of the usable space less than the share is the share: a thousandth.
+/// The share is met to within this fraction of the usable space: a thousandth.
 const CLOSE: u64 = 1000;
-/// When not even that finds a place, there is none.
+/// If not even this size fits, the filesystem is full.
 const LEAST: u32 = 4 * KIB as u32;
-/// For so many files there is a place to keep their sizes before the work begins.
+/// Sizes are kept for at most this many files, allocated before the work.
 const MOST_KEPT: u64 = 1 << 24;
 
 impl Work for Parameters {
@@ -40,12 +40,12 @@ impl Work for Parameters {
         }
     }
 
-    /// How much it is depends on the filesystem, and is not known before: what was written stands in the phase.
+    /// The amount depends on the filesystem and is unknown before; the phase records it.
     fn amount(&self, _seed: u64) -> Amount {
         Amount::default()
     }
 
-    /// Several would each write what is missing.
+    /// Several clients would each write the missing amount.
     fn most_clients(&self) -> u64 {
         1
     }
@@ -90,7 +90,7 @@ impl Work for Parameters {
     }
 }
 
-/// How much is missing until this share of what was usable is used; nothing where it is close.
+/// The bytes missing until this share of the usable space is used; `None` if close enough.
 fn missing(usable: u64, free: u64, share: u64) -> u64 {
     let wanted = (u128::from(usable) * u128::from(share) / u128::from(WHOLE)) as u64;
     match wanted.saturating_sub(usable.saturating_sub(free)) {
@@ -104,7 +104,7 @@ fn here() -> Result<OwnedFd, OpError> {
     openat(CWD, c".", flags, Mode::empty()).map_err(|e| failed("open the directory", ".", e))
 }
 
-/// What an ordinary user may still fill, in bytes, after a sync: what was written has its place only then.
+/// Bytes that an ordinary user can still fill, after a sync: only then is written data allocated.
 fn free(place: &OwnedFd) -> Result<u64, OpError> {
     rustix::fs::syncfs(place).map_err(|e| failed("sync", ".", e))?;
     let seen = rustix::fs::fstatvfs(place).map_err(|e| failed("get the free space of", ".", e))?;
@@ -118,7 +118,7 @@ fn is_no_space(error: &OpError) -> bool {
 struct Filling {
     to: To,
     place: OwnedFd,
-    /// What was free before.
+    /// Free space before the work.
     usable: u64,
     draws: Draws,
     files: Files,
@@ -173,7 +173,7 @@ impl Ready for Filling {
 }
 
 impl Filling {
-    /// What is missing is known from time to time only, so half of it is written before it is asked for again.
+    /// The missing amount is measured only sometimes, so half of it is written between measurements.
     fn fill_share(&mut self, share: u64, clock: &dyn Clock, progress: &Progress) -> Result<(), OpError> {
         let mut missing = missing(self.usable, self.usable, share);
         let all = missing;
@@ -191,7 +191,7 @@ impl Filling {
         Ok(())
     }
 
-    /// A file that finds no space is taken back, and a smaller one tried.
+    /// A file that does not fit is removed, and a smaller one tried.
     fn fill_all(&mut self, clock: &dyn Clock, progress: &Progress) -> Result<(), OpError> {
         progress.total.store(self.usable, Relaxed);
         let mut most = u32::MAX;
@@ -205,7 +205,7 @@ impl Filling {
                         return Ok(());
                     }
                     most = size / 2;
-                    // Space that was set aside for what has now been written may be free again.
+                    // Space reserved for data that is now written may be free again.
                     free(&self.place)?;
                 }
                 Err(e) => return Err(e),
@@ -214,11 +214,11 @@ impl Filling {
     }
 }
 
-/// All files that were made.
+/// All files created.
 struct Files {
     per_folder: u32,
     allocate: bool,
-    /// That were made.
+    /// Folders created.
     folders: u32,
     sizes: Vec<u32>,
     bytes: u64,
@@ -228,7 +228,7 @@ struct Files {
 }
 
 impl Files {
-    /// The next file, with its folder where that is a new one.
+    /// Creates the next file, and its folder if that is new.
     fn make(&mut self, size: u32, clock: &dyn Clock) -> Result<(), OpError> {
         let file = self.sizes.len() as u32;
         let folder = file / self.per_folder;
@@ -255,7 +255,7 @@ impl Files {
         tree::make(&mut self.noise, &self.path, file, u64::from(size))
     }
 
-    /// Nothing stays of a file that could not be written in full.
+    /// Removes a file that could not be written in full.
     fn take_back(&mut self) -> Result<(), OpError> {
         let file = self.sizes.len() as u32;
         let mut path = String::new();
@@ -273,7 +273,7 @@ impl Files {
     }
 }
 
-/// The digits of its number, each a folder: the one above has a smaller number, so it is there.
+/// The digits of its number are its path: a parent has a smaller number, so it exists.
 fn folder_name(folder: u32, path: &mut String) {
     path.clear();
     let digits = (0..u32::BITS / FAN.ilog2()).rev().map(|digit| folder >> (digit * FAN.ilog2()) & (FAN - 1));

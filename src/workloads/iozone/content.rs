@@ -1,8 +1,8 @@
-//! What the file holds: noise of a long period, which begins at another place in each pass, so that no filesystem stores it smaller than it
-//! is; and at the beginning of each record a stamp that says which record it is and in which pass it was written.
+//! Content of the file: noise with a long period and a different start in each pass, so no filesystem stores it smaller. Each
+//! record begins with a stamp that identifies the record and the pass that wrote it.
 //!
-//! A read is compared with the stamp, and with the first sixteen bytes of every further page of the file, so a page that is missing, at
-//! another place, or left from an earlier pass is found.
+//! A read is checked against the stamp and against the first sixteen bytes of each further page. This finds pages that are
+//! missing, misplaced, or left from an earlier pass.
 
 use fsderby_sys::pages::Pages;
 use rand_core::{Rng, SeedableRng};
@@ -11,17 +11,17 @@ use rand_xoshiro::SplitMix64;
 use crate::schema::units::KIB;
 use crate::workloads::kit::random;
 
-/// After so many bytes the noise begins again: a prime number of pages, so that no power of two falls on the same noise soon.
+/// Period of the noise in bytes: a prime number of pages, so that powers of two do not soon meet the same noise.
 const PERIOD: usize = 257 * PAGE;
 const PAGE: usize = 4 * KIB as usize;
-/// So many pages further the noise of the next pass begins.
+/// Shift of the noise from pass to pass.
 const PASS: u64 = 97 * PAGE as u64;
-/// The smallest record has room for it.
+/// Fits into the smallest record.
 const STAMP: usize = 16;
 /// The record's number within a stamp.
 const NUMBER_BITS: u32 = 40;
 
-/// Which pass wrote the records that are now in the file: the first has one of its own, because one test rewrites it alone.
+/// The pass that wrote the current records. The first record is tracked separately, because one test rewrites only that one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     whole: u32,
@@ -49,9 +49,9 @@ impl Written {
 pub struct Content {
     seed: u64,
     record: usize,
-    /// Like all that is as long as a record, gone with this: the page cache needs its memory.
+    /// Freed with this struct, like everything as long as a record: the page cache needs the memory.
     noise: Pages,
-    /// Where the last stamp stands in the noise, and what stood there.
+    /// Position of the last stamp in the noise, and the noise that it replaced.
     stamped: Option<(usize, [u8; STAMP])>,
 }
 
@@ -66,7 +66,7 @@ impl Content {
         Content { seed, record, noise, stamped: None }
     }
 
-    /// A record as that pass writes it.
+    /// A record as written by that pass.
     #[inline]
     pub fn record(&mut self, number: u64, written: Written) -> &[u8] {
         let begin = self.begin(number, written);
@@ -82,14 +82,14 @@ impl Content {
         &self.noise.bytes()[begin..begin + self.record]
     }
 
-    /// Where in the record something else than was written came; `None` where all is right.
+    /// The first wrong position in the record; `None` if it is right.
     #[inline]
     pub fn wrong_at(&self, number: u64, written: Written, came: &[u8]) -> Option<usize> {
         if came[..STAMP] != self.stamp(number, written) {
             return Some(0);
         }
         let begin = self.begin(number, written);
-        // Pages begin at multiples of their size in the file, not in the record.
+        // Pages are aligned in the file, not in the record.
         let first = PAGE - (number * self.record as u64 % PAGE as u64) as usize;
         (first..came.len()).step_by(PAGE).find(|at| {
             let end = (at + STAMP).min(came.len());
@@ -99,7 +99,7 @@ impl Content {
 
     fn is_noise(&self, begin: usize, came: &[u8]) -> bool {
         let noise = &self.noise.bytes()[begin..begin + came.len()];
-        // The stamp that stands in the noise now hides what is under it.
+        // The current stamp hides the noise under it.
         let hidden = self.stamped.is_some_and(|(at, _)| begin < at + STAMP && at < begin + came.len());
         hidden || noise == came
     }
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn pages_are_those_of_the_file() {
-        // The third record of 6016 bytes begins at 12032, so the next page 256 bytes within it.
+        // The third record of 6016 bytes begins at 12032, so the next page begins 256 bytes into it.
         let mut content = Content::new(7, 6016);
         let mut bytes = content.record(2, ONCE).to_vec();
         bytes[3 * PAGE - 2 * 6016..].fill(0);

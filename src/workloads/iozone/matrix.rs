@@ -1,24 +1,24 @@
-//! Which sizes of records are tried on which sizes of files.
+//! The combinations of file size and record size.
 
 use crate::schema::units::{KIB, MIB};
 
-/// A file and the records that it is written and read in.
+/// A file size and a record size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
     pub file: u64,
     pub record: u64,
 }
 
-/// What the original tries by itself: files of 64 KiB to 512 MiB, records of 4 KiB to 16 MiB, each twice the one before.
+/// The original's automatic range: files of 64 KiB to 512 MiB, records of 4 KiB to 16 MiB, each doubling.
 pub const FILES: (u64, u64) = (64 * KIB, 512 * MIB);
 pub const RECORDS: (u64, u64) = (4 * KIB, 16 * MIB);
 
-/// On files larger than this, records below [`LARGE_RECORD`] are left out where there is a crossover.
+/// With the crossover, files larger than this skip records below [`LARGE_RECORD`].
 const LARGE_FILE: u64 = 16 * MIB;
 const LARGE_RECORD: u64 = 64 * KIB;
 
 impl Pair {
-    /// Whole records of the file; the rest is not written.
+    /// Whole records in the file; the rest is not written.
     pub fn records(self) -> u64 {
         self.file / self.record
     }
@@ -28,12 +28,12 @@ impl Pair {
     }
 }
 
-/// From the first on, each twice the one before.
+/// From the first to the last, doubling.
 pub fn doubled((first, last): (u64, u64)) -> Vec<u64> {
     std::iter::successors(Some(first), |size| size.checked_mul(2)).take_while(|size| *size <= last).collect()
 }
 
-/// File by file; no record is larger than its file.
+/// By file size; omits records larger than their file.
 pub fn pairs(files: &[u64], records: &[u64], crossover: bool) -> Vec<Pair> {
     let left_out = |pair: &Pair| {
         pair.record > pair.file || crossover && pair.file > LARGE_FILE && pair.record < LARGE_RECORD

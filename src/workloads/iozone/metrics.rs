@@ -1,4 +1,4 @@
-//! From phases to metrics: bytes by the time of each pass, for each pair of sizes.
+//! Turns phases into metrics: bytes ÷ time of each pass, for each pair of sizes.
 
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
@@ -200,7 +200,7 @@ pub fn declared() -> Vec<&'static Declared> {
     ALL.iter().map(|rate| &rate.declared).chain(PASSES.iter().map(|(_, declared)| declared)).collect()
 }
 
-/// A phase: its name says the sizes too, because several clients' phases of one name are one.
+/// A phase. Its name includes the sizes, because several clients' phases of one name are merged.
 pub fn phase(pass: Pass, pair: Pair, took: Took) -> Phase {
     let (reads, writes) = pass.split(took.operations);
     let counts = [
@@ -226,7 +226,7 @@ pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
     all.chain(phases.iter().filter_map(of_phase)).collect()
 }
 
-/// A pass that only reads is no part of the time in which was written.
+/// Omits read-only passes from the time of writing, and the reverse.
 fn over_those_that_count(rate: &Rate, phases: &[Phase]) -> Option<Metric> {
     let counting: Vec<Phase> = phases.iter().filter(|phase| phase.count(rate.count) > 0).cloned().collect();
     rate.metric(&counting)

@@ -1,8 +1,8 @@
-//! IOzone: one file, written and read in records of many sizes and in many orders.
+//! IOzone: one file, written and read with many record sizes and in many orders.
 //!
-//! For each size of a file and each size of a record the file is made, the tests go through it one after the other, and it is deleted. The
-//! orders and the system calls are those of IOzone 3; the content is not: the original writes one pattern again and again, which a
-//! filesystem that compresses stores in nothing. Written from a description of its behaviour and of its traces, without its code.
+//! For each file size and record size the file is created, the tests run on it in order, and it is deleted. Orders and system
+//! calls are those of IOzone 3. The content is not: the original repeats one pattern, which a compressing filesystem stores in
+//! almost no space. Written from a description of its behaviour and from traces, without its code.
 //!
 //! ```text
 //! test  passes                        through the file
@@ -16,12 +16,12 @@
 //! 7     fread, freread                as 1, through such a stream
 //! 8     mixed                         in random order, the first read, the second written …
 //! ```
-//! One engine serves trials (`trial`) and `fsderby iozone` (`dropins::iozone`). In both all that is read is looked at (`content`).
+//! One engine serves trials (`trial`) and `fsderby iozone` (`dropins::iozone`). Both check everything that they read (`content`).
 //!
 //! # Where a trial differs from the original
-//! - A test that only reads backward reads once; the original reads a second time and reports the first.
-//! - The mixed test of the original takes several processes, each of which reads alone or writes alone. Ours does both in turns.
-//! - Records may be as small as 64 bytes; the original's have 1 KiB at least.
+//! - The backward test reads once; the original reads a second time and reports the first.
+//! - The original's mixed test needs several processes that each only read or only write. Ours alternates.
+//! - Records may be as small as 64 bytes; the original's minimum is 1 KiB.
 
 use toml::Table;
 
@@ -82,7 +82,7 @@ impl Workload for IoZone {
         &table::NAMES
     }
 
-    /// Nothing is remounted unless an experiment names the parts: the original does so where it is told to with -U.
+    /// Remounts only if an experiment names the parts; the original does so only with -U.
     fn scenario(&self, work: &WorkStage) -> Vec<Stage> {
         vec![Stage::Work(work.clone())]
     }

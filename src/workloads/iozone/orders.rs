@@ -1,8 +1,8 @@
-//! In which order the records of a file are visited.
+//! The orders in which a file's records are visited.
 
 use super::twister64::Twister64;
 
-/// Every record once, in the random order of IOzone, which is the same in each run. Its shuffle is a biased one, and kept as it is.
+/// Every record once, in IOzone's random order, which is the same in each run. Its shuffle is biased, and kept.
 pub fn random(records: u32) -> Vec<u32> {
     let mut order: Vec<u32> = (0..records).collect();
     let mut twister = Twister64::new();
@@ -13,8 +13,8 @@ pub fn random(records: u32) -> Vec<u32> {
     order
 }
 
-/// Visits as many records as the file has, each so many behind the one before; where the file ends, it goes on near its beginning, one
-/// record further each time.
+/// Visits as many records as the file has, `stride` apart. At the end of the file it continues near the beginning, one record
+/// further each time.
 pub struct Strided {
     records: u64,
     stride: u64,
@@ -43,7 +43,7 @@ impl Strided {
 mod tests {
     use super::*;
 
-    /// Seen in traces of version 3.471.
+    /// From traces of version 3.471.
     #[test]
     fn the_random_order_is_the_originals() {
         assert_eq!(random(16), [3, 15, 8, 1, 12, 9, 7, 2, 5, 0, 6, 10, 14, 13, 4, 11]);

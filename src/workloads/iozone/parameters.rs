@@ -9,15 +9,15 @@ use crate::names;
 use crate::schema::units::{Bytes, GIB, MIB, Scale};
 use crate::workloads::kit::Keys;
 
-/// Which tests on which files, and how.
+/// The tests, the sizes, and the options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// In the order of their numbers; the first makes the file.
+    /// In numerical order; the first one creates the file.
     pub tests: Vec<Test>,
-    /// Rising, and not empty.
+    /// Ascending and not empty.
     pub pairs: Vec<Pair>,
     pub ways: Ways,
-    /// Without it a test leaves its second pass out.
+    /// Whether tests have their second pass.
     pub retest: bool,
 }
 
@@ -33,14 +33,14 @@ const KEYS: &[&str] = &[
     "direct",
     "o_sync",
 ];
-/// The original has none below 1 KiB.
+/// The original's minimum is 1 KiB.
 pub const SMALLEST_RECORD: u64 = 64;
 pub const LARGEST_RECORD: u64 = 16 * MIB;
-/// What direct I/O is aligned to on every disk.
+/// Alignment of direct I/O that every disk accepts.
 const SECTOR: u64 = 512;
-/// Files of this size fill what any filesystem here has.
+/// A file of this size fills any filesystem here.
 const LARGEST_FILE: u64 = 16 * 1024 * GIB;
-/// The random order has four bytes of each.
+/// The random order takes four bytes per record.
 const MOST_RECORDS: u64 = 1 << 27;
 const MOST_SIZES: usize = 64;
 
@@ -72,7 +72,7 @@ impl Parameters {
         Ok(Parameters { tests: tests(keys)?, pairs, ways, retest: keys.or("retest", true)? })
     }
 
-    /// The passes of a test that are done in a trial.
+    /// A test's passes in a trial.
     pub fn passes(&self, test: Test) -> impl Iterator<Item = Pass> + Clone + use<> {
         let retest = self.retest;
         let left_out = move |pass: Pass| pass == Pass::BackwardReread || pass.is_again() && !retest;
@@ -102,7 +102,7 @@ fn check(pairs: &[Pair]) -> Result<(), String> {
     }
 }
 
-/// All but the mixed one where none is named.
+/// All but the mixed test, unless some are named.
 fn tests(keys: Keys<'_>) -> Result<Vec<Test>, String> {
     let Some(written) = keys.get::<Vec<String>>("tests")? else {
         return Ok(super::table::TESTS[..Test::Mixed as usize].to_vec());
@@ -132,8 +132,8 @@ fn sizes(keys: Keys<'_>, key: &str, within: std::ops::RangeInclusive<u64>) -> Re
     Ok(sizes)
 }
 
-/// Files scale; records stay, because they are what the work is about. A record that no longer fits into its file is left out, and a
-/// file is never smaller than the smallest record.
+/// Scales files; record sizes stay, because they define the work. Omits records that no longer fit into their file; no file is
+/// smaller than the smallest record.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let keys = Keys::of(table, KEYS)?;
     let records = sizes(keys, "record_sizes", SMALLEST_RECORD..=LARGEST_RECORD)?;

@@ -1,4 +1,4 @@
-//! The system calls of each pass, and what of them is timed.
+//! The system calls of each pass; the timed ones are between the bars.
 //!
 //! ```text
 //! write, rewrite          open, fsync        │ n × write                  │ fsync, close
@@ -12,7 +12,7 @@
 //! fread, freread          open, fsync        │ n × read                   │ close
 //! mixed                   open               │ n × (lseek, read or write) │ fsync, close
 //! ```
-//! With `fsync` a pass that writes is synced once more before its time ends, with `close` each is closed before.
+//! With `fsync` the time of a writing pass includes another fsync; with `close` each pass's time includes the close.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -29,16 +29,16 @@ use super::table::Pass;
 use crate::workloads::kit::files::{failed, wrong};
 use crate::workloads::{Clock, OpError, Progress};
 
-/// How all passes of a run are done.
+/// Options of all passes of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ways {
     /// `-e`: the time of a pass that writes ends with an fsync.
     pub fsync: bool,
     /// `-c`: the time of a pass ends with the close.
     pub close: bool,
-    /// `-I`: O_DIRECT, but for the streams.
+    /// `-I`: O_DIRECT, except for streams.
     pub direct: bool,
-    /// `-o`: O_SYNC where it is written, but for the streams.
+    /// `-o`: O_SYNC for writing, except for streams.
     pub o_sync: bool,
     /// `-j`: the stride in records.
     pub stride: u32,
@@ -50,14 +50,14 @@ impl Default for Ways {
     }
 }
 
-/// What a pass took.
+/// Time and operations of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Took {
     pub ns: u64,
     pub operations: u64,
 }
 
-/// How many operations may still be done, and who is told of each.
+/// The number of operations left, and the progress to update.
 pub struct Turns<'a> {
     pub left: u64,
     pub progress: Option<&'a Progress>,
@@ -76,15 +76,15 @@ impl Turns<'_> {
     }
 }
 
-/// One file with records of one size.
+/// One file with one record size.
 pub struct Passes {
     path: PathBuf,
     pair: Pair,
     ways: Ways,
     content: Content,
-    /// What the file holds now; `None` where somebody else has written it, and nothing can be said about it.
+    /// The file's content; `None` if another program wrote it.
     written: Option<Written>,
-    /// Begins at a page, as direct I/O needs it; none while there is a stream.
+    /// Page-aligned for direct I/O; empty while there is a stream.
     buffer: Pages,
     stream: Option<Stream>,
     order: Vec<u32>,
@@ -109,11 +109,11 @@ impl Passes {
         self.written
     }
 
-    /// What the pass needs and must not be timed.
+    /// Prepares a pass; not timed.
     pub fn prepare(&mut self, pass: Pass) {
         let record = self.pair.record as usize;
-        // What is read comes into one buffer and what a stream collects into another, and no pass needs both: with 64 MiB of memory and
-        // records of 16 MiB both would leave the page cache no room for a journal's pages. Touched, so that no pass is timed with it.
+        // Reads need one buffer and streams another; no pass needs both. With 64 MiB of memory and records of 16 MiB both would
+        // leave the page cache no room for journal pages. Touched here, so that no pass is timed with page faults.
         if !matches!(pass, Pass::Fwrite | Pass::Frewrite) && self.buffer.bytes().len() < record {
             self.stream = None;
             self.buffer = Pages::new(record);
@@ -127,13 +127,13 @@ impl Passes {
                 (self.buffer, self.order) = (Pages::new(0), Vec::new());
                 self.stream.get_or_insert_with(|| Stream::new(record));
             }
-            // The order takes as much memory as a good part of a file with tiny records.
+            // The order of a file with tiny records takes a large part of the file's size in memory.
             pass if !pass.is_random() => self.order = Vec::new(),
             _ => {}
         }
     }
 
-    /// One pass. Where the turns end within it or right at its end, nothing more is done.
+    /// Runs one pass. Stops if the operations run out within it or at its end.
     pub fn run(&mut self, pass: Pass, clock: &dyn Clock, turns: &mut Turns<'_>) -> Result<Took, OpError> {
         self.prepare(pass);
         if pass.writes() {
@@ -304,7 +304,7 @@ impl Passes {
         })
     }
 
-    /// The first, the third … of the random order is read, the others are written.
+    /// Reads the odd records of the random order and writes the even ones.
     fn mixed(&mut self, clock: &dyn Clock, turns: &mut Turns<'_>) -> Result<Took, OpError> {
         let file = self.open(OFlags::RDWR | OFlags::CREATE)?;
         let order = std::mem::take(&mut self.order);
@@ -321,7 +321,7 @@ impl Passes {
         took
     }
 
-    /// Between two looks at the clock, with what `fsync` and `close` add.
+    /// The time, including what `fsync` and `close` add.
     fn timed(
         &mut self,
         file: OwnedFd,
@@ -399,7 +399,7 @@ impl Passes {
         openat(CWD, &self.path, flags, MODE).map_err(|e| failed("open", &self.path, e))
     }
 
-    /// As fopen does: the file is made where there is none, and nothing is cut off where there is one.
+    /// Like fopen: creates the file if it is missing, and does not truncate an existing one.
     fn fopen(&self, pass: Pass) -> Result<OwnedFd, OpError> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let opened = match openat(CWD, &self.path, flags, MODE) {
@@ -411,7 +411,7 @@ impl Passes {
         opened.map_err(|e| failed("fopen", &self.path, e))
     }
 
-    /// The CRC-32 of the file as it is now; `None` where somebody else has written it.
+    /// The CRC-32 of the current file; `None` if another program wrote it.
     pub fn crc32(&mut self) -> Option<u32> {
         self.written.map(|written| self.content.crc32(self.pair.records(), written))
     }
@@ -419,11 +419,11 @@ impl Passes {
 
 const MODE: Mode = Mode::from_raw_mode(0o640);
 
-/// What the file holds after that pass.
+/// The file's content after that pass.
 pub fn written_by(pass: Pass, before: Written) -> Written {
     match pass {
         Pass::RecordRewrite => before.first_again(),
-        // Which records are written depends on the order, so the others would have to be told apart.
+        // The written records depend on the order, so the rest would need separate tracking.
         Pass::Mixed => before,
         pass if pass.writes() => before.all_again(),
         _ => before,
@@ -462,7 +462,7 @@ fn read_whole(file: &OwnedFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     Ok(came)
 }
 
-/// The file as test 0 makes it, after a look whether a file can be made and emptied there at all. What is there already is left alone.
+/// Creates the file for test 0, after checking that a file can be created and truncated there. Keeps existing content.
 pub fn create(path: &Path) -> Result<(), OpError> {
     let close = |file| fsderby_sys::file::close(file).map_err(|e| failed("close", path, e));
     let made = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;

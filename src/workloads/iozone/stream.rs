@@ -1,8 +1,8 @@
-//! A stream of the C library's whose buffer is as long as a record, as fwrite with full buffering does it.
+//! A C stream with a buffer as long as a record, like fwrite with full buffering.
 //!
-//! The first record goes out directly. The next one fills the buffer; the one after it sends the full buffer out, and then itself, directly.
-//! So each record is a system call of its own, every second one late and copied. A stream that is read copies nothing: a record as long as
-//! the buffer is read where it is wanted.
+//! The first record is written directly. The next one fills the buffer; the one after flushes the buffer and is then written
+//! directly. So each record is one system call, and every second one is delayed and copied. Reading copies nothing: a record as
+//! long as the buffer is read in place.
 
 use std::os::fd::OwnedFd;
 
@@ -11,9 +11,9 @@ use rustix::io::{Errno, write};
 
 pub struct Stream {
     buffer: Pages,
-    /// Whether there is anything in the buffer, which is then full.
+    /// Whether the buffer holds a record.
     is_full: bool,
-    /// Nothing is buffered before something was written.
+    /// Nothing is buffered before the first write.
     has_written: bool,
 }
 
@@ -22,13 +22,13 @@ impl Stream {
         Stream { buffer: Pages::new(record), is_full: false, has_written: false }
     }
 
-    /// A stream of the same buffer, newly opened.
+    /// The same buffer for a newly opened stream.
     pub fn reopened(&mut self) -> &mut Self {
         (self.is_full, self.has_written) = (false, false);
         self
     }
 
-    /// A whole record.
+    /// Writes a whole record.
     pub fn put(&mut self, file: &OwnedFd, record: &[u8]) -> Result<(), Errno> {
         if self.has_written && !self.is_full {
             self.buffer.bytes_mut().copy_from_slice(record);
@@ -49,7 +49,7 @@ impl Stream {
 pub fn write_all(file: &OwnedFd, mut bytes: &[u8]) -> Result<(), Errno> {
     while !bytes.is_empty() {
         match write(file, bytes) {
-            // Nothing was written of what there is: no filesystem that is right does so for ever.
+            // A write of zero bytes: a correct filesystem does not repeat that for ever.
             Ok(0) => return Err(Errno::NOSPC),
             Ok(written) => bytes = &bytes[written..],
             Err(Errno::INTR) => {}

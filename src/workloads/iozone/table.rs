@@ -1,4 +1,4 @@
-//! The tests of IOzone and the passes that each consists of.
+//! The tests of IOzone and their passes.
 
 /// A test, as the original's `-i` selects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,7 +14,7 @@ pub enum Test {
     Mixed,
 }
 
-/// One way through the file, timed by itself.
+/// One pass over the file, timed separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
     Write,
@@ -24,7 +24,7 @@ pub enum Pass {
     RandomRead,
     RandomWrite,
     BackwardRead,
-    /// The original does it too, and reports the first alone.
+    /// The original does it too, and reports only the first.
     BackwardReread,
     RecordRewrite,
     StrideRead,
@@ -32,11 +32,11 @@ pub enum Pass {
     Frewrite,
     Fread,
     Freread,
-    /// The original has it for several processes alone.
+    /// The original has it only for several processes.
     Mixed,
 }
 
-/// In the order of their numbers.
+/// In numerical order.
 pub const TESTS: [Test; 9] = [
     Test::Write,
     Test::Read,
@@ -49,7 +49,7 @@ pub const TESTS: [Test; 9] = [
     Test::Mixed,
 ];
 
-/// What tests are called in parameters, in the order of [`TESTS`].
+/// The names of tests in parameters, in the order of [`TESTS`].
 pub const NAMES: [&str; 9] =
     ["write", "read", "random", "backward", "record-rewrite", "stride", "fwrite", "fread", "mixed"];
 
@@ -62,7 +62,7 @@ impl Test {
         NAMES[self as usize]
     }
 
-    /// All that it does in the original.
+    /// All its passes in the original.
     pub fn passes(self) -> &'static [Pass] {
         match self {
             Test::Write => &[Pass::Write, Pass::Rewrite],
@@ -99,7 +99,7 @@ impl Pass {
         }
     }
 
-    /// Whether a test leaves it out where nothing is to be done twice.
+    /// Whether it repeats another pass, so that a run without retest omits it.
     pub fn is_again(self) -> bool {
         matches!(self, Pass::Rewrite | Pass::Reread | Pass::BackwardReread | Pass::Frewrite | Pass::Freread)
     }
@@ -109,7 +109,7 @@ impl Pass {
         matches!(self, Write | Rewrite | RandomWrite | RecordRewrite | Fwrite | Frewrite | Mixed)
     }
 
-    /// Of so many operations, how many read and how many write.
+    /// The number of reads and of writes among these operations.
     pub fn split(self, operations: u64) -> (u64, u64) {
         match self {
             Pass::Mixed => (operations.div_ceil(2), operations / 2),

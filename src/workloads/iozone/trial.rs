@@ -1,4 +1,4 @@
-//! IOzone as a trial: pair after pair of sizes, test after test, and what was read is what was written.
+//! IOzone as a trial: every pair of sizes, every test, with all reads checked.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -15,16 +15,16 @@ use crate::schema::units::{Bytes, sum};
 use crate::schema::work::{Amount, LiveFile};
 use crate::workloads::{Clock, Durable, Log, Needs, OpError, Ready, Work};
 
-/// So many records must have room beside the least memory of a trial.
+/// Records that must fit into the least memory of a trial.
 const RECORDS: u64 = 5;
 
-/// As the original calls it.
+/// The original's name.
 pub const FILE: &str = "iozone.tmp";
 
 impl Work for Parameters {
     fn needs(&self) -> Needs {
-        // A record in the buffer, and in the page cache what is written of it and waits for a journal: with records of 16 MiB what journals its data
-        // goes through in 96 MiB and not in 64.
+        // A record in the buffer, and in the page cache the written data that waits for a journal. With records of 16 MiB a
+        // data-journalling filesystem needs 96 MiB; 64 MiB are too few.
         let record = self.pairs.iter().map(|pair| pair.record).max().unwrap_or_default();
         Needs {
             largest_file: Bytes(self.largest()),
@@ -76,7 +76,7 @@ impl Work for Parameters {
         sum(self.pairs.iter().map(|pair| pair.records().saturating_mul(passes)))
     }
 
-    /// Each pass that writes is synced at its end. While another one writes over it, nothing is promised of the content.
+    /// Each writing pass ends with a sync. While another pass overwrites the file, its content is not durable.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         let mut left = operations;
         for pair in &self.pairs {
@@ -108,7 +108,7 @@ impl Parameters {
         self.pairs.iter().map(|pair| pair.bytes()).max().unwrap_or(0)
     }
 
-    /// A test by itself finds the file that those before it have left, so there is one file with records of one size.
+    /// A single test uses the file that the tests before it left, so there is one file with one record size.
     fn part(&self, name: &str) -> Result<Test, String> {
         let test = Test::find(name).filter(|test| self.tests.contains(test));
         let test = test.ok_or_else(|| format!("it has no part {name}: it is not among its tests"))?;
@@ -118,7 +118,7 @@ impl Parameters {
         }
     }
 
-    /// What the tests before this one have written.
+    /// The content that earlier tests wrote.
     fn written_before(&self, test: Test) -> Option<Written> {
         let before = self.tests.iter().take_while(|other| **other != test);
         let passes = before.flat_map(|test| self.passes(*test));
@@ -133,17 +133,17 @@ fn live(pair: Pair, seed: u64, written: Written) -> LiveFile {
 
 struct Trial {
     parameters: Parameters,
-    /// Those of this portion.
+    /// The tests of this portion.
     tests: Vec<Test>,
     seed: u64,
-    /// What the file holds that is there already.
+    /// The content of the existing file.
     written: Option<Written>,
-    /// Operations that are done.
+    /// Operations done.
     steps: u64,
-    /// Whether nothing more is done after the last of them.
+    /// Whether the run stops after the last of them.
     stops: bool,
     removes: bool,
-    /// Filled when the work is done.
+    /// Set when the work is done.
     left: Vec<(Pair, Written)>,
 }
 

@@ -1,7 +1,7 @@
-//! The 64-bit Mersenne Twister MT19937-64, seeded by the array from which IOzone takes its random order.
+//! The 64-bit Mersenne Twister MT19937-64, with the seed array of IOzone's random order.
 //!
-//! Source: T. Nishimura, "Tables of 64-bit Mersenne Twisters", ACM TOMACS 10(4), 2000, and the authors' test vector of 2004, which has
-//! the very same seed.
+//! Source: T. Nishimura, "Tables of 64-bit Mersenne Twisters", ACM TOMACS 10(4), 2000, and the authors' test vector of 2004,
+//! which has the same seed.
 
 const WORDS: usize = 312;
 const OFFSET: usize = 156;
@@ -13,7 +13,7 @@ const SEED: [u64; 4] = [0x12345, 0x23456, 0x34567, 0x45678];
 
 pub struct Twister64 {
     words: [u64; WORDS],
-    /// Words of this generation that were given out.
+    /// Words of this generation already used.
     given: usize,
 }
 
@@ -21,7 +21,7 @@ impl Twister64 {
     pub fn new() -> Self {
         let mut words = started(19_650_218);
         let mut at = 1;
-        // Twice through the words: the seed is shorter than they are.
+        // Two passes over the words: the seed is shorter.
         for round in 0..WORDS {
             let mixed = mix(words[at - 1], 3_935_559_000_370_003_845) ^ words[at];
             words[at] =
@@ -71,7 +71,7 @@ fn mix(word: u64, by: u64) -> u64 {
     (word ^ word >> 62).wrapping_mul(by)
 }
 
-/// The place after this one; the first word is skipped, and takes the last one's value.
+/// The next index; the first word is skipped and takes the last one's value.
 fn next(words: &mut [u64; WORDS], at: usize) -> usize {
     if at + 1 < WORDS {
         return at + 1;

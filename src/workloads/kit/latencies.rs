@@ -1,12 +1,12 @@
-//! A histogram for each kind of operation, made before the run, so that recording never allocates.
+//! A histogram per operation, allocated before the run: recording never allocates.
 
 use crate::workloads::{Clock, Histogram, Log};
 
-/// One operation that takes an hour counts as one of an hour.
+/// Longer operations count as one hour.
 const LONGEST_NS: u64 = 3600 * 1_000_000_000;
 const DIGITS: u8 = 3;
 
-/// Of operations that an engine numbers from 0, as an enum does.
+/// For operations that an engine numbers from 0, like an enum.
 pub struct Latencies {
     names: &'static [&'static str],
     histograms: Vec<Histogram>,
@@ -24,7 +24,7 @@ impl Latencies {
         self.histograms[operation].saturating_record(ns);
     }
 
-    /// Does one operation between two looks at the clock.
+    /// Times one operation.
     #[inline]
     pub fn time<T, E>(
         &mut self,
@@ -38,7 +38,7 @@ impl Latencies {
         Ok(done)
     }
 
-    /// Hands out what a phase has brought, and starts anew.
+    /// Reports the histograms of a phase and resets them.
     pub fn report(&mut self, phase: &'static str, log: &mut dyn Log) {
         for (operation, histogram) in self.names.iter().zip(&mut self.histograms) {
             if !histogram.is_empty() {

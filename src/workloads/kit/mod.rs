@@ -1,4 +1,4 @@
-//! What engines share. An engine takes what it needs; nothing here knows any of them.
+//! Shared parts of the engines. An engine uses the parts that it needs; none of them knows an engine.
 //!
 //! ```text
 //! parse      parameters   keys of a TOML table: unknown ones, missing ones, limits, scaling
@@ -13,8 +13,8 @@
 //!            visit        goes through a tree as find, tar and rm do
 //! metrics    rate         what was counted, by the time of its phase
 //! ```
-//! Paths are relative to the current folder, which is the one that the work has for itself. Between two readings of the clock
-//! nothing here does anything but the operation: what allocates is made in `prepare`.
+//! Paths are relative to the current folder, which belongs to the work alone. Between two clock readings only the operation runs:
+//! everything that allocates is made in `prepare`.
 
 pub mod files;
 mod latencies;

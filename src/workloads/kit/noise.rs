@@ -1,5 +1,5 @@
-//! What files hold: noise, no two files alike, so that no filesystem stores them smaller than they are. Each place says of which
-//! file and which place of it it is.
+//! File content: noise that differs between files, so no filesystem stores it smaller. Each position identifies its file and
+//! offset.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -11,14 +11,14 @@ use super::files::{self, CHUNK, wrong};
 use crate::schema::units::{KIB, MIB};
 use crate::workloads::OpError;
 
-/// What a kernel keeps, and so loses, at once. What comes at other places, after a short read, is not looked at.
+/// A kernel caches, and so loses, data in pages. Other positions, as after a short read, are not checked.
 pub const PAGE: u64 = 4 * KIB;
-/// So many bytes at the beginning of each chunk say of which file and which place they are.
+/// Bytes at the beginning of each chunk that identify file and offset.
 const STAMP: usize = 16;
-/// How many different beginnings a chunk's noise has.
+/// Number of different starting points of a chunk's noise.
 const NOISE: usize = MIB as usize;
 
-/// What is said of what was not written.
+/// The message for wrong content.
 pub fn other_content(at: u64) -> String {
     format!("the content differs from what was written at {at}")
 }
@@ -26,7 +26,7 @@ pub fn other_content(at: u64) -> String {
 /// The content of files, which are numbered from 0.
 pub struct Noise {
     seed: u64,
-    /// Long enough for a chunk from each beginning.
+    /// Long enough for a chunk from each starting point.
     bytes: Vec<u8>,
 }
 
@@ -37,7 +37,7 @@ impl Noise {
         Noise { seed, bytes }
     }
 
-    /// Gives each chunk of a file of this size, in order. The stamp stands in the noise only for so long.
+    /// Passes each chunk of a file of this size to `each`, in order. The stamp is in the noise only meanwhile.
     pub fn content<E>(
         &mut self,
         file: u32,
@@ -51,7 +51,7 @@ impl Noise {
         Ok(())
     }
 
-    /// Gives the beginning of the chunk that lies there in the file.
+    /// Passes the beginning of the chunk at this offset.
     pub fn piece<T>(&mut self, file: u32, at: u64, length: usize, each: impl FnOnce(&[u8]) -> T) -> T {
         let (stamp, begin) = self.chunk(file, at);
         let stamped = begin..begin + length.min(STAMP);
@@ -63,7 +63,7 @@ impl Noise {
         done
     }
 
-    /// Reads a file of this size to its end, and looks at what comes. Says how long it is.
+    /// Reads a file of this size to its end and checks it. Returns its length.
     pub fn read_whole(
         &self,
         file: u32,
@@ -101,8 +101,8 @@ impl Noise {
         sum.finalize()
     }
 
-    /// Whether these bytes, read at this place of the file, are what was written, by a look at where they begin and at the beginning of
-    /// each page in them: what is lost is lost in pages. `at` is not within a stamp.
+    /// Whether these bytes, read at this offset, are right. Checks their beginning and the beginning of each page in them,
+    /// because data is lost in pages. `at` is not within a stamp.
     pub fn is_right(&self, file: u32, at: u64, bytes: &[u8]) -> bool {
         let end = at + bytes.len() as u64;
         let pages = (at / PAGE + 1..).map(|page| page * PAGE).take_while(|place| *place < end);
@@ -122,7 +122,7 @@ impl Noise {
         })
     }
 
-    /// The stamp of the chunk that begins there, and where in the noise the rest of it begins.
+    /// The stamp of the chunk at this offset, and the position of its noise.
     fn chunk(&self, file: u32, at: u64) -> ([u8; STAMP], usize) {
         let chunk = SplitMix64::seed_from_u64((u64::from(file) << 40) | (at / CHUNK as u64)).next_u64();
         let mut source = SplitMix64::seed_from_u64(self.seed ^ chunk);

@@ -1,4 +1,4 @@
-//! Keys of a `parameters` table. What is wrong names the key and what it may be.
+//! Keys of a `parameters` table. Errors name the key and its allowed values.
 
 use std::ops::RangeInclusive;
 
@@ -34,12 +34,12 @@ impl<'a> Keys<'a> {
         self.get(key)?.ok_or_else(|| format!("{key} is missing"))
     }
 
-    /// A number within these bounds, which must be there.
+    /// A required number within these bounds.
     pub fn number(&self, key: &str, bounds: RangeInclusive<u32>) -> Result<u32, String> {
         within(key, self.needed(key)?, bounds)
     }
 
-    /// A size within these bounds, which must be there.
+    /// A required size within these bounds.
     pub fn bytes(&self, key: &str, bounds: RangeInclusive<u64>) -> Result<u64, String> {
         let value: Bytes = self.needed(key)?;
         if bounds.contains(&value.0) {
@@ -50,7 +50,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// What TOML knows and JSON, in which a job is handed over, does not.
+/// A TOML value that JSON, the format of jobs, cannot hold.
 fn no_jobs(value: &Value) -> Option<&Value> {
     match value {
         Value::Float(float) => (!float.is_finite()).then_some(value),
@@ -67,7 +67,7 @@ fn within(key: &str, value: i64, bounds: RangeInclusive<u32>) -> Result<u32, Str
     fits.ok_or_else(|| format!("{key} = {value}: write a number from {least} to {most}"))
 }
 
-/// The table with these numbers larger or smaller. Whether it can still be done is for who parses it.
+/// The table with these numbers scaled. The parser checks whether the result is possible.
 pub fn scaled(
     table: &Table,
     by: Scale,

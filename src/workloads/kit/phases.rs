@@ -1,4 +1,4 @@
-//! The phases of a run: each is timed as a whole, and each of its operations by itself.
+//! The phases of a run: each is timed as a whole, and each of its operations individually.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::Latencies;
 use crate::workloads::{Clock, Log, OpError, Phase, Progress};
 
-/// What a phase did, by name: `files`, `bytes_written`.
+/// Counts of a phase by name: `files`, `bytes_written`.
 pub type Counts = Vec<(&'static str, u64)>;
 
-/// Tells the phases of a run, one after the other.
+/// Runs and reports the phases of a run, in order.
 pub struct Phases<'a> {
     clock: &'a dyn Clock,
     log: &'a mut dyn Log,
@@ -17,7 +17,7 @@ pub struct Phases<'a> {
     stops: bool,
 }
 
-/// What the operations of a phase need: the clock between them, and where they are told.
+/// Tools of a phase's operations: the clock, and the latencies.
 pub struct Under<'a> {
     pub clock: &'a dyn Clock,
     pub latencies: &'a mut Latencies,
@@ -27,7 +27,7 @@ pub struct Under<'a> {
 }
 
 impl<'a> Phases<'a> {
-    /// Of a run that has so many operations.
+    /// For a run of this many operations.
     pub fn new(
         clock: &'a dyn Clock,
         log: &'a mut dyn Log,
@@ -38,7 +38,7 @@ impl<'a> Phases<'a> {
         Phases { clock, log, latencies, stops: false }
     }
 
-    /// Of a run that is stopped after so many of its operations, where it is.
+    /// Stops the run after this many operations, if given.
     pub fn stop_after(self, operations: Option<u64>) -> Self {
         if let Some(operations) = operations {
             self.log.progress().total.fetch_min(operations, Relaxed);
@@ -46,8 +46,8 @@ impl<'a> Phases<'a> {
         Phases { stops: operations.is_some(), ..self }
     }
 
-    /// One phase. Only `work` is timed; it says what it did. Where the run is stopped in it, it has counted nothing, and no phase
-    /// follows.
+    /// Runs one phase. Only `work` is timed; it returns its counts. If the run stops within it, the phase has no counts and no
+    /// phase follows.
     pub fn run(
         &mut self,
         name: &'static str,
@@ -73,24 +73,24 @@ impl<'a> Phases<'a> {
         Ok(())
     }
 
-    /// What lies between two phases and is part of none.
+    /// Untimed work between two phases.
     pub fn between(&mut self, act: impl FnOnce() -> Result<(), OpError>) -> Result<(), OpError> {
         if self.stops && is_over(self.log.progress()) { Ok(()) } else { act() }
     }
 }
 
 impl<'a> Under<'a> {
-    /// The phase begins only here: what was done before, such as opening a file, is not timed.
+    /// Starts the phase's time here: earlier steps, such as opening a file, are not timed.
     pub fn begin(&mut self) {
         self.begin_ns = self.clock.now_ns();
     }
 
-    /// For threads, which cannot share the rest.
+    /// For threads, which cannot share the other fields.
     pub fn progress(&self) -> &'a Progress {
         self.progress
     }
 
-    /// Before an operation: fails where the run is to be stopped before it.
+    /// Before an operation: fails if the run is to stop here.
     #[inline]
     pub fn may(&self) -> Result<(), OpError> {
         if self.stops && is_over(self.progress) {
@@ -100,7 +100,7 @@ impl<'a> Under<'a> {
         Ok(())
     }
 
-    /// One operation of the run: timed, and counted in its progress.
+    /// Times one operation of the run and counts it in the progress.
     #[inline]
     pub fn time<T>(
         &mut self,
@@ -113,14 +113,14 @@ impl<'a> Under<'a> {
         Ok(done)
     }
 
-    /// The same of one that is timed where it is done.
+    /// The same for an operation that is timed by its caller.
     #[inline]
     pub fn done(&mut self, operation: usize, begin_ns: u64) {
         self.latencies.record(operation, self.clock.now_ns() - begin_ns);
         self.progress.step();
     }
 
-    /// One operation in its progress.
+    /// Counts one operation in the progress.
     #[inline]
     pub fn step(&self) {
         self.progress.step();

@@ -1,4 +1,4 @@
-//! Rates: what a work counted, by the time of the phases in which it did.
+//! Rates: a work's counts ÷ the time of their phases.
 
 use crate::schema::declared::{Declared, Over};
 use crate::schema::metric::Metric;
@@ -7,14 +7,14 @@ use crate::workloads::Phase;
 
 const NS_PER_SECOND: f64 = 1e9;
 
-/// A declared rate and what is counted for it.
+/// A declared rate and its count.
 pub struct Rate {
     pub count: &'static str,
     pub declared: Declared,
 }
 
 impl Rate {
-    /// How much in a second of the declared phases; `None` where the work had none of them.
+    /// The count per second of the declared phases; `None` if the work had none of them.
     pub fn per_second(&self, phases: &[Phase]) -> Option<f64> {
         let over = |p: &&Phase| match self.declared.over {
             Over::Phase(name) => p.name == name,

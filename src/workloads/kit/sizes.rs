@@ -1,4 +1,4 @@
-//! Sizes of files by a table: how often a file is how large. Whole numbers alone, so that a seed gives the same sizes everywhere.
+//! A distribution of file sizes, as a table. Integers only, so that a seed gives the same sizes everywhere.
 
 use rand_core::Rng;
 use serde::Deserialize;
@@ -6,14 +6,14 @@ use serde::Deserialize;
 use crate::schema::random::below;
 use crate::schema::units::{Bytes, GIB};
 
-/// Sizes above those of the row before, up to this one, each as likely as the other; all together with this weight.
+/// Sizes above the previous row's, up to this one, uniformly distributed, with this total weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     pub up_to: u32,
     pub weight: u32,
 }
 
-/// A row as parameters have it.
+/// A row in the parameters.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Written {
@@ -21,10 +21,10 @@ pub struct Written {
     weight: u32,
 }
 
-/// What is larger is no file of a mix.
+/// The largest file size in a mix.
 const LARGEST: u64 = GIB;
 
-/// The table, whose sizes must rise.
+/// The table, whose sizes must ascend.
 pub fn rows(written: Vec<Written>) -> Result<Vec<Row>, String> {
     let mut rows: Vec<Row> = Vec::new();
     for Written { up_to, weight } in written {
@@ -43,12 +43,12 @@ pub fn rows(written: Vec<Written>) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// All weights together.
+/// The sum of all weights.
 pub fn whole(rows: &[Row]) -> u64 {
     rows.iter().map(|row| u64::from(row.weight)).sum()
 }
 
-/// A row of the table by its weight, then each size of that row alike.
+/// Draws a row by weight, then a size of that row uniformly.
 pub fn draw(rows: &[Row], whole: u64, source: &mut impl Rng) -> u32 {
     let mut at = below(source, whole);
     let mut above = 0;
@@ -62,12 +62,12 @@ pub fn draw(rows: &[Row], whole: u64, source: &mut impl Rng) -> u32 {
     above
 }
 
-/// No file is larger.
+/// The largest possible size.
 pub fn largest(rows: &[Row]) -> Bytes {
     Bytes(rows.last().map_or(0, |row| row.up_to.into()))
 }
 
-/// The middle of the sizes, weighed; 1 at least.
+/// The weighted mean size; at least 1.
 pub fn mean(rows: &[Row]) -> u64 {
     let mut above = 0;
     let mut sum = 0;
@@ -86,12 +86,12 @@ mod tests {
     #[test]
     fn the_mean_is_that_of_many_draws() {
         let rows = [Row { up_to: 1000, weight: 3 }, Row { up_to: 9000, weight: 1 }];
-        // 500.5 with 3 of 4 and 5000.5 with 1 of 4.
+        // 500.5 with weight 3 of 4 and 5000.5 with weight 1 of 4.
         assert_eq!(mean(&rows), 1625);
         let mut source = seeded(&[b"mean"]);
         let n = 40_000;
         let drawn: u64 = (0..n).map(|_| u64::from(draw(&rows, whole(&rows), &mut source))).sum();
-        // A draw deviates by 2290, the mean of so many by 11.5, of which these are four.
+        // The standard deviation of a draw is 2290, of this mean 11.5; the bound is four of these.
         assert!((drawn / n).abs_diff(1625) < 46, "{}", drawn / n);
     }
 }

@@ -1,5 +1,4 @@
-//! Files that are numbered from 0, in folders: what they are called, how large they are and what they hold, without any I/O; and
-//! how one of them is made.
+//! Numbered files in folders: names, sizes and content, without any I/O; and the creation of one file.
 
 use std::fmt::Write as _;
 
@@ -12,13 +11,13 @@ use crate::schema::random::below;
 use crate::schema::work::LiveFile;
 use crate::workloads::OpError;
 
-/// A tree as a seed has it. An engine with an order of its own says what is above; what is below follows.
+/// A tree of a seed. An engine with its own order implements the first methods; the others follow.
 pub trait Tree {
-    /// Every folder, those above first.
+    /// Every folder, parents first.
     fn folders(&self) -> Vec<String>;
     fn files(&self) -> u32;
     fn size(&self, file: u32) -> u64;
-    /// Written into `path`, which is there so that nothing allocates.
+    /// Written into the existing `path`, so nothing allocates.
     fn path<'a>(&self, file: u32, path: &'a mut String) -> &'a str;
     fn noise(&self) -> &Noise;
     fn noise_mut(&mut self) -> &mut Noise;
@@ -27,7 +26,7 @@ pub trait Tree {
         (0..self.files()).map(|file| self.size(file)).sum()
     }
 
-    /// Makes a file of it; says how large it is.
+    /// Creates a file of the tree; returns its size.
     fn make(&mut self, file: u32, path: &mut String) -> Result<u64, OpError> {
         let size = self.size(file);
         let path = self.path(file, path);
@@ -39,7 +38,7 @@ pub trait Tree {
         self.noise().crc32(file, self.size(file))
     }
 
-    /// Every file, as it must be there.
+    /// Every file that must exist.
     fn live(&self) -> Vec<LiveFile> {
         let mut path = String::new();
         let file = |file| LiveFile::file(self.path(file, &mut path), self.size(file), self.crc32(file));
@@ -47,24 +46,24 @@ pub trait Tree {
     }
 }
 
-/// A new file of this size, from its creation to its close.
+/// Creates a file of this size, from open to close.
 pub fn make(noise: &mut Noise, path: &str, file: u32, size: u64) -> Result<(), OpError> {
     files::make(path, false, |opened| {
         noise.content(file, size, |chunk| files::write_all(opened, path, chunk))
     })
 }
 
-/// How a tree is drawn.
+/// Parameters of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     pub files: u32,
     pub folders: u32,
-    /// Folders in each other at most.
+    /// The largest folder depth.
     pub deepest: u32,
     pub sizes: Vec<Row>,
 }
 
-/// A tree that grew by chance: each folder lies in one that was there before it, and each file in any of them.
+/// A randomly grown tree: each folder is in an earlier one, and each file in any folder.
 ///
 /// ```text
 /// d0/ d1/ …        folders at the top: at least one
@@ -72,15 +71,15 @@ pub struct Shape {
 /// ```
 pub struct Grown {
     folders: Vec<String>,
-    /// Those of all files, one behind the other in the order in which they are mostly used, so that the CPU has them when they are.
+    /// The paths of all files, in the usual order of use, so that they are in the CPU's cache.
     paths: String,
-    /// Where in `paths` a file's ends, and its size.
+    /// For each file, the end of its path in `paths`, and its size.
     files: Vec<(usize, u32)>,
     noise: Noise,
 }
 
 impl Grown {
-    /// `of` is the engine's name, so that no two engines have the same tree of a seed.
+    /// `of` is the engine's name, so that engines have different trees for one seed.
     pub fn new(shape: &Shape, of: &str, seed: u64) -> Self {
         let mut places = random(&[of, "places"], seed);
         let mut drawn = random(&[of, "sizes"], seed);
@@ -109,7 +108,7 @@ fn grow(shape: &Shape, source: &mut Xoshiro256PlusPlus) -> Vec<String> {
     let mut folders: Vec<String> = Vec::new();
     let mut depths: Vec<u32> = Vec::new();
     for folder in 0..shape.folders {
-        // One more than there are is the top, which is never too deep.
+        // Index `folder` is the top folder, which is never too deep.
         let above = loop {
             let above = below(source, u64::from(folder) + 1) as usize;
             if depths.get(above).is_none_or(|depth| *depth < shape.deepest) {

@@ -1,5 +1,4 @@
-//! Goes through a tree as find, tar and rm do: a folder's names first, all of them, then what they name, in the order in
-//! which the filesystem gave them.
+//! Walks a tree like find, tar and rm: first all names of a folder, then the entries, in the filesystem's order.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
@@ -12,7 +11,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use super::files::{self, failed};
 use crate::workloads::OpError;
 
-/// An entry, as it is reached from its open folder.
+/// An entry, with its open parent folder.
 pub struct Entry<'a> {
     pub folder: &'a OwnedFd,
     pub name: &'a CStr,
@@ -25,25 +24,25 @@ impl Entry<'_> {
     }
 }
 
-/// What is done with what is found.
+/// Callbacks of a walk.
 pub trait Visitor {
-    /// Before a folder is gone into.
+    /// Before entering a folder.
     fn enter(&mut self, _folder: &Entry<'_>) -> Result<(), OpError> {
         Ok(())
     }
     fn file(&mut self, file: &Entry<'_>) -> Result<(), OpError>;
-    /// After all in it.
+    /// After all entries of a folder.
     fn leave(&mut self, _folder: &Entry<'_>) -> Result<(), OpError> {
         Ok(())
     }
 }
 
-/// Everything below the current folder. Only the names of the folders on the way are in memory.
+/// Walks everything below the current folder. Only the names of the open folders are in memory.
 pub fn visit(visitor: &mut impl Visitor) -> Result<(), OpError> {
     visit_in(files::open_folder(CWD, ".")?, visitor)
 }
 
-/// Everything below this folder. Paths are told from there on.
+/// Walks everything below this folder. Paths are relative to it.
 pub fn visit_in(top: OwnedFd, visitor: &mut impl Visitor) -> Result<(), OpError> {
     inside(top, &mut PathBuf::new(), visitor)
 }
@@ -79,7 +78,7 @@ fn names(folder: &OwnedFd) -> rustix::io::Result<Vec<(CString, FileType)>> {
     Ok(names)
 }
 
-/// Some filesystems do not say it with the name.
+/// Some filesystems do not return the type with the name.
 fn is_folder(folder: &OwnedFd, name: &CStr, kind: FileType) -> rustix::io::Result<bool> {
     match kind {
         FileType::Directory => Ok(true),

@@ -1,12 +1,12 @@
-//! The checksum of zeros, without going through them.
+//! The checksum of zeros, without reading them.
 
 use std::iter;
 
-/// The CRC-32 of so many zeros.
+/// The CRC-32 of this many zeros.
 pub fn crc32(length: u64) -> u32 {
     let mut one = crc32fast::Hasher::new();
     one.update(&[0]);
-    // Of 1, 2, 4 … zeros, those together of which the length is the sum.
+    // For 1, 2, 4 … zeros; combines those that sum up to the length.
     let powers = iter::successors(Some(one), |half| {
         let mut twice = half.clone();
         twice.combine(half);

@@ -1,4 +1,4 @@
-//! News: a server takes articles in, hands them on and lets the old ones expire. Very many small files in deep directories.
+//! News: a server receives articles, feeds them to others and expires the old ones. Very many small files in deep directories.
 //!
 //! ```text
 //! groups     every folder made, those above first
@@ -140,16 +140,16 @@ impl Workload for News {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Parameters {
-    /// Its files are numbered as they arrive.
+    /// Files are numbered in order of arrival.
     tree: Shape,
-    /// Of a hundred articles so many expire.
+    /// Percentage of articles that expire.
     expire_percent: u32,
     /// Whether each article and its name are synced before the next is taken.
     fsync: bool,
 }
 
 const KEYS: &[&str] = &["articles", "groups", "deepest", "sizes", "expire_percent", "fsync"];
-/// What is kept of each article must stay small beside the least memory that a trial has.
+/// The state per article must be small compared with the least memory of a trial.
 const MOST: u32 = 1_000_000;
 
 impl Parameters {
@@ -171,7 +171,7 @@ impl Parameters {
         Grown::new(&self.tree, "news", seed)
     }
 
-    /// How many of the articles go, the first ones.
+    /// The number of expired articles, which are the first ones.
     fn expired(&self) -> u32 {
         (u64::from(self.tree.files) * u64::from(self.expire_percent) / 100) as u32
     }

@@ -7,7 +7,7 @@ use crate::workloads::kit::tree::Grown;
 use crate::workloads::kit::{Latencies, Phases, Tree, sizes};
 use crate::workloads::{Amount, Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, Work};
 
-/// What is timed by itself, each with its number.
+/// The operations with recorded latencies, with their numbers.
 const OPERATIONS: &[&str] = &["mkdir", "create", "read", "unlink"];
 const MKDIR: usize = 0;
 const CREATE: usize = 1;
@@ -53,7 +53,7 @@ impl Work for Parameters {
         }))
     }
 
-    /// With fsync every article is safe, with its name, before the next comes.
+    /// With fsync every article and its name are durable before the next arrives.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         if !self.fsync {
             return Durable::default();
@@ -85,7 +85,7 @@ struct Trial {
     hands: Hands,
 }
 
-/// What the operations need.
+/// Tools of the operations.
 struct Hands {
     tree: Grown,
     path: String,

@@ -1,4 +1,4 @@
-//! What the files hold: each is one or more prefixes of the source, one after the other, so a checksum a slot says it all.
+//! Content of the files: each consists of one or more prefixes of the source, so a checksum per slot suffices.
 
 use std::convert::Infallible;
 
@@ -8,7 +8,7 @@ use super::names::{Namer, path};
 use super::rules::Rules;
 use crate::schema::work::LiveFile;
 
-/// The CRC-32 of each slot's content; of no slot where nobody will ask.
+/// The CRC-32 of each slot's content; empty if nobody needs it.
 pub struct Checksums(Vec<u32>);
 
 impl Checksums {
@@ -20,7 +20,7 @@ impl Checksums {
         Checksums(Vec::new())
     }
 
-    /// Appends a prefix of the source, as the writing does, to what is known of a file that had `at` bytes.
+    /// Updates the checksum of a file that had `at` bytes by an appended prefix of the source.
     pub fn remember(&mut self, file: File, at: u32, added: &[u8]) {
         let Some(checksum) = self.0.get_mut(file.slot as usize) else { return };
         let before = if at == 0 { 0 } else { *checksum };
@@ -29,7 +29,7 @@ impl Checksums {
         *checksum = hasher.finalize();
     }
 
-    /// The files that are there now.
+    /// The files that now exist.
     pub fn live(&self, generator: &Generator) -> Vec<LiveFile> {
         let mut namer = Namer::new(generator.rules());
         let file = |file: File| {
@@ -40,7 +40,7 @@ impl Checksums {
     }
 }
 
-/// The files that are there after this much of a run, without any I/O.
+/// The files that exist after this part of a run, without any I/O.
 pub fn after(rules: &Rules, extent: Extent) -> Vec<LiveFile> {
     let (mut generator, source) = Generator::new(rules);
     let mut known = Known { checksums: Checksums::of_all(&generator), source };

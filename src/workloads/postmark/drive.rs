@@ -1,10 +1,9 @@
-//! Carries the generator's operations out on whatever keeps files: the kernel, a trace, or nothing but
-//! counters.
+//! Applies the generator's operations to a backend: the kernel, a trace, or mere counters.
 
 use super::generator::{Access, File, Generator, Turnover};
 use super::rules::Rules;
 
-/// What the operations act on. `Ok(false)`: it failed, and the run goes on as if it had not been asked for.
+/// The target of the operations. `Ok(false)`: the operation failed, and the run continues as if it had not been requested.
 pub trait Files {
     type Error;
     fn create(&mut self, file: File) -> Result<(), Self::Error>;
@@ -28,7 +27,7 @@ pub enum Ended {
     OutOfFiles(u32),
 }
 
-/// How much of a run is carried out, in files created and transactions; what is then left is deleted by a whole run alone.
+/// How much of a run is carried out, in created files and transactions. Only a whole run deletes the remaining files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     pub created: u32,
@@ -38,7 +37,7 @@ pub struct Extent {
 impl Extent {
     pub const WHOLE: Extent = Extent { created: u32::MAX, transactions: u32::MAX };
 
-    /// The first so many operations of a run by these rules: each file of the pool is one, and each transaction.
+    /// The first `operations` of a run: each file of the pool is one, and each transaction.
     pub fn first(operations: u64, rules: &Rules) -> Self {
         let all = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let transactions = all(operations.saturating_sub(u64::from(rules.number)));
@@ -46,7 +45,7 @@ impl Extent {
     }
 }
 
-/// `after` is told of each file.
+/// Calls `after` for each file.
 pub fn create_pool<F: Files>(
     generator: &mut Generator,
     files: &mut F,
@@ -62,7 +61,7 @@ pub fn create_pool<F: Files>(
     Ok(())
 }
 
-/// Runs all transactions; `after` is told of each that is done.
+/// Runs all transactions; calls `after` for each.
 pub fn transactions<F: Files>(
     generator: &mut Generator,
     files: &mut F,
@@ -97,7 +96,7 @@ fn transaction<F: Files>(generator: &mut Generator, files: &mut F) -> Result<(),
     Ok(())
 }
 
-/// `after` is told of each file.
+/// Calls `after` for each file.
 pub fn delete_pool<F: Files>(
     generator: &mut Generator,
     files: &mut F,

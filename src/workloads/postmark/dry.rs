@@ -1,4 +1,4 @@
-//! A run without I/O: how much it is, and whether its files last.
+//! A run without I/O: its amount of work, and whether its files last.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -23,21 +23,21 @@ pub struct DryRun {
     pub totals: Totals,
     pub files_peak: u64,
     pub bytes_peak: u64,
-    /// Files that are there after the transactions.
+    /// Files that exist after the transactions.
     pub live: u64,
     pub ended: Ended,
 }
 
-/// So many runs are remembered: a set that fixes its seed has the same one in every round, and whoever checks ten thousand
-/// records asks for it ten thousand times.
+/// Number of cached runs. A set with a fixed seed has the same run in every round, and verifying ten thousand records needs it
+/// ten thousand times.
 const REMEMBERED: usize = 8;
 
 thread_local! {
-    /// The last ones, the oldest first.
+    /// The last runs, oldest first.
     static KNOWN: RefCell<Vec<(Rules, DryRun)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The same for the same rules, whenever it is asked for.
+/// Returns the cached run for the same rules.
 pub fn dry_run(rules: &Rules) -> DryRun {
     let known = || KNOWN.with_borrow(|known| known.iter().find(|(of, _)| of == rules).map(|(_, run)| *run));
     known().unwrap_or_else(|| {

@@ -1,12 +1,12 @@
-//! How much a run is, expected: for runs of so many operations that counting them one by one would take long.
+//! The expected amount of work, for runs with too many operations to count.
 //!
-//! The pool is a number of files and what they still may grow by. In each transaction, on average,
+//! The pool is a number of files and the bytes by which they may still grow. On average, each transaction does:
 //! ```text
 //! an append   takes half of what one file may still grow by    rest −= rest/files / 2
 //! a creation  adds a file that may grow by half of the range   files += 1, rest += (high − low) / 2
 //! a deletion  takes a file away                                files −= 1, rest −= rest/files
 //! ```
-//! which is followed in steps of a thousandth of the run. Where a pool is small, chance moves it further away.
+//! This is integrated in steps of a thousandth of the run. Small pools deviate more.
 
 use super::rules::Rules;
 use crate::schema::work::Amount;
@@ -28,7 +28,7 @@ pub fn amount(rules: &Rules) -> Amount {
         if files < 1.0 {
             break;
         }
-        // The table has twice as many places as files at the start; what finds none is not created.
+        // The table has twice as many slots as initial files; a file without a slot is not created.
         let create = if files >= 2.0 * number { create.min(delete) } else { create };
         let mean = rest / files;
         amount.read += step * read * (high - mean);

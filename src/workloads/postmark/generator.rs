@@ -1,15 +1,14 @@
-//! The operations of a run, one after the other: a pure function of the parameters and the seed.
+//! The operations of a run in sequence: a pure function of parameters and seed.
 //!
-//! What is drawn next depends on whether an operation succeeded (a file that cannot be opened takes no
-//! appended size), so the caller asks, acts, and only then tells: [`Generator::grow`] after an open,
-//! [`Generator::free`] after an unlink.
+//! The next draw depends on whether an operation succeeded (a file that cannot be opened draws no appended size). So the caller
+//! asks, acts, and then reports: [`Generator::grow`] after an open, [`Generator::free`] after an unlink.
 
 use super::rules::Rules;
 use super::taken::Taken;
 use super::twister::Twister;
 use crate::schema::units::Bytes;
 
-/// First of the 95 printable characters that files are made of.
+/// First of the 95 printable characters of file content.
 const FIRST_CHARACTER: u8 = b' ';
 const CHARACTERS: u32 = 95;
 
@@ -24,7 +23,7 @@ pub struct Name {
 /// A file of the pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct File {
-    /// Its place in the table; another file may have it after this one's deletion.
+    /// Its slot in the table; another file may reuse it after deletion.
     pub slot: u32,
     pub name: Name,
     pub bytes: u32,
@@ -47,15 +46,15 @@ pub enum Turnover {
 pub struct Generator {
     rules: Rules,
     draws: Twister,
-    /// Twice as many as files at the start.
+    /// Twice the initial number of files.
     slots: Vec<Slot>,
     taken: Taken,
     cursor: u32,
-    /// No free slot lies below this one: the lowest is then found without looking at all of them.
+    /// No slot below this one is free, which speeds up the search for the lowest.
     lowest: u32,
     used: u32,
     created: u32,
-    /// Sums of the locations' weights up to and with each.
+    /// Cumulative weights of the locations.
     shares: Vec<u32>,
 }
 
@@ -65,8 +64,8 @@ struct Slot {
     bytes: u32,
 }
 
-/// Whether this machine gives the memory for the table, the source and the longest request. The original
-/// takes twice the source, and dies where it does not get it.
+/// Whether this machine has the memory for the table, the source and the longest request. The original takes twice the source,
+/// and crashes if it cannot get it.
 pub fn afford(rules: &Rules) -> Result<(), String> {
     let table = 2 * rules.number as usize * size_of::<Slot>();
     let bytes = table + rules.high as usize + rules.high.min(rules.read_block) as usize;
@@ -79,10 +78,10 @@ pub fn afford(rules: &Rules) -> Result<(), String> {
 }
 
 impl Generator {
-    /// The generator, and what all files are prefixes of. `rules` have passed [`Rules::check`].
+    /// The generator, and the source of which all files are prefixes. `rules` have passed [`Rules::check`].
     pub fn new(rules: &Rules) -> (Self, Vec<u8>) {
         let mut generator = Self::unseeded(rules);
-        // The original draws twice the largest size and uses at most the first half.
+        // The original draws twice the largest size and uses only the first half.
         let source = generator.characters(rules.high);
         generator.draws.skip(u64::from(rules.high));
         (generator, source)
@@ -125,8 +124,7 @@ impl Generator {
         self.used == 0
     }
 
-    /// Takes a slot for a new file and draws its name and size; `None`, and nothing drawn, where all are
-    /// taken.
+    /// Takes a slot for a new file and draws its name and size; `None`, drawing nothing, if all are taken.
     pub fn create(&mut self) -> Option<File> {
         let slot = self.free_slot()?;
         self.created += 1;
@@ -142,7 +140,7 @@ impl Generator {
         Some(File { slot, name, bytes })
     }
 
-    /// What the transaction does with one file first. An append is still to be asked [`Generator::can_grow`].
+    /// The first half of the transaction. An append still needs [`Generator::can_grow`].
     pub fn access(&mut self) -> Option<Access> {
         let bias = self.rules.bias_read?;
         let read = self.draws.below(10) < bias;
@@ -150,7 +148,7 @@ impl Generator {
         Some(if read { Access::Read(file) } else { Access::Append(file) })
     }
 
-    /// What it does to the pool then; `None` also where a file was to be created and every slot is taken.
+    /// The second half; also `None` if a file is to be created and every slot is taken.
     pub fn turnover(&mut self) -> Option<Turnover> {
         let bias = self.rules.bias_create?;
         if self.draws.below(10) < bias {
@@ -164,21 +162,21 @@ impl Generator {
         file.bytes < self.rules.high
     }
 
-    /// Draws what is appended to a file that can grow and was opened.
+    /// Draws the appended size for an opened file that can grow.
     pub fn grow(&mut self, file: File) -> u32 {
         let more = self.draws.below(self.rules.high - file.bytes) + 1;
         self.slots[file.slot as usize].bytes += more;
         more
     }
 
-    /// The file is gone.
+    /// Frees the file's slot.
     pub fn free(&mut self, file: File) {
         self.taken.free(file.slot);
         self.lowest = self.lowest.min(file.slot);
         self.used -= 1;
     }
 
-    /// The file in that slot, if it is taken.
+    /// The file in that slot, if any.
     pub fn file(&self, slot: u32) -> Option<File> {
         if !self.taken.has(slot) {
             return None;
@@ -187,7 +185,7 @@ impl Generator {
         Some(File { slot, name, bytes })
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     pub fn slots(&self) -> u32 {
         self.slots.len() as u32
     }
@@ -196,7 +194,7 @@ impl Generator {
         (0..self.slots()).filter_map(|slot| self.file(slot))
     }
 
-    /// Any file, found by drawing until a slot is taken. The caller has seen to it that there is one.
+    /// A random file, by drawing until a slot is taken. The caller ensures that there is one.
     fn pick(&mut self) -> File {
         loop {
             let slot = self.draws.below(self.slots());
@@ -218,7 +216,7 @@ impl Generator {
         Some(slot)
     }
 
-    /// With one location, as with none, nothing is drawn.
+    /// With at most one location nothing is drawn.
     fn location(&mut self) -> u32 {
         match self.shares.as_slice() {
             [] | [_] => 0,

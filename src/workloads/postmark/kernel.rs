@@ -1,4 +1,4 @@
-//! The system calls of each operation, shared by drop-in and trial.
+//! The system calls of each operation, for drop-in and trial.
 
 use std::ffi::CStr;
 use std::ops::Range;
@@ -10,13 +10,13 @@ use rustix::io::{Errno, Result};
 use super::rules::Rules;
 use super::stream::Requests;
 
-/// The largest buffer of a stream.
+/// The largest stream buffer.
 const LARGEST_BUFFER: usize = 8192;
 
-/// What all files' operations need at hand.
+/// Tools of all operations.
 pub struct Kernel {
     pub source: Vec<u8>,
-    /// Where to read to; as long as the longest request.
+    /// The read buffer, as long as the longest request.
     space: Vec<u8>,
     buffering: bool,
     pub requests: Requests,
@@ -70,7 +70,7 @@ fn open(path: &CStr, flags: OFlags, mode: u32) -> Result<OwnedFd> {
     fs::openat(fs::CWD, path, flags, Mode::from_raw_mode(mode))
 }
 
-/// The folder that names this file or folder.
+/// Opens the folder that contains this file or folder.
 pub fn open_folder_of(path: &CStr) -> Result<OwnedFd> {
     let path = path.to_bytes();
     let folder = path.iter().rposition(|byte| *byte == b'/').map_or(&b"."[..], |slash| &path[..slash]);
@@ -89,7 +89,7 @@ pub fn unlink(path: &CStr) -> Result<()> {
     fs::unlinkat(fs::CWD, path, fs::AtFlags::empty())
 }
 
-/// As C's `remove`, which the original calls: a folder in a file's place goes too.
+/// Like C's `remove`, which the original calls: also removes a folder in place of a file.
 pub fn remove(path: &CStr) -> Result<()> {
     unlink(path).or_else(|errno| if errno == Errno::ISDIR { remove_directory(path) } else { Err(errno) })
 }

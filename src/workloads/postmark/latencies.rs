@@ -1,8 +1,8 @@
-//! The operations that are timed, each by itself.
+//! The operations with recorded latencies.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// From open to close, an fsync included; so are the next two.
+    /// From open to close, including an fsync; the next two as well.
     Create,
     Append,
     Read,
@@ -13,7 +13,7 @@ pub enum Kind {
 /// In the order of [`Kind`].
 pub const NAMES: &[&str] = &["create", "append", "read", "delete", "fsync"];
 
-/// Each with the count of a phase that says how many there were.
+/// Each with the phase's count of it.
 pub const COUNTS: &[(&str, &str)] = &[
     ("create", "created"),
     ("append", "appended"),

@@ -1,7 +1,7 @@
-//! From phases to metrics: whole numbers in, rates out.
+//! Turns phases into metrics: integers in, rates out.
 //!
-//! Rates of files are PostMark's: those of a phase are divided by that phase's time, throughput by the time
-//! of all three. PostMark's clock has whole seconds; ours has nanoseconds.
+//! File rates are PostMark's: a phase's count ÷ its time; throughput is bytes ÷ the time of all three phases. PostMark's clock
+//! has whole seconds, ours nanoseconds.
 
 use super::dry::Totals;
 use crate::schema::declared::{Declared, Over, Section};
@@ -157,7 +157,7 @@ pub fn phase(name: &str, ns: u64, totals: &Totals, fsyncs: u64, transactions: u6
     Phase { name: name.to_owned(), ns, counts }
 }
 
-/// A rate of nothing is left out.
+/// Omits rates of zero.
 pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
     let total_ns = sum(phases.iter().map(|p| p.ns));
     let rates = RATES.iter().filter_map(|rate| rate.metric(phases)).filter(|m| m.value > 0.0);

@@ -1,11 +1,11 @@
-//! PostMark: a mail server's small files, by one program that does one thing at a time.
+//! PostMark: the small files of a mail server, in one sequential program.
 //!
-//! N files of random sizes are created, T transactions run on them, the rest is deleted. A transaction reads
-//! a whole file or appends to one, and then creates a file or deletes one. The operations are those of
-//! PostMark 1.5, 1.51 and 1.53 for the same parameters and seed: same names, same sizes, same content, same
-//! system calls. Written from a description of its behaviour and by watching it run, without its code.
+//! N files of random sizes are created, T transactions run on them, and the rest is deleted. A transaction reads a whole file or
+//! appends to one, then creates or deletes a file. Operations are those of PostMark 1.5, 1.51 and 1.53 for the same parameters
+//! and seed: same names, sizes, content and system calls. Written from a description of its behaviour and from traces, without
+//! its code.
 //!
-//! One engine serves two masters:
+//! One engine, two uses:
 //! ```text
 //! rules + seed → generator → drive → Files ─┬─ timed      a trial: strict, ns clock, histograms
 //!                                           ├─ dropin     `fsderby postmark`: the original's reports and errors
@@ -15,23 +15,21 @@
 //! ```
 //!
 //! # Where the drop-in differs from the original
-//! Each of these kills the original by a signal. The drop-in refuses the run on stderr, says what to change,
-//! goes on with the script, and ends with exit code 2:
+//! Each of these kills the original by a signal. The drop-in refuses the run on stderr with a remedy, continues the script, and
+//! exits with code 2:
 //! - fewer than 10 transactions (it divides by a tenth of them);
 //! - sizes of 2^30 and more, or as many files (its tables are twice as long), or more of them than there is
 //!   memory for;
 //! - locations whose weights sum up to 2^30 or more.
 //!
-//! Names of locations longer than 80 bytes, which kill it too, just work.
+//! Names of locations longer than 80 bytes, which also kill it, work.
 //!
-//! Scripts that load each other without end stop at [`dropins::postmark::DEEPEST_LOAD`]. Standard output is written
-//! before anything goes to standard error or to a shell; the original's stays in its buffer, so in a file
-//! that takes both the order differs.
+//! Scripts that load each other endlessly stop at [`dropins::postmark::DEEPEST_LOAD`]. The drop-in flushes standard output before
+//! it writes to standard error or runs a shell; the original does not, so in a file with both the order differs.
 //!
-//! # What is kept though it is a defect
-//! Whole seconds, and a difference of nothing counts as one; sums of bytes in 32-bit floats; failed reads and
-//! writes that nobody notices; no report where the files ran out. Trials have none of these. One subdirectory
-//! is like none in both.
+//! # Defects that are kept
+//! Whole seconds, with a difference of zero counted as one; byte sums in 32-bit floats; unnoticed failed reads and writes; no
+//! report if the files run out. Trials have none of these. One subdirectory is like none in both.
 
 use toml::Table;
 

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use super::generator::Name;
 use super::rules::Rules;
 
-/// A written name as a path.
+/// A name as a path.
 pub fn path(name: &CStr) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(name.to_bytes()))
 }
 
-/// Writes names into one buffer that it keeps.
+/// Writes names into one reused buffer.
 pub struct Namer {
     locations: Vec<Vec<u8>>,
     split: bool,
@@ -22,7 +22,7 @@ pub struct Namer {
 impl Namer {
     pub fn new(rules: &Rules) -> Self {
         let locations: Vec<Vec<u8>> = rules.locations.iter().map(|l| l.path.clone()).collect();
-        // Two slashes, `s`, two numbers of ten digits and the closing NUL fit into 32 bytes.
+        // Two slashes, `s`, two numbers of ten digits and the final NUL fit into 32 bytes.
         let longest = locations.iter().map(Vec::len).max().unwrap_or(0) + 32;
         Namer { locations, split: rules.split() > 0, buffer: Vec::with_capacity(longest) }
     }
@@ -47,7 +47,7 @@ impl Namer {
         self.finish()
     }
 
-    /// The name that was written last.
+    /// The last written name.
     pub fn last(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.buffer).unwrap_or_default()
     }

@@ -7,22 +7,22 @@ use super::rules::{Location, Rules};
 use crate::schema::units::{Bytes, Scale};
 use crate::workloads::kit::parameters::{self, Keys};
 
-/// A trial's work: PostMark's rules, and what PostMark has not.
+/// A trial's work: PostMark's rules, and our additions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// The seed in it counts only where [`Parameters::seed`] is given.
+    /// Its seed counts only if [`Parameters::seed`] is set.
     pub rules: Rules,
-    /// PostMark's own seed; the trial's where absent.
+    /// PostMark's seed; `None` for the trial's.
     pub seed: Option<u32>,
-    /// The buffer of a stream, which the original takes from the filesystem.
+    /// The stream buffer, which the original takes from the filesystem.
     pub stdio_buffer: u32,
     /// Whether each created and each appended file is synced before it is closed.
     pub fsync: bool,
-    /// Whether after each creation the folder is synced too, so that the name is as safe as the content.
+    /// Whether each creation is followed by a sync of the folder, which makes the name durable too.
     pub fsync_folder: bool,
 }
 
-/// Of a file or folder, in bytes, on every filesystem here (NAME_MAX).
+/// Bytes of a file or folder name, on every filesystem here (NAME_MAX).
 const LONGEST_NAME: usize = 255;
 const KEYS: &[&str] = &[
     "number",
@@ -92,14 +92,14 @@ impl Parameters {
         Ok(Parameters { rules, seed, stdio_buffer, fsync, fsync_folder })
     }
 
-    /// The rules with the seed that holds: a trial's is cut to PostMark's 32 bits.
+    /// The rules with the effective seed: a trial's seed is cut to PostMark's 32 bits.
     pub fn rules_for(&self, trial_seed: u64) -> Rules {
         Rules { seed: self.seed.unwrap_or(trial_seed as u32), ..self.rules.clone() }
     }
 }
 
-/// Files and transactions scale; sizes stay, because they are what the work is about. Of files there stay enough that the
-/// transactions do not delete the last one by chance, which ends PostMark.
+/// Scales files and transactions; file sizes stay, because they define the work. Keeps enough files that transactions do not
+/// delete the last one by chance, which would end PostMark.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let Rules { number, transactions, bias_create, .. } = Parameters::parse(table)?.rules;
     let (number, transactions) = (u64::from(number), u64::from(transactions));
@@ -113,8 +113,7 @@ pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     Parameters::parse(&scaled).map(|_| scaled)
 }
 
-/// What the transactions delete more than they create, and four standard deviations of a walk of so many steps: a trial in
-/// 16,000 has less.
+/// The net deletions, plus four standard deviations of a random walk of this length: one trial in 16,000 needs more.
 fn enough_files(transactions: u64, create_tenths: u32) -> u64 {
     let lost = transactions.saturating_mul(10u64.saturating_sub(2 * u64::from(create_tenths))) / 10;
     let squared = transactions.saturating_mul(16);
@@ -224,7 +223,7 @@ mod tests {
             ("number = 800\ntransactions = 2500", 64, 25, 39),
             ("number = 800\ntransactions = 2500", 10_000, 4, 1),
             ("number = 900\ntransactions = 1000\nbias_create = 2", 10, 100, 100),
-            // Too few from the beginning: that is asked for.
+            // Too few from the start: that is on request.
             ("number = 5\ntransactions = 2500", 16, 5, 156),
             ("number = 800\ntransactions = 2500\nbias_create = -1", 64, 13, 39),
         ] {

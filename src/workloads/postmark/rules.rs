@@ -1,4 +1,4 @@
-//! What a PostMark run is: its parameters, in the original's words and with its defaults.
+//! The parameters of a PostMark run, with the original's names and defaults.
 
 /// The parameters of one run. All whole numbers are positive 32-bit integers in the original too.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,21 +13,21 @@ pub struct Rules {
     /// `set read` and `set write`: bytes of one request.
     pub read_block: u32,
     pub write_block: u32,
-    /// `set buffering`: as the C library's streams do it, or raw system calls.
+    /// `set buffering`: C library streams, or raw system calls.
     pub buffering: bool,
     /// `set bias read`: tenths of transactions that read rather than append; `None` does neither.
     pub bias_read: Option<u32>,
     /// `set bias create`: tenths that create rather than delete; `None` does neither.
     pub bias_create: Option<u32>,
-    /// `set subdirectories`. One is like none, as in the original.
+    /// `set subdirectories`. One equals none, as in the original.
     pub subdirectories: u32,
-    /// `set location`; the current folder where empty.
+    /// `set location`; empty for the current folder.
     pub locations: Vec<Location>,
     /// `set seed`.
     pub seed: u32,
 }
 
-/// A folder to work in, and how many shares of the files it gets.
+/// A working folder, and its share of the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     pub path: Vec<u8>,
@@ -53,11 +53,11 @@ impl Default for Rules {
     }
 }
 
-/// The original's tables of twice this length overflow beyond it, and it dies.
+/// Beyond it the original's tables of twice this length overflow, and it crashes.
 pub const LIMIT: u32 = (1 << 30) - 1;
 
 impl Rules {
-    /// What no run can be made of. The original is killed by a signal for each of these.
+    /// Rejects rules for which the original is killed by a signal.
     pub fn check(&self) -> Result<(), String> {
         if self.high > LIMIT {
             return Err(format!("files of {} bytes are too large; choose a size up to {LIMIT}", self.high));
@@ -72,12 +72,12 @@ impl Rules {
         Ok(())
     }
 
-    /// Subdirectories that are used: from two on.
+    /// Subdirectories in use: two or more.
     pub fn split(&self) -> u32 {
         if self.subdirectories > 1 { self.subdirectories } else { 0 }
     }
 
-    /// The script with which the original runs by these rules.
+    /// The original's script for these rules.
     pub fn script(&self) -> Vec<u8> {
         let bias = |tenths: Option<u32>| tenths.map_or(-1, i64::from);
         let mut script = format!(

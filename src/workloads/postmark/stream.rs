@@ -1,28 +1,27 @@
-//! Which requests a file's reading and writing is made of.
+//! The requests that reading and writing a file consists of.
 //!
-//! Raw, each block is one request, and so is the remainder, even of 0 bytes. Buffered, it is what the C
-//! library's streams do: a stream gets its buffer of B bytes with its first block; a block first fills the
-//! buffer's room, and what is left goes through a flush, then whole multiples of B directly, then into the
-//! buffer. B is `st_blksize` where that is between 1 and 8191, else 8192.
+//! Raw: each block is one request, and so is the remainder, even of 0 bytes. Buffered, like C streams: a stream allocates its
+//! buffer of B bytes at its first block. A block first fills the buffer's free space; the rest goes out by a flush, then in whole
+//! multiples of B directly, then into the buffer. B is `st_blksize` if between 1 and 8191, otherwise 8192.
 //!
-//! All content is a prefix of one source from its start, so what lies in a stream's buffer is always a slice
-//! of the source, and nothing is copied: the requests are the same.
+//! All content is a prefix of one source, so a stream's buffer is always a slice of it. Nothing is copied, and the requests are
+//! the same.
 
 use std::ops::Range;
 
 use super::rules::Rules;
 
-/// An open file. `Ok(None)`: the request failed and the run goes on, as the original does.
+/// An open file. `Ok(None)`: the request failed and the run continues, like the original.
 pub trait Handle {
     type Error;
-    /// Asked once a buffered stream, before its first request.
+    /// Asked once per buffered stream, before its first request.
     fn buffer_size(&mut self) -> Result<usize, Self::Error>;
     /// Writes that part of the source; returns the bytes written.
     fn write(&mut self, part: Range<usize>) -> Result<Option<usize>, Self::Error>;
     fn read(&mut self, asked: usize) -> Result<Option<usize>, Self::Error>;
 }
 
-/// The C library's rule for a stream's buffer. How wide `st_blksize` is depends on the CPU.
+/// The C library's rule for a stream's buffer. The width of `st_blksize` depends on the CPU.
 pub fn stdio_buffer(st_blksize: impl Into<i64>) -> usize {
     match st_blksize.into() {
         block @ 1..=8191 => block as usize,
@@ -51,7 +50,7 @@ impl Requests {
         Requests { read_block, write_block, buffering: rules.buffering }
     }
 
-    /// Writes the source's first `total` bytes, closing's flush included.
+    /// Writes the source's first `total` bytes, including the flush at close.
     pub fn write<H: Handle>(&self, handle: &mut H, total: u32) -> Result<(), H::Error> {
         let total = total as usize;
         if self.buffering {
@@ -61,7 +60,7 @@ impl Requests {
         }
     }
 
-    /// Reads `total` bytes; returns those that came.
+    /// Reads `total` bytes; returns the bytes read.
     pub fn read<H: Handle>(&self, handle: &mut H, total: u32) -> Result<usize, H::Error> {
         let total = total as usize;
         if self.buffering {
@@ -107,7 +106,7 @@ fn read_buffered<H: Handle>(handle: &mut H, total: usize, block: usize) -> Resul
 }
 
 struct Writer {
-    /// 0 until the first block comes.
+    /// 0 before the first block.
     buffer: usize,
     held: Range<usize>,
 }
@@ -124,7 +123,7 @@ impl Writer {
         if self.buffer == 0 {
             self.buffer = handle.buffer_size()?;
         }
-        // What cannot be written is lost, and with it the rest of the block.
+        // A failed write loses its data and the rest of the block.
         if !self.flush(handle)? {
             return Ok(());
         }
@@ -135,7 +134,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Keeps what fits and returns the rest.
+    /// Keeps the part that fits and returns the rest.
     fn hold(&mut self, part: Range<usize>) -> Range<usize> {
         let fits = part.len().min(self.buffer - self.held.len());
         let start = if self.held.is_empty() { part.start } else { self.held.start };
@@ -160,11 +159,11 @@ fn write_all<H: Handle>(handle: &mut H, mut part: Range<usize>) -> Result<bool, 
 }
 
 struct Reader {
-    /// 0 until the first block is wanted.
+    /// 0 before the first block.
     buffer: usize,
     /// Bytes read ahead.
     have: usize,
-    /// The buffer could not be filled: it is not tried again.
+    /// The buffer could not be filled; it is not tried again.
     at_end: bool,
 }
 
@@ -213,7 +212,7 @@ impl Reader {
 mod tests {
     use super::*;
 
-    /// A file in memory that writes down its requests; every request beyond `room` fails.
+    /// A file in memory that records its requests; requests beyond `room` fail.
     struct Paper {
         bytes: usize,
         at: usize,

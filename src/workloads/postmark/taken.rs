@@ -1,5 +1,4 @@
-//! Which slots are taken, one bit each: drawing until a taken slot is found then stays within the CPU's nearest
-//! cache, which the slots themselves do not.
+//! The taken slots, one bit each: the search for a taken slot stays in the L1 cache; the slots themselves would not fit it.
 
 const BITS: u32 = u64::BITS;
 
@@ -27,7 +26,7 @@ impl Taken {
         self.words[(slot / BITS) as usize] &= !(1 << (slot % BITS));
     }
 
-    /// The lowest free slot from the word of `from` on.
+    /// The lowest free slot, from the word of `from` on.
     pub fn first_free(&self, from: u32) -> Option<u32> {
         let first = (from / BITS) as usize;
         let words = self.words.iter().enumerate().skip(first);

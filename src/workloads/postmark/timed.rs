@@ -1,4 +1,4 @@
-//! The operations of a trial, each timed; the first that fails ends the run.
+//! The timed operations of a trial; the first failure ends the run.
 
 use std::ffi::CStr;
 use std::io::{self, ErrorKind};
@@ -18,13 +18,13 @@ use super::stream::Handle;
 use crate::workloads::kit::Latencies;
 use crate::workloads::{Clock, OpError};
 
-/// What the operations need, made before anything is timed.
+/// Tools of the operations, made before timing starts.
 pub struct Tools {
     pub kernel: Kernel,
     pub namer: Namer,
     pub stdio_buffer: usize,
     pub fsync: bool,
-    /// Whether the folder that names a new file is synced too.
+    /// Whether the folder of a new file is synced too.
     pub fsync_folder: bool,
     pub checksums: Checksums,
 }
@@ -38,7 +38,7 @@ pub struct Timed<'a> {
     pub fsyncs: u64,
 }
 
-/// What failed; the path is known where it is caught.
+/// A failed operation; its path is added by the caller.
 struct Failed(&'static str, io::Error);
 
 fn failed(operation: &'static str) -> impl FnOnce(Errno) -> Failed {
@@ -46,7 +46,7 @@ fn failed(operation: &'static str) -> impl FnOnce(Errno) -> Failed {
 }
 
 impl Timed<'_> {
-    /// Two looks at the clock an operation: what the generator does in between is not the filesystem's.
+    /// Two clock readings per operation: the generator's time is not included.
     #[inline]
     fn time<T>(
         &mut self,
@@ -81,7 +81,7 @@ impl Timed<'_> {
         Ok(())
     }
 
-    /// Without it POSIX promises that the file's content survives a power cut, but not its name.
+    /// Without it POSIX guarantees the file's content after a power cut, but not its name.
     fn sync_folder(&mut self) -> Result<(), Failed> {
         let folder = kernel::open_folder_of(self.tools.namer.last()).map_err(failed("open the directory"))?;
         self.sync(&folder)?;
@@ -160,7 +160,7 @@ fn directory(operation: &'static str, name: &CStr, done: Result<(), Errno>) -> R
     done.map_err(|errno| OpError { operation, path: path(name), error: errno.into() })
 }
 
-/// Some filesystems say only here that the data did not fit.
+/// Some filesystems report only here that the data did not fit.
 fn close(file: OwnedFd) -> Result<(), Failed> {
     fsderby_sys::file::close(file).map_err(|error| Failed("close", error))
 }

@@ -1,5 +1,4 @@
-//! The system calls of a run, told without making any: for tests against the original, and for a replay
-//! beside the engine.
+//! The system calls of a run, without making them: for tests against the original, and for a replay beside the engine.
 
 use std::convert::Infallible;
 use std::ffi::CStr;
@@ -12,7 +11,7 @@ use super::names::Namer;
 use super::rules::Rules;
 use super::stream::{Handle, Requests};
 
-/// A system call; those between an open and a [`Call::Close`] are on that file.
+/// A system call; calls between an open and a [`Call::Close`] concern that file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call<'a> {
     MakeDirectory(&'a CStr),
@@ -31,7 +30,7 @@ pub enum Call<'a> {
     Unlink(&'a CStr),
 }
 
-/// The normal form in which traces are compared: one call a line.
+/// The canonical text of traces: one call a line.
 impl fmt::Display for Call<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (word, path) = match self {
@@ -50,7 +49,7 @@ impl fmt::Display for Call<'_> {
     }
 }
 
-/// Tells every call of a run on streams with a buffer of `buffer` bytes, all of which succeed.
+/// Reports every call of a run with stream buffers of `buffer` bytes; all calls succeed.
 pub fn trace(rules: &Rules, buffer: usize, tell: &mut dyn FnMut(Call<'_>)) -> Ended {
     let mut generator = Generator::without_source(rules);
     let mut recorder = Recorder {

@@ -1,4 +1,4 @@
-//! PostMark as a trial: nanoseconds, exact sums, latencies, and no failed operation is passed over.
+//! PostMark as a trial: nanoseconds, exact sums, latencies; a failed operation ends it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -24,14 +24,14 @@ use crate::schema::work::{Amount, LiveFile};
 use crate::workloads::kit::Latencies;
 use crate::workloads::{Clock, Durable, Log, Needs, OpError, Progress, Ready, Work};
 
-/// Up to so many operations are counted one by one for an expectation, in some milliseconds.
+/// Up to this many operations are counted individually for an expectation, which takes milliseconds.
 const COUNTED: u64 = 200_000;
 
 impl Work for Parameters {
     fn needs(&self) -> Needs {
         let largest = u64::from(self.rules.high);
         let request = u64::from(self.rules.read_block.min(self.rules.high));
-        // The characters that all content is taken from, and what is read into.
+        // The source of all content, and the read buffer.
         Needs { largest_file: Bytes(largest), memory: Bytes(largest + request), ..Needs::default() }
     }
 
@@ -96,7 +96,7 @@ impl Work for Parameters {
         u64::from(self.rules.number) + u64::from(self.rules.transactions)
     }
 
-    /// With fsync every file is synced whenever it is written, so what is live is on the disk.
+    /// With fsync every write is synced, so live files are durable.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         if !self.fsync {
             return Durable::default();
@@ -119,7 +119,7 @@ struct Trial {
     generator: Generator,
     tools: Tools,
     latencies: Latencies,
-    /// For the progress: files created first, transactions, files deleted last.
+    /// For the progress: initial files, transactions, final deletions.
     steps: u64,
     deletes: bool,
     extent: Extent,
@@ -163,7 +163,7 @@ impl Trial {
         (generator, Timed { tools, latencies, clock, totals: Totals::default(), fsyncs: 0 })
     }
 
-    /// One phase: only `work` is timed. It returns the transactions that it carried out.
+    /// Runs one phase; only `work` is timed. Returns the transactions done.
     fn phase(
         &mut self,
         name: &'static str,
@@ -194,7 +194,7 @@ impl Trial {
         work(generator, &mut files)
     }
 
-    /// The locations and all folders above them, outermost first.
+    /// The locations and their parents, outermost first.
     fn folders(&self) -> Vec<PathBuf> {
         let locations = &self.generator.rules().locations;
         let mut folders: Vec<PathBuf> = locations

@@ -1,7 +1,7 @@
-//! The Mersenne Twister MT19937, seeded as its authors did in 1999.
+//! The Mersenne Twister MT19937, with its authors' seeding of 1999.
 //!
-//! Source: M. Matsumoto and T. Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998. The seeding of 2002,
-//! which every library has, gives other numbers, and PostMark was written before it; hence our own.
+//! Source: M. Matsumoto and T. Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998. PostMark predates the seeding of 2002 that
+//! libraries use, which gives other numbers; hence this implementation.
 
 const WORDS: usize = 624;
 const OFFSET: usize = 397;
@@ -10,7 +10,7 @@ const UPPER: u32 = 0x8000_0000;
 
 pub struct Twister {
     words: [u32; WORDS],
-    /// Words of this generation that were given out.
+    /// Words of this generation already used.
     given: usize,
 }
 
@@ -38,13 +38,12 @@ impl Twister {
         word ^ word >> 18
     }
 
-    /// A number below `end`, with the modulo's bias, which is part of PostMark. Draws nothing where `end` is
-    /// 0.
+    /// A number below `end`, with the modulo bias of PostMark. Draws nothing if `end` is 0.
     pub fn below(&mut self, end: u32) -> u32 {
         if end == 0 { 0 } else { self.draw() % end }
     }
 
-    /// Throws `count` draws away.
+    /// Discards `count` draws.
     pub fn skip(&mut self, mut count: u64) {
         while count > 0 {
             if self.given == WORDS {

@@ -1,4 +1,4 @@
-//! Sources: a tree of a program's sources is unpacked as from an archive, listed and deleted.
+//! Sources: unpacks a program's source tree as from an archive, lists it and deletes it.
 //!
 //! ```text
 //! unpack     directory by directory, each with its files: made, written, given the time that the archive has
@@ -132,7 +132,7 @@ struct Parameters {
 }
 
 const KEYS: &[&str] = &["files", "folders", "deepest", "sizes", "fsync"];
-/// What is kept of each file must stay small beside the least memory that a trial has.
+/// The state per file must be small compared with the least memory of a trial.
 const MOST: u32 = 200_000;
 
 impl Parameters {

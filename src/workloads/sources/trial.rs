@@ -11,14 +11,14 @@ use crate::workloads::kit::visit::{Entry, Visitor, visit};
 use crate::workloads::kit::{Latencies, Phases, Tree, Under, files, sizes};
 use crate::workloads::{Amount, Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, Work};
 
-/// What is timed by itself, each with its number.
+/// The operations with recorded latencies, with their numbers.
 const OPERATIONS: &[&str] = &["mkdir", "create", "stat", "unlink"];
 const MKDIR: usize = 0;
 const CREATE: usize = 1;
 const STAT: usize = 2;
 const UNLINK: usize = 3;
 
-/// The time that all files of the archive have: 2020-01-01.
+/// The timestamp of all archived files: 2020-01-01.
 const PACKED: Timespec = Timespec { tv_sec: 1_577_836_800, tv_nsec: 0 };
 
 impl Work for Parameters {
@@ -36,7 +36,7 @@ impl Work for Parameters {
         self.tree.files.into()
     }
 
-    /// Each entry is made, looked at and, where it is a file, deleted.
+    /// Each entry is created and its status taken; each file is deleted.
     fn operations(&self) -> u64 {
         let [folders, files] = [self.tree.folders, self.tree.files].map(u64::from);
         2 * (folders + files) + files
@@ -57,8 +57,8 @@ impl Work for Parameters {
         }))
     }
 
-    /// With fsync every entry is safe, with its name, before the next comes. In which order they are deleted is the filesystem's own, so from
-    /// then on none is promised.
+    /// With fsync every entry and its name are durable before the next. The filesystem determines the order of deletion, so
+    /// during it nothing is durable.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         let entries = u64::from(self.tree.folders) + u64::from(self.tree.files);
         if !self.fsync {
@@ -94,20 +94,20 @@ struct Trial {
 /// An entry of the archive.
 struct Packed {
     path: String,
-    /// Its number, where it is no directory.
+    /// The file's number; `None` for a directory.
     file: Option<u32>,
 }
 
-/// As tar writes it: each directory, then what is in it.
+/// In tar's order: each directory, then its content.
 fn archive(tree: &Grown) -> Vec<Packed> {
     let mut path = String::new();
     let files = (0..tree.files()).map(|n| (tree.path(n, &mut path).to_owned(), Some(n)));
     let files: Vec<(String, Option<u32>)> = files.collect();
     let folders = tree.folders().into_iter().map(|path| (path, None));
     let mut all: Vec<Packed> = folders.chain(files).map(|(path, file)| Packed { path, file }).collect();
-    // By their parts: compared as texts, what has a sign before the slash would stand between a directory and its files.
+    // By path components: as plain text, a character before the slash would separate a directory from its files.
     all.sort_by(|a, b| a.path.split('/').cmp(b.path.split('/')));
-    // Copied in this order, so that they lie in it in memory.
+    // Copied in this order for memory locality.
     all.iter().map(|Packed { path, file }| Packed { path: path.clone(), file: *file }).collect()
 }
 
@@ -176,7 +176,7 @@ struct Listing<'a, 'b> {
 }
 
 impl Listing<'_, '_> {
-    /// How long it is.
+    /// Returns its size.
     fn status(&mut self, entry: &Entry<'_>) -> Result<u64, OpError> {
         self.entries += 1;
         let about = self.under.time(STAT, || {
@@ -244,7 +244,7 @@ mod tests {
                 "{above}"
             );
         }
-        // A directory that was left is not come back to.
+        // A directory is never revisited after leaving it.
         let mut left: Vec<String> = Vec::new();
         let mut last = String::new();
         for packed in &archive {
@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// The mean that its story has, and some 28 MiB in all.
+    /// The mean of its story, and about 28 MiB in total.
     #[test]
     fn the_quick_set_has_the_sizes_that_it_says() {
         let parameters = Parameters::parse(&SETS[0].file().parameters).expect("a set");

@@ -1,4 +1,4 @@
-//! Sparse files: long files of which only pieces were ever written, such as images of disks and databases that grow in the middle.
+//! Sparse files: long files with only some pieces written, such as disk images and databases that grow in the middle.
 //!
 //! ```text
 //! write    each file is made as long as it will be, and pieces are written at places by chance
@@ -6,7 +6,8 @@
 //! copy     only what was written is read and written, as cp --sparse and rsync -S do (lseek(2), SEEK_DATA and SEEK_HOLE)
 //! stored   what files and copies take on the disk is asked for, after a sync
 //! ```
-//! Before reading and before copying all is written out and its pages are dropped, untimed. A filesystem without sparse files writes zeros itself; its copies have no holes.
+//! Before reading and before copying all data is written out and its pages are dropped, untimed. A filesystem without sparse
+//! files writes the zeros; its copies have no holes.
 
 use toml::Table;
 

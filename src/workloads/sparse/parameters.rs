@@ -9,11 +9,11 @@ use crate::workloads::kit::parameters::{self, Keys};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
     pub files: u32,
-    /// Of each file; a multiple of [`CHUNK`].
+    /// Length of each file; a multiple of [`CHUNK`].
     pub length: u64,
-    /// Written to each file, no two at one place.
+    /// Pieces written to each file, at different places.
     pub pieces: u32,
-    /// How large each is.
+    /// Size of each piece.
     pub piece: u64,
     /// Whether each file and copy, with its name, is synced before the next.
     pub fsync: bool,
@@ -21,9 +21,9 @@ pub struct Parameters {
 
 const KEYS: &[&str] = &["files", "length", "pieces", "piece", "fsync"];
 const MOST_FILES: u32 = 100_000;
-/// Its chunks are counted in 40 bits; and reading it back takes a second for each gibibyte or two.
+/// Chunks are counted in 40 bits, and reading back takes about a second per gibibyte or two.
 const LONGEST: u64 = 256 * GIB;
-/// The places of each file are kept while it is worked on.
+/// The places of a file are in memory while it is processed.
 const MOST_PIECES: u32 = 1_000_000;
 
 impl Parameters {
@@ -51,18 +51,18 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// Where a piece may begin.
+    /// Number of possible places of a piece.
     pub fn places(&self) -> u64 {
         self.length / CHUNK as u64
     }
 
-    /// Of each file.
+    /// Bytes written to each file.
     pub fn written(&self) -> u64 {
         u64::from(self.pieces) * self.piece
     }
 }
 
-/// The number of files scales; what they look like stays.
+/// Scales the number of files; their shape stays.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let Parameters { files, .. } = Parameters::parse(table)?;
     let scaled = parameters::scaled(table, by, [("files", files.into())])?;

@@ -1,4 +1,4 @@
-//! Where the pieces of a file lie, and what the whole of it is: a function of the seed.
+//! The places of a file's pieces, and its checksum: a function of the seed.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use crate::schema::random::below;
 use crate::workloads::kit::files::CHUNK;
 use crate::workloads::kit::random;
 
-/// The beginnings of a file's pieces, rising. Drawn as R. Floyd does (J. Bentley, "Programming Pearls: A Sample of Brilliance", CACM
-/// 30(9), 1987).
+/// The offsets of a file's pieces, ascending. Drawn by R. Floyd's algorithm (J. Bentley, "Programming Pearls: A Sample of
+/// Brilliance", CACM 30(9), 1987).
 pub fn of(parameters: &Parameters, file: u32, seed: u64) -> Vec<u64> {
     let mut source = random(&["sparse", "places", &file.to_string()], seed);
     let all = parameters.places();
@@ -20,7 +20,7 @@ pub fn of(parameters: &Parameters, file: u32, seed: u64) -> Vec<u64> {
     drawn.into_iter().map(|place| place * CHUNK as u64).collect()
 }
 
-/// Checksums of zeros, so that no hole has to be gone through.
+/// Checksums of zeros, so that holes need not be hashed byte by byte.
 pub struct Zeros {
     chunk: crc32fast::Hasher,
     after_piece: crc32fast::Hasher,
@@ -36,7 +36,7 @@ impl Zeros {
         Zeros { chunk: of(CHUNK), after_piece: of(CHUNK - piece as usize) }
     }
 
-    /// The checksum of a whole file with these pieces, each of which `piece` adds to the sum.
+    /// The checksum of a whole file; `piece` adds each piece to the sum.
     pub fn crc32(
         &self,
         length: u64,

@@ -15,12 +15,12 @@ use crate::workloads::kit::noise::{self, other_content};
 use crate::workloads::kit::{Latencies, Noise, Phases, random};
 use crate::workloads::{Amount, Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, Work};
 
-/// Of so many chunks one is looked at in full.
+/// One of this many chunks is checked in full.
 const WHOLE_EVERY: u64 = 16;
 const PAGE: usize = noise::PAGE as usize;
-/// Of each page of the others.
+/// Bytes checked of each page in the others.
 const LOOKED: usize = 16;
-/// What is timed by itself, each with its number.
+/// The operations with recorded latencies, with their numbers.
 const OPERATIONS: &[&str] = &["write", "read", "copy"];
 const WRITE: usize = 0;
 const READ: usize = 1;
@@ -33,7 +33,7 @@ impl Work for Parameters {
         Needs { largest_file: Bytes(self.length), ..Needs::default() }
     }
 
-    /// Where holes are kept. A filesystem without them needs the whole length twice, and says so when it is full.
+    /// Assumes that holes are kept. A filesystem without sparse files needs the full length twice, and reports when it is full.
     fn amount(&self, _seed: u64) -> Amount {
         let files = u64::from(self.files);
         let written = 2 * files * self.written();
@@ -62,7 +62,7 @@ impl Work for Parameters {
         Ok(Box::new(Trial { hands, latencies, stop_after: portion.stop_after }))
     }
 
-    /// With fsync every file and every copy is safe, with its name, before the next.
+    /// With fsync every file and copy, with its name, is durable before the next.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         if !self.fsync {
             return Durable::default();
@@ -94,7 +94,7 @@ fn copy_of(file: u32) -> String {
     format!("f{file}.copy")
 }
 
-/// So many files, and copies of so many of them.
+/// This many files, and copies of this many of them.
 fn live(parameters: &Parameters, seed: u64, files: u32, copies: u32) -> Vec<LiveFile> {
     let (mut noise, zeros) = (noise(seed), Zeros::new(parameters.piece));
     let mut live = Vec::new();
@@ -117,7 +117,7 @@ struct Trial {
     stop_after: Option<u64>,
 }
 
-/// What the operations need.
+/// Tools of the operations.
 struct Hands {
     parameters: Parameters,
     seed: u64,
@@ -168,7 +168,7 @@ impl Ready for Trial {
     }
 }
 
-/// All written out, and their pages dropped: only clean ones are.
+/// Writes everything out and drops the pages: only clean pages can be dropped.
 fn forget(files: u32) -> Result<(), OpError> {
     files::sync_all()?;
     for path in (0..files).map(name) {
@@ -193,7 +193,7 @@ impl Hands {
         self.close(opened, &path)
     }
 
-    /// As long as it will be.
+    /// Creates a file with its full length.
     fn make(&self, path: &str) -> Result<OwnedFd, OpError> {
         let opened = files::create(path)?;
         ftruncate(&opened, self.parameters.length).map_err(|e| failed("ftruncate", path, e))?;
@@ -208,7 +208,7 @@ impl Hands {
         if self.parameters.fsync { files::sync_folder(".") } else { Ok(()) }
     }
 
-    /// All of it: pieces as they were written, and zeros between them.
+    /// Reads all of it: pieces as written, and zeros between them.
     fn read(&mut self, file: u32, places: &[u64]) -> Result<(), OpError> {
         let path = name(file);
         let opened = files::open(&path)?;
@@ -225,7 +225,7 @@ impl Hands {
         files::close(opened, &path)
     }
 
-    /// What was written, from one hole to the next. Says how much that was.
+    /// Copies the written extents between holes. Returns the bytes copied.
     fn copy(&mut self, file: u32) -> Result<u64, OpError> {
         let (from, to) = (name(file), copy_of(file));
         let opened = files::open(&from)?;
@@ -248,14 +248,14 @@ impl Hands {
     }
 }
 
-/// Whether these bytes of a chunk are zeros, by a look at the beginning of each page, as at what was written; of some chunks at all of
-/// them. Looking at each byte of each chunk would take as long as reading them.
+/// Whether these bytes of a chunk are zeros. Checks the beginning of each page, as for written data, and some chunks in full:
+/// checking every byte would take as long as reading.
 fn is_hole(chunk_at: u64, bytes: &[u8]) -> bool {
     let looked = if (chunk_at / CHUNK as u64).is_multiple_of(WHOLE_EVERY) { PAGE } else { LOOKED };
     bytes.chunks(PAGE).all(|page| page.iter().take(looked).fold(0, |all, byte| all | byte) == 0)
 }
 
-/// Nothing where there is no more of it up to the file's end.
+/// `None` if there is nothing more up to the file's end.
 fn sought(file: &OwnedFd, path: &str, to: SeekFrom) -> Result<Option<u64>, OpError> {
     match seek(file, to) {
         Ok(at) => Ok(Some(at)),

@@ -1,4 +1,4 @@
-//! What must survive a power cut: with `sync_each` all that tasks have left that were done before the one in which it came.
+//! The files that must survive a power cut: with `sync_each` the results of all tasks completed before it.
 
 use super::parameters::Parameters;
 use super::source;
@@ -6,7 +6,7 @@ use super::task::{COPIES, IMAGES, Task};
 use crate::workloads::kit::Tree;
 use crate::workloads::{Durable, LiveFile};
 
-/// After so many operations.
+/// After this many operations.
 pub fn after(parameters: &Parameters, seed: u64, operations: u64) -> Durable {
     if !parameters.sync_each {
         return Durable::default();
@@ -14,7 +14,7 @@ pub fn after(parameters: &Parameters, seed: u64, operations: u64) -> Durable {
     let tree = source::tree(parameters, seed);
     let at = Task::of(operations, parameters.tree.files.into());
     let mut files = Vec::new();
-    // What the task under way deletes is promised no more, and what it makes is not promised yet.
+    // Files that the current task deletes are no longer durable, those that it creates not yet.
     let is_there = |made: Task, deleted: Task| made < at && at < deleted;
     for (copy, made) in IMAGES.into_iter().zip([Task::CopyImage, Task::CopyImageAgain]) {
         if is_there(made, Task::DeleteImages) {
@@ -33,7 +33,7 @@ pub fn image(tree: &impl Tree, bytes: u64, copy: &str) -> LiveFile {
     LiveFile::file(copy, bytes, tree.noise().crc32(tree.files(), bytes))
 }
 
-/// All of a copy of the tree, its folders too.
+/// A copy of the tree with its folders.
 pub fn copied(tree: &impl Tree, copy: &str) -> Vec<LiveFile> {
     let folders = tree.folders().into_iter().map(|folder| LiveFile::folder(format!("{copy}/{folder}")));
     let files = tree.live().into_iter().map(|file| {

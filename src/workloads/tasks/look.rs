@@ -1,4 +1,4 @@
-//! Looking through a copy of the tree: what `ls -lR` and `find -name` do.
+//! Walks a copy of the tree, like `ls -lR` and `find -name`.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,12 +10,12 @@ use crate::workloads::OpError;
 use crate::workloads::kit::files;
 use crate::workloads::kit::visit::{Entry, Visitor};
 
-/// What is looked for: a tenth of all names end so.
+/// The searched pattern: a tenth of all names end with it.
 pub const PATTERN: u8 = b'7';
-/// As the C library writes to a stream.
+/// The buffer of a C stream.
 const BUFFER: usize = 4096;
 
-/// A listing with a line for each name: mode, links, owner, size, time and name.
+/// A listing with one line per name: mode, links, owner, size, time and name.
 pub struct Listing {
     file: OwnedFd,
     path: &'static str,
@@ -30,7 +30,7 @@ impl Listing {
         Ok(Listing { file: files::create(path)?, path, buffer, sum, counted: Counted::default() })
     }
 
-    /// Written to its end: how long it is, and its checksum.
+    /// Flushes and closes it; returns its length and checksum.
     pub fn close(mut self) -> Result<(u64, u32), OpError> {
         self.flush()?;
         files::close(self.file, self.path)?;
@@ -101,7 +101,7 @@ impl Visitor for Finding {
     }
 }
 
-/// What was found must be what is there.
+/// The number found must equal the number that exists.
 pub fn same(operation: &'static str, what: &str, found: u64, made: u64) -> Result<(), OpError> {
     if found == made {
         return Ok(());

@@ -1,6 +1,6 @@
-//! From phases to metrics: how long each task took, and what it cost its process.
+//! Turns phases into metrics: the time of each task, and its cost to the process.
 //!
-//! CPU is GNU time's `%P`: user and system time ÷ elapsed time, each cut to whole milliseconds, and the quotient to whole percent.
+//! CPU is GNU time's `%P`: user and system time ÷ elapsed time, each truncated to milliseconds, the quotient to whole percent.
 
 use crate::schema::declared::{Declared, Over, Section, Sheet};
 use crate::schema::event::Phase;
@@ -20,7 +20,7 @@ const COST: Section = Section::Own {
            needs no I/O, a major fault reads from a disk.",
 };
 
-/// What is told of a task.
+/// The metrics of a task.
 struct Task {
     phase: &'static str,
     time: Declared,
@@ -111,7 +111,7 @@ macro_rules! line {
     };
 }
 
-/// As the comparison of 2006 told them, with GNU time's words; steps of a trial have no faults of their own.
+/// In the layout of the comparison of 2006, with GNU time's terms; steps of a trial have no page-fault counts.
 pub static SHEETS: [Sheet; 1] = [Sheet {
     title: "The tasks side by side",
     note: "Time of each task until its last system call and until all data is on the disk; CPU share and page \
@@ -148,7 +148,7 @@ pub fn declared() -> Vec<&'static Declared> {
     [&ALL].into_iter().chain(times).chain(costs).collect()
 }
 
-/// A task in which the run was stopped has counted nothing.
+/// A task in which the run was stopped has no counts.
 pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
     let whole = || phases.iter().filter(|phase| phase.counts.contains_key("task_ns"));
     let mut metrics = Vec::new();

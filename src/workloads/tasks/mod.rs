@@ -1,4 +1,4 @@
-//! Everyday tasks of a file server: files and trees are copied from a second disk and on the same one, listed, searched, deleted.
+//! Everyday tasks of a file server: copies files and trees from a second disk and on the same one, lists, searches and deletes.
 //!
 //! ```text
 //! on the second disk      image, tree/…                        made before anything is timed; read-only, nothing of it in memory
@@ -11,10 +11,10 @@
 //! find                    tree-1/…                             as find -name: names alone
 //! delete-trees            tree-1/…, tree-2/…                   as rm -r
 //! ```
-//! Each is a phase, with what it cost its process as GNU time tells it, and with `sync_each` the time until all of it is on the disk.
-//! Making, mounting and unmounting the filesystem are steps of every trial.
+//! Each task is a phase, with its cost to the process as in GNU time, and with `sync_each` the time until everything is on the
+//! disk. Creating, mounting and unmounting the filesystem are steps of every trial.
 //!
-//! What is read is looked at: the size of each file, and sixteen bytes of every 4 KiB, which say of which file and which place they are.
+//! Reads are checked: the size of each file, and sixteen bytes of every 4 KiB, which identify file and offset.
 
 use toml::Table;
 

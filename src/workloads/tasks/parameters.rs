@@ -9,15 +9,15 @@ use crate::workloads::kit::tree::Shape;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// How large the one large file is.
+    /// Size of the large file.
     pub image: u64,
     pub tree: Shape,
-    /// Whether after each task all of it is written to the disk.
+    /// Whether all data is synced to the disk after each task.
     pub sync_each: bool,
 }
 
 const KEYS: &[&str] = &["image", "files", "folders", "deepest", "sizes", "sync_each"];
-/// What is kept of each file must stay small beside the least memory that a trial has.
+/// The state per file must be small compared with the least memory of a trial.
 const MOST: u32 = 1_000_000;
 /// Its chunks are counted in 40 bits.
 const LARGEST: u64 = 256 * GIB;
@@ -38,7 +38,7 @@ impl Parameters {
     }
 }
 
-/// How much there is scales; the sizes of the tree's files stay, because they are what the work is about.
+/// Scales the amount; the sizes of the tree's files stay, because they define the work.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let Parameters { image, tree, .. } = Parameters::parse(table)?;
     let numbers = [("image", image), ("files", tree.files.into()), ("folders", tree.folders.into())];
@@ -60,7 +60,8 @@ mod tests {
             let parameters = Parameters::parse(&set.file().parameters).expect("a set");
             let tree = Grown::new(&parameters.tree, "tasks", 1);
             assert_eq!((tree.files(), tree.folders().len()), (7500, 900));
-            // 1.9 GB is expected; 7500 draws of 254 kB that deviate by 640 kB deviate together by 55 MB, of which these are four.
+            // 1.9 GB are expected; the standard deviation of 7500 draws of 254 kB (640 kB each) is 55 MB, and the bounds are four
+            // of these.
             assert!((1_680_000_000..2_130_000_000).contains(&tree.bytes()), "{}", tree.bytes());
             assert!((0..7500).all(|file| (10_001..=5_000_000).contains(&tree.size(file))));
         }

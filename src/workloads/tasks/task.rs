@@ -1,4 +1,4 @@
-//! The tasks: what they are called, how many operations each has, and what it makes.
+//! The tasks: their names, numbers of operations, and results.
 
 /// In their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +46,7 @@ impl Task {
         matches!(self, Task::DeleteImages | Task::DeleteTrees)
     }
 
-    /// A file copied or deleted is one, and so are a whole listing and a whole search.
+    /// Each copied or deleted file is one operation; so is a whole listing or search.
     pub fn operations(self, files: u64) -> u64 {
         match self {
             Task::CopyImage | Task::CopyImageAgain | Task::List | Task::Find => 1,
@@ -56,7 +56,7 @@ impl Task {
         }
     }
 
-    /// The one to which this operation belongs, counted from 1.
+    /// The task of this operation, counted from 1.
     pub fn of(operation: u64, files: u64) -> Task {
         let mut last = 0;
         let belongs = |task: &&Task| {
@@ -67,7 +67,7 @@ impl Task {
     }
 }
 
-/// What a task did.
+/// The counts of a task.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {
     pub files: u64,

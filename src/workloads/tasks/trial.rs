@@ -1,4 +1,4 @@
-//! The tasks of a trial, one after the other.
+//! The tasks of a trial, in order.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -23,12 +23,12 @@ use crate::workloads::{
     Amount, Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, SOURCE, Work,
 };
 
-/// What is timed by itself, each with its number.
+/// The operations with recorded latencies, with their numbers.
 const OPERATIONS: &[&str] = &["copy", "unlink"];
 const COPY: usize = 0;
 const UNLINK: usize = 1;
 
-/// The operations of each phase whose latencies are told, and the phase's count of them.
+/// The operations of each phase with recorded latencies, and the phase's count.
 pub fn timed(phase: &str) -> &'static [(&'static str, &'static str)] {
     match phase {
         "copy-tree" | "copy-tree-again" => &[("copy", "files")],
@@ -48,12 +48,12 @@ impl Work for Parameters {
             files_peak: 2 * u64::from(self.tree.files) + 1,
             bytes_read: 2 * (tree + self.image),
             bytes_written: 2 * (tree + self.image),
-            // In the integrity check all copies are there at once.
+            // In the integrity check all copies exist at once.
             bytes_peak: 2 * (tree + self.image),
         }
     }
 
-    /// There is one disk to copy from.
+    /// There is only one disk to copy from.
     fn most_clients(&self) -> u64 {
         1
     }
@@ -100,13 +100,13 @@ struct Trial {
     hands: Hands,
 }
 
-/// What the tasks need.
+/// Tools of the tasks.
 struct Hands {
     tree: Grown,
     image: u64,
     source: Option<OwnedFd>,
     buffer: Vec<u8>,
-    /// How long the listing is and its checksum, once it is made.
+    /// Length and checksum of the listing, once made.
     listing: Option<(u64, u32)>,
 }
 
@@ -133,7 +133,7 @@ impl Ready for Trial {
     }
 }
 
-/// A task with what it cost this process, as GNU time tells it of a program; and then the time until all of it is on the disk.
+/// A task with its cost to this process, as in GNU time; then the time until all of it is on the disk.
 fn cost(
     sync_each: bool,
     under: &mut Under<'_>,
@@ -243,7 +243,7 @@ impl Hands {
     }
 }
 
-/// A copy of this file of the tree, which is looked at on its way.
+/// Copies this file of the tree and checks its content on the way.
 fn copy(tree: &Grown, file: u32, from: impl AsFd, to: &str, buffer: &mut [u8]) -> Result<u64, OpError> {
     files::copy(from, to, buffer, |at, came| {
         if at.is_multiple_of(PAGE) && !tree.noise().is_right(file, at, came) {
@@ -263,7 +263,7 @@ fn is_whole(path: &str, came: u64, written: u64) -> Result<(), OpError> {
 struct Copying<'a, 'b> {
     hands: &'a mut Hands,
     under: &'a mut Under<'b>,
-    /// Where the next one goes, below the copy's own folder.
+    /// The destination of the next one, below the copy's folder.
     path: String,
     top: usize,
     counted: Counted,

@@ -1,13 +1,13 @@
-//! Where units lie on a disk that was in use before the trial: by a rule, which needs no table.
+//! Initial location of each unit on a disk that was in use before the trial, by formula instead of a table.
 //!
 //! ```text
 //!  packed      unit u in superblock u ÷ V at place u mod V: V units of each superblock are live, the rest is dead
-//!  scattered   as random overwriting leaves it in the end: what follows one another lies anywhere, and superblocks hold from
-//!              2V − units live units, those that are collected next, to all of theirs, those written last
+//!  scattered   as random overwriting leaves it: consecutive units lie anywhere; live units per superblock rise linearly
+//!              from 2V − units (next to be collected) to all of its units (written last)
 //! ```
-//! In that steady state the live share of a superblock falls with its age as an exponential that ends where it is collected
-//! (P. Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10, 2014); with spare flash of some
-//! per cent it is a line but for half a per cent.
+//! In steady state the live share of a superblock falls exponentially with its age until it is collected (P. Desnoyers,
+//! "Analytic models of SSD write performance", ACM Transactions on Storage 10, 2014). With spare flash of some per cent a line
+//! approximates it within half a per cent.
 
 /// A place on the flash: superblock and unit within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +22,9 @@ pub(super) enum Beginning {
         live: u32,
     },
     Scattered {
-        /// The first position of each superblock, and the end of the last.
+        /// First position of each superblock, and the end of the last.
         firsts: Vec<u32>,
-        /// Unit u has position `factor`·u modulo all; `inverse` leads back.
+        /// Unit u has position `factor`·u modulo `units`; `inverse` reverses this.
         factor: u64,
         inverse: u64,
         units: u64,
@@ -32,7 +32,7 @@ pub(super) enum Beginning {
 }
 
 impl Beginning {
-    /// So many units in so many superblocks.
+    /// `units` units scattered over `superblocks` superblocks.
     pub fn scattered(units: u64, superblocks: u64, superblock_units: u64) -> Beginning {
         let mean = units.div_ceil(superblocks);
         let least = (2 * mean).saturating_sub(superblock_units);
@@ -47,7 +47,7 @@ impl Beginning {
             })
             .collect();
         firsts.push(units as u32);
-        // Near the golden section, neighbours come to lie far from each other.
+        // A factor near the golden section puts neighbours far apart.
         let golden = (units * 618 / 1000).max(1);
         let factor = (golden..).find(|factor| greatest_divisor(*factor, units) == 1).unwrap_or(1);
         Beginning::Scattered { firsts, factor, inverse: inverse(factor, units), units }
@@ -64,7 +64,7 @@ impl Beginning {
         }
     }
 
-    /// Live units of a superblock, were all units of the disk filled.
+    /// Live units of a superblock if the disk is completely filled.
     pub fn live(&self, superblock: u32) -> u32 {
         match self {
             Beginning::Packed { live } => *live,
@@ -74,7 +74,7 @@ impl Beginning {
         }
     }
 
-    /// The unit that lies there.
+    /// The unit at this location.
     pub fn unit_at(&self, Location { superblock, place }: Location) -> u32 {
         match self {
             Beginning::Packed { live } => superblock * live + place,
@@ -86,7 +86,7 @@ impl Beginning {
     }
 }
 
-/// Euclid's.
+/// Greatest common divisor, by Euclid's algorithm.
 fn greatest_divisor(mut a: u64, mut b: u64) -> u64 {
     while b > 0 {
         (a, b) = (b, a % b);
@@ -94,7 +94,7 @@ fn greatest_divisor(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// Of a number modulo another that it has no divisor in common with, by Euclid's algorithm with its coefficients.
+/// Modular inverse of `factor`, which is coprime to `modulus`, by the extended Euclidean algorithm.
 fn inverse(factor: u64, modulus: u64) -> u64 {
     let (mut rest, mut next) = (i128::from(modulus), i128::from(factor % modulus));
     let (mut before, mut now) = (0_i128, 1_i128);
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(places.len(), 100_000);
     }
 
-    /// With 2500 of 2700 live in the mean, the next to be collected has 2300 and the latest nearly all of its 2700.
+    /// With a mean of 2500 live units of 2700, the superblock collected next has 2300 and the newest nearly all 2700.
     #[test]
     fn superblocks_hold_what_steady_state_leaves_in_them() {
         let beginning = Beginning::scattered(100_000, 40, 2_700);

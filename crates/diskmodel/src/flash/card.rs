@@ -1,11 +1,11 @@
-//! A card: large units, few of them open, everything else is copying.
+//! A card: large erase units, few of them open; all other writes cause copying.
 //!
 //! The layer is BAST (J. Kim et al., "A space-efficient flash translation layer for CompactFlash systems", IEEE Transactions
-//! on Consumer Electronics 48, 2002), and how cards behave from outside is described by A. Bergmann, "Optimizing Linux with
-//! cheap flash drives", LWN 2011. What is written to a unit goes to a log of the unit's size, in whole pages. A log that
-//! was written in order and to its end takes the unit's place at once; one that ends early gets the rest copied to it; any
-//! other is merged: the whole unit is copied. Of a unit that was discarded there is nothing to copy but what was written since. Only so many logs exist: writing to one more unit closes the one that was
-//! not written to for longest.
+//! on Consumer Electronics 48, 2002). A. Bergmann describes the behaviour of cards in "Optimizing Linux with cheap flash
+//! drives", LWN 2011. Data written to a unit goes in whole pages to a log of the unit's size. A log written in order and to
+//! its end replaces the unit at once. A log in order that ends early first gets the rest copied. Any other log is merged by
+//! copying the whole unit. For a discarded unit only the data written since is copied. The number of logs is limited: a write
+//! to one more unit closes the least recently written log.
 
 use std::collections::BTreeSet;
 
@@ -19,18 +19,18 @@ use crate::spec::CardSpec;
 #[derive(Clone, Copy, Debug)]
 struct Log {
     unit: u64,
-    /// Pages of it that are taken.
+    /// Used pages of the log.
     pages: u64,
-    /// As long as all was written in order: the sector that continues it.
+    /// The next sector in order; `None` once written out of order.
     continues: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Card {
-    /// The one written to last is last.
+    /// Open logs, the latest written last.
     open: Vec<Log>,
     open_units: usize,
-    /// Units of which nothing is kept: what is copied of them is what was written since.
+    /// Discarded units: only the data written since is copied.
     empty: BTreeSet<u64>,
     unit_sectors: u64,
     page_sectors: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Card {
     read_kbps: u64,
     working: Option<(u64, Done)>,
     swept: u64,
-    /// Whether what it is at copies or erases, and whether anything has since that was last forgotten.
+    /// Whether the current operation copies or erases, and whether any has since [`Medium::forget_copies`].
     is_copying: bool,
     has_copied: bool,
     counters: Counters,
@@ -70,14 +70,14 @@ impl Card {
         self.unit_sectors / self.page_sectors
     }
 
-    /// Reading and programming so many pages.
+    /// Reads and programs this many pages.
     fn copy(&mut self, pages: u64) -> u64 {
         self.counters.units_copied += pages;
         self.counters.units_programmed += pages;
         pages * (wire_ns(self.page_sectors, self.read_kbps) + self.program_ns)
     }
 
-    /// A log takes its unit's place.
+    /// Closes a log: it replaces its unit.
     fn close(&mut self, log: Log) -> u64 {
         self.counters.erases += 1;
         let copied = match log.continues {
@@ -103,7 +103,7 @@ impl Card {
         let mut log = match known {
             Some(log) if log.pages + pages <= self.unit_pages() => log,
             other => {
-                // The log is full, or there is none: the unit's own is closed, or the one that was not used for longest.
+                // The log is full or missing: close the unit's own log, or the least recently used one if all are taken.
                 let closed =
                     other.or_else(|| (self.open.len() == self.open_units).then(|| self.open.remove(0)));
                 ns += closed.map_or(0, |log| self.close(log));
@@ -111,7 +111,7 @@ impl Card {
             }
         };
         log.pages += pages;
-        // A page that was begun cannot be written on: its rest is lost with the order.
+        // A partly written page cannot be continued, so the rest of it is lost and the order with it.
         let in_order = log.continues == Some(start) && start.is_multiple_of(self.page_sectors);
         log.continues = in_order.then_some(end);
         self.counters.units_written += pages;
@@ -145,7 +145,7 @@ impl Card {
         self.working = Some((now_ns + transfer_ns, done));
     }
 
-    /// What to write: what is awaited, else anything.
+    /// The extent to write: an awaited one, else any.
     fn choose(&self, dirty: &Dirty, awaited: Option<Choice>) -> Option<usize> {
         dirty.next(self.swept, awaited.unwrap_or(Choice::Any)).map(|(index, _)| index)
     }
@@ -158,7 +158,7 @@ impl Medium for Card {
 
     fn overwrite(&mut self, _now_ns: u64, _sector: u64, _sectors: u32) {}
 
-    /// Whole units: their logs are of no use, and nothing else of them will be copied.
+    /// Whole units only: drops their logs; nothing else of them will be copied.
     fn discard(&mut self, _now_ns: u64, sector: u64, sectors: u32) {
         let end = sector + u64::from(sectors);
         let units = sector.div_ceil(self.unit_sectors)..end / self.unit_sectors;
@@ -166,7 +166,7 @@ impl Medium for Card {
         self.empty.extend(units);
     }
 
-    /// One thing at a time: reads first, unless a write has been awaited for longer.
+    /// One operation at a time: reads first, unless a write has been awaited for longer.
     fn start(&mut self, now_ns: u64, work: &mut Work<'_>) {
         if self.working.is_some() {
             return;

@@ -1,13 +1,13 @@
-//! Dies and channels, each of which does one thing at a time.
+//! Dies and channels. Each performs one operation at a time.
 //!
 //! ```text
 //!  read      waits ─▶ sensed ─▶ waits for the channel ─▶ carried to the controller
 //!  program   waits ─▶ waits for the channel ─▶ carried to the die ─▶ programmed ◀─▶ stopped for reads
 //!  erase     waits ─▶ erased ◀─▶ stopped for reads
 //! ```
-//! Reads go first. A program or an erase under way is stopped for them and goes on afterwards, so it ends later; once reads have
-//! held it up for as long as it takes, it goes on to its end. A channel is given to the die that asked for it first, when it is
-//! free: nobody has it before he needs it.
+//! Reads go first. They suspend a program or erase under way, which resumes afterwards and so ends later. Once reads have
+//! delayed it by its own duration, it runs to its end. A free channel goes to the die that requested it first; no die holds a
+//! channel before it needs it.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -21,13 +21,13 @@ pub(crate) enum Doing {
     Erase,
 }
 
-/// What a die is asked to do, and for which task.
+/// An operation for a die, and the task it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Order {
     pub task: usize,
     pub doing: Doing,
     pub sectors: u64,
-    /// Of the die alone: sensing, programming or erasing.
+    /// Time of the die alone: sensing, programming or erasing.
     pub cell_ns: u64,
 }
 
@@ -37,7 +37,7 @@ struct Change {
     order: Order,
     left_ns: u64,
     has_begun: bool,
-    /// How long reads have held it up, but for those since `since_ns`.
+    /// Delay caused by reads, without that since `since_ns`.
     delayed_ns: u64,
     since_ns: u64,
 }
@@ -46,11 +46,11 @@ struct Change {
 enum State {
     Idle,
     Sensing(Order),
-    /// Waits for the channel, or is on it.
+    /// Waits for the channel or uses it.
     Leaving(Order),
     Entering(Change),
     Changing(Change, u64),
-    /// A change that will be stopped in a moment.
+    /// A change that is being suspended.
     Stopping(Change),
 }
 
@@ -58,16 +58,16 @@ enum State {
 struct Die {
     state: State,
     reads: VecDeque<Order>,
-    /// In their order; the first one may have been stopped.
+    /// Queued changes in order; the first one may be suspended.
     changes: VecDeque<Change>,
-    /// Which of its events is the one that counts.
+    /// Number of the valid event; events with another number are stale.
     turn: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Channel {
     is_busy: bool,
-    /// Dies that wait for it.
+    /// Dies that wait for this channel.
     queue: VecDeque<usize>,
 }
 
@@ -75,16 +75,16 @@ struct Channel {
 pub(crate) struct Dies {
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    /// By time, and by the order in which they were foreseen: die, and its turn.
+    /// By time, then by scheduling order: (time, turn, die).
     events: BinaryHeap<Reverse<(u64, u64, usize)>>,
     turns: u64,
     pub read_ns: u64,
     pub program_ns: u64,
     pub erase_ns: u64,
     suspend_ns: u64,
-    /// 2⁻¹⁶ ns for a sector on a channel.
+    /// Channel time per sector, in 2⁻¹⁶ ns.
     sector_ns_16: u64,
-    /// Time that dies were asked to work, in sum.
+    /// Total time of all operations requested from the dies.
     pub busy_ns: u64,
 }
 
@@ -109,13 +109,13 @@ impl Dies {
         self.dies.len()
     }
 
-    /// Whether it has nothing to program or to erase, now or later.
+    /// Whether the die has no program or erase under way or queued.
     pub fn takes_changes(&self, die: usize) -> bool {
         let die = &self.dies[die];
         die.changes.is_empty() && matches!(die.state, State::Idle | State::Sensing(_) | State::Leaving(_))
     }
 
-    /// What an order takes that waits for nothing.
+    /// Time of an order without any waiting.
     pub fn alone_ns(&self, order: &Order) -> u64 {
         order.cell_ns + self.carry_ns(order.sectors)
     }
@@ -148,7 +148,7 @@ impl Dies {
         self.events.peek().map(|Reverse((at_ns, _, _))| *at_ns)
     }
 
-    /// What dies do up to now, until one has carried out an order.
+    /// Advances the dies until one completes an order, at most up to now.
     pub fn finish(&mut self, now_ns: u64) -> Option<(usize, Order)> {
         while let Some(Reverse((at_ns, turn, die))) = self.events.peek().copied() {
             if at_ns > now_ns {
@@ -164,7 +164,7 @@ impl Dies {
         None
     }
 
-    /// What a die was doing has ended.
+    /// The current operation of a die has ended.
     fn turn_over(&mut self, now_ns: u64, die: usize) -> Option<Order> {
         let mut done = None;
         match self.dies[die].state {
@@ -200,7 +200,7 @@ impl Dies {
         done
     }
 
-    /// What an idle die does next.
+    /// Starts the next operation of an idle die.
     fn go_on(&mut self, now_ns: u64, die: usize) {
         let own = &mut self.dies[die];
         let is_due = |c: &Change| c.delayed_ns + (now_ns - c.since_ns) >= c.order.cell_ns;
@@ -227,7 +227,7 @@ impl Dies {
         self.stop_for_reads(now_ns, die);
     }
 
-    /// Stops a change for the reads that wait, unless it is soon done or was held up for long enough.
+    /// Suspends a change for waiting reads, unless it ends soon or was delayed long enough.
     fn stop_for_reads(&mut self, now_ns: u64, die: usize) {
         let own = &mut self.dies[die];
         let State::Changing(change, ends_ns) = own.state else { return };
@@ -257,7 +257,7 @@ impl Dies {
         self.serve(now_ns, number);
     }
 
-    /// Gives a free channel to who waits for it.
+    /// Gives a free channel to the first waiting die.
     fn serve(&mut self, now_ns: u64, number: usize) {
         let channel = &mut self.channels[number];
         if channel.is_busy {
@@ -283,7 +283,7 @@ mod tests {
     const PROGRAM: u64 = 2_000_000;
     const SUSPEND: u64 = 500_000;
 
-    /// Those of `ssd-sata`: dies 0 and 4 are on one channel.
+    /// The dies of `ssd-sata`: dies 0 and 4 share a channel.
     fn dies() -> Dies {
         let (_, text) = SHIPPED.iter().find(|(name, _)| *name == "ssd-sata").unwrap();
         match Spec::parse(text).unwrap().model {
@@ -296,7 +296,7 @@ mod tests {
         Order { task, doing, sectors, cell_ns }
     }
 
-    /// When each task's order was carried out.
+    /// Completion time of each task's order.
     fn ends(dies: &mut Dies) -> Vec<(usize, u64)> {
         let mut ends = Vec::new();
         while let Some(at_ns) = dies.next_event_ns() {
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(ends(&mut dies), [(0, unit + PROGRAM), (1, read)]);
     }
 
-    /// A hundred reads take 7.8 ms, an erase 5 ms: it waits for as long as it takes itself, and then for none.
+    /// A hundred reads take 7.8 ms, an erase 5 ms: the erase waits for its own duration, then for no more reads.
     #[test]
     fn reads_hold_an_erase_up_for_no_longer_than_it_takes() {
         let mut dies = dies();
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(ends.last(), Some(&(100, 5_000_000 + 100 * each)));
     }
 
-    /// Whoever has its page ready first is carried first, though another die was asked before.
+    /// The die whose page is ready first gets the channel, even if another die got its order earlier.
     #[test]
     fn a_channel_is_not_kept_for_who_cannot_use_it_yet() {
         let mut dies = dies();

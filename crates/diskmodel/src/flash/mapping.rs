@@ -1,8 +1,9 @@
-//! Where each unit of the disk lies on the flash, and which superblocks are worth erasing.
+//! Physical location of each unit of the disk, and the choice of superblocks to erase.
 //!
-//! A disk that was in use long before the trial is not written first: it begins full, by the rule of `beginning.rs` instead of a
-//! table. Tables exist for what was written since: four bytes a unit in each direction, 0.2 % of it. What collecting moves on a disk
-//! in steady state lies anywhere, so that a table for each would be a thousand times larger than that: it has entries of its own.
+//! A disk that was in use before the trial is not actually written first: the formula in `beginning.rs` gives its initial
+//! contents. Tables exist only for units written since: four bytes per unit in each direction, 0.2 % of the data. Garbage
+//! collection on a disk in steady state moves units that lie anywhere. A table for each would be a thousand times larger, so
+//! moved units have separate map entries.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,54 +12,54 @@ use super::beginning::{Beginning, Location};
 use crate::mix::mix;
 use crate::spec::FlashSpec;
 
-/// Of 4 KiB.
+/// Sectors of a unit of 4 KiB.
 pub(crate) const UNIT_SECTORS: u64 = 8;
-/// So many superblocks are kept erased; below it, what is written pays for collecting.
+/// Number of superblocks kept erased; with fewer, writes pay for garbage collection.
 pub(super) const KEPT_ERASED: usize = 3;
 const LEAF: usize = 1024;
 const MIB_UNITS: u32 = 256;
-/// Never written since the beginning.
+/// Entry of a unit not written since the start of the trial.
 const AS_BEFORE: u32 = 0;
 const NOWHERE: u32 = u32::MAX;
 
-/// The units of 4 MiB that follow one another.
+/// The mapping of 1024 consecutive units, 4 MiB.
 #[derive(Clone, Debug)]
 enum Leaf {
-    /// None was written since the beginning, though some may have been moved.
+    /// No unit was written since the start, though some may have been moved.
     AsBefore,
-    /// All were discarded.
+    /// All units were discarded.
     Gone,
-    /// Physical number + 1 of each.
+    /// Physical number + 1 of each unit.
     Table(Box<[u32; LEAF]>),
 }
 
 #[derive(Clone, Debug)]
 enum State {
     Erased,
-    /// Nothing in it is live, and it is not erased yet.
+    /// Holds no live unit and is not erased yet.
     Condemned,
-    /// Full since the beginning, by the rule.
+    /// Full since the start, by the formula.
     Before,
-    /// Which logical units were written, in order.
+    /// The logical units written to it, in order.
     Written(Vec<u32>),
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Mapping {
-    /// Logical to physical; tables exist where something was written.
+    /// Logical to physical; a leaf gets a table at its first write.
     leaves: Vec<Leaf>,
-    /// Physical number of units in leaves without a table that collecting has moved.
+    /// Physical number of units that garbage collection moved in leaves without a table.
     moved: BTreeMap<u32, u32>,
     superblocks: Vec<State>,
     live: Vec<u32>,
     erased: Vec<u32>,
-    /// Units of a superblock.
+    /// Units per superblock.
     units: u32,
     beginning: Beginning,
-    /// Superblocks that are full since before come first.
+    /// Number of superblocks that are full at the start; they come first.
     full: u32,
     filled_permille: u64,
-    /// Lists of erased superblocks, for use again.
+    /// Lists of erased superblocks, for reuse.
     spare: Vec<Vec<u32>>,
 }
 
@@ -67,13 +68,13 @@ impl Mapping {
         let (all, units) = (spec.superblocks(), spec.superblock_units());
         let logical = spec.sectors / UNIT_SECTORS;
         let (beginning, full) = if spec.preconditioned {
-            // Collecting keeps step with what is written: once one of these is open, the first write pays for it.
+            // Garbage collection keeps pace with writes: once one of these is open, the first write pays for it.
             let full = all - KEPT_ERASED as u64;
             (Beginning::scattered(logical, full, units), full)
         } else {
             let erased = (all * spec.erased_permille / 1000).clamp(KEPT_ERASED as u64 + 1, all);
             let live = logical.div_ceil(all - erased.min(all - 1)).min(units);
-            // A disk that begins erased keeps its data, if any, packed.
+            // A disk that starts erased keeps its data, if any, packed.
             (Beginning::Packed { live: live as u32 }, logical.div_ceil(live).min(all - erased))
         };
         let filled_permille = if spec.preconditioned { 1000 } else { spec.filled_permille };
@@ -105,7 +106,7 @@ impl Mapping {
         self.live[superblock as usize]
     }
 
-    /// Counts them. Of a superblock that is full since before, [`Mapping::live`] is what it holds in the mean.
+    /// Counts live units exactly. For a superblock full since the start, [`Mapping::live`] is only the expected number.
     pub fn count_live(&mut self, superblock: u32) -> u32 {
         let mut from = 0;
         let places = std::iter::from_fn(|| {
@@ -118,7 +119,7 @@ impl Mapping {
         live
     }
 
-    /// `None` where nothing was written, or it was discarded.
+    /// Location of a unit; `None` if never written or discarded.
     pub fn locate(&self, unit: u32) -> Option<Location> {
         let number = match &self.leaves[unit as usize / LEAF] {
             Leaf::AsBefore => self.moved.get(&unit).copied().unwrap_or(AS_BEFORE),
@@ -134,7 +135,7 @@ impl Mapping {
         }
     }
 
-    /// Takes an erased superblock to write to.
+    /// Opens an erased superblock for writing.
     pub fn open(&mut self) -> Option<u32> {
         let superblock = self.erased.pop()?;
         let list = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(self.units as usize));
@@ -159,7 +160,7 @@ impl Mapping {
         }
     }
 
-    /// The same for a unit that stays what it is.
+    /// Moves a unit whose contents do not change.
     pub fn relocate(&mut self, superblock: u32, unit: u32) {
         let number = self.place(superblock, Some(unit));
         match self.leaves[unit as usize / LEAF] {
@@ -168,7 +169,7 @@ impl Mapping {
         }
     }
 
-    /// Returns the number of the next place of an open superblock, which that unit takes.
+    /// Assigns the next place of an open superblock to a unit and returns its number.
     fn place(&mut self, superblock: u32, unit: Option<u32>) -> u32 {
         let State::Written(list) = &mut self.superblocks[superblock as usize] else {
             unreachable!("superblock {superblock} is written but not open")
@@ -182,7 +183,7 @@ impl Mapping {
         superblock * self.units + place + 1
     }
 
-    /// Forgets units; whole leaves at once, since a discard may be of gigabytes.
+    /// Discards units; whole leaves at once, because a discard may span gigabytes.
     pub fn discard(&mut self, units: Range<u32>) {
         let mut unit = units.start;
         while unit < units.end {
@@ -204,7 +205,7 @@ impl Mapping {
         }
     }
 
-    /// Forgets units of one leaf.
+    /// Discards units of one leaf.
     fn forget_all(&mut self, units: Range<u32>) {
         if !matches!(self.leaves[units.start as usize / LEAF], Leaf::AsBefore) {
             return units.for_each(|unit| self.forget(unit));
@@ -212,7 +213,7 @@ impl Mapping {
         if matches!(self.beginning, Beginning::Scattered { .. }) {
             return units.for_each(|unit| self.forget(unit));
         }
-        // Packed: a MiB, or what of it is in one superblock, is there or not there as a whole.
+        // Packed: each MiB, or its part within one superblock, is live or absent as a whole.
         let mut unit = units.start;
         while unit < units.end {
             let at = self.beginning.locate(unit);
@@ -226,7 +227,7 @@ impl Mapping {
         }
     }
 
-    /// The superblock with the fewest live units, but for those that are open.
+    /// The superblock with the fewest live units, open ones excluded.
     pub fn cheapest(&self, open: [Option<u32>; 2]) -> Option<u32> {
         let candidates = (0..self.superblocks.len() as u32)
             .filter(|n| !open.contains(&Some(*n)))
@@ -252,7 +253,7 @@ impl Mapping {
         }
     }
 
-    /// Nothing live is left in it: it will be erased.
+    /// Marks a superblock without live units for erasure.
     pub fn condemn(&mut self, superblock: u32) {
         let index = superblock as usize;
         if let State::Written(mut list) = std::mem::replace(&mut self.superblocks[index], State::Condemned) {
@@ -262,16 +263,16 @@ impl Mapping {
         self.live[index] = 0;
     }
 
-    /// It can be written to again, after those that are erased already.
+    /// A superblock is erased; it is reused after all others that are already erased.
     pub fn erase(&mut self, superblock: u32) {
         self.superblocks[superblock as usize] = State::Erased;
         self.erased.insert(0, superblock);
     }
 
-    /// Where a unit lies by the rule of the beginning.
+    /// Initial location of a unit by the formula.
     fn before(&self, unit: u32) -> Option<Location> {
         let location = self.beginning.locate(unit);
-        // By the MiB, so that files are there or not there as a whole.
+        // Decided per MiB, so that files are present or absent as a whole.
         let is_filled = mix(u64::from(unit / MIB_UNITS)) % 1000 < self.filled_permille;
         let is_there = location.superblock < self.full
             && matches!(self.superblocks[location.superblock as usize], State::Before);
@@ -285,7 +286,7 @@ impl Mapping {
         }
     }
 
-    /// Of a leaf, and out of the entries of its own.
+    /// Removes and returns the separate map entries of a leaf.
     fn take_moved(&mut self, leaf: usize) -> impl Iterator<Item = (u32, u32)> {
         let units = (leaf * LEAF) as u32..=(leaf * LEAF + (LEAF - 1)) as u32;
         self.moved.extract_if(units, |_, _| true)
@@ -316,7 +317,7 @@ mod tests {
     use crate::spec::Model;
     use crate::{SHIPPED, Spec};
 
-    /// The SATA disk as it ships: 70 % filled.
+    /// The SATA disk as shipped: 70 % filled.
     fn mapping() -> Mapping {
         let (_, text) = SHIPPED.iter().find(|(name, _)| *name == "ssd-sata").unwrap();
         match Spec::parse(text).unwrap().model {
@@ -329,7 +330,7 @@ mod tests {
     fn a_disk_in_use_begins_full_without_tables() {
         let mapping = mapping();
         let filled = (0..125_000_000_u32).step_by(1009).filter(|u| mapping.locate(*u).is_some()).count();
-        // 123,886 units are looked at, 70 % of them hold data.
+        // Of 123,886 units checked, 70 % hold data.
         assert!(filled.abs_diff(123_886 * 7 / 10) < 1500, "{filled}");
         assert!(mapping.leaves.iter().all(|leaf| matches!(leaf, Leaf::AsBefore)));
         assert!(mapping.erased() > KEPT_ERASED && mapping.live(0) < mapping.units());

@@ -1,4 +1,4 @@
-//! Flash: dies on channels, and the layer that maps what is written to where it lies.
+//! Flash: dies on channels, and the layer that maps logical units to locations.
 //!
 //! ```text
 //!  channel 0 ── die 0   die 4   …      A superblock is one erase block of every die. It is written from its beginning,
@@ -7,8 +7,8 @@
 //!  channel 3 ── die 3   die 7   …      superblocks run out, the one with the fewest live units is copied and erased.
 //! ```
 //!
-//! So write amplification and the slow-down of a full disk are not set, they happen. `card.rs` is another, older layer: the
-//! one of SD cards.
+//! Write amplification and the slow-down of a full disk are not parameters; they follow from the mechanism. `card.rs` models
+//! the older layer of SD cards.
 
 mod beginning;
 mod card;

@@ -1,4 +1,4 @@
-//! A solid-state disk: reads go to the dies at once, writes gather to program units, dead units are collected.
+//! An SSD: reads go to the dies at once, writes gather into program units, garbage collection reclaims dead units.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,10 +14,10 @@ use crate::mix::mix;
 use crate::sample::Sample;
 use crate::spec::FlashSpec;
 
-/// Extents that one program takes from the cache at most.
+/// Maximum number of cache extents in one program operation.
 const FLIGHTS: usize = 64;
 
-/// What has ended, by time and order of beginning.
+/// A finished operation, ordered by end time and then by start order.
 type Ending = Reverse<(u64, u64, Ended)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,12 +27,12 @@ enum Ended {
     Flushed { slot: usize, began_ns: u64 },
 }
 
-/// A superblock whose live units are being copied away.
+/// A superblock under garbage collection: its live units are being copied away.
 #[derive(Clone, Copy, Debug)]
 struct Victim {
     superblock: u32,
     next: u32,
-    /// Units to copy for a thousand that are written.
+    /// Units to copy per thousand units written.
     per_mille: u64,
 }
 
@@ -41,28 +41,28 @@ pub(crate) struct Ssd {
     dies: Dies,
     tasks: Tasks,
     mapping: Mapping,
-    /// Units that a die programs at once, and that a page holds.
+    /// Units per program operation of a die, and per page.
     program_units: u32,
     page_units: u32,
     gather_ns: u64,
     flush_ns: u64,
-    /// The die that a superblock begins on.
+    /// Die on which a superblock starts.
     first_die: usize,
-    /// Open superblocks: for what the host writes, for what is copied.
+    /// Open superblocks: one for host writes, one for copies.
     host: Option<u32>,
     copies: Option<u32>,
     victim: Option<Victim>,
-    /// Superblocks that are being erased.
+    /// Number of superblocks being erased.
     erasing: usize,
-    /// Thousandths of units that writes owe to collecting.
+    /// Units that writes owe to garbage collection, in thousandths.
     owed_mille: u64,
     swept: u64,
     wake_ns: Option<u64>,
     endings: BinaryHeap<Ending>,
     begun: u64,
-    /// Whether something was programmed since the last flush.
+    /// Whether anything was programmed since the last flush.
     is_unflushed: bool,
-    /// Copies and erases under way, and whether there were any since that was last forgotten.
+    /// Copies and erases under way, and whether any ran since [`Medium::forget_copies`].
     copying: usize,
     has_copied: bool,
     counters: Counters,
@@ -105,14 +105,14 @@ impl Ssd {
         self.endings.push(Reverse((at_ns, self.begun, ended)));
     }
 
-    /// Has a die read for a task.
+    /// Requests a read from a die for a task.
     fn sense(&mut self, now_ns: u64, task: usize, die: usize, sectors: u64) {
         self.tasks.get(task).reads += 1;
         let order = Order { task, doing: Doing::Read, sectors, cell_ns: self.dies.read_ns };
         self.dies.ask(now_ns, die, order);
     }
 
-    /// Has a die programmed once all is there that the task reads first.
+    /// Programs a die once all reads of the task are done.
     fn program(&mut self, now_ns: u64, task: usize, die: usize, units: u32) {
         let sectors = u64::from(units) * UNIT_SECTORS;
         let order = Order { task, doing: Doing::Program, sectors, cell_ns: self.dies.program_ns };
@@ -125,7 +125,7 @@ impl Ssd {
         }
     }
 
-    /// A die has carried out an order.
+    /// A die has completed an order.
     fn ordered(&mut self, now_ns: u64, order: Order) {
         let carry_ns = self.dies.carry_ns(order.sectors);
         let alone_ns = self.dies.alone_ns(&order);
@@ -172,7 +172,7 @@ impl Ssd {
         self.tasks.release(task);
     }
 
-    /// Each run of units that lie side by side in a program unit is one sensing of its die.
+    /// Starts a read. Each run of units that are adjacent in a program unit is one sense operation of its die.
     fn begin_read(&mut self, now_ns: u64, read: &Read) {
         let (first, last) = (read.sector / UNIT_SECTORS, (read.end() - 1) / UNIT_SECTORS);
         let task = self.tasks.begin(now_ns, Purpose::Read { slot: read.slot });
@@ -199,7 +199,7 @@ impl Ssd {
         }
     }
 
-    /// The open superblock for what the host writes; none before another one is erased.
+    /// The open superblock for host writes; `None` until another one is erased.
     fn open_host(&mut self, now_ns: u64) -> Option<u32> {
         let has_room = |s: &u32| self.mapping.written(*s) < self.mapping.units();
         if let Some(open) = self.host.filter(has_room) {
@@ -213,7 +213,7 @@ impl Ssd {
         self.host
     }
 
-    /// Fills what is left of a program unit from the cache and programs it.
+    /// Fills the rest of a program unit from the cache and programs it.
     fn begin_program(&mut self, now_ns: u64, dirty: &mut Dirty, superblock: u32, awaited: Option<Choice>) {
         let place = self.mapping.written(superblock);
         let die = self.die_of(Location { superblock, place });
@@ -255,14 +255,14 @@ impl Ssd {
         self.pay(now_ns, programmed);
     }
 
-    /// What is written is a part of a unit: the rest of it is read first.
+    /// For a write of part of a unit: reads the old unit first.
     fn read_old(&mut self, now_ns: u64, task: usize, unit: u32) {
         if let Some(old) = self.mapping.locate(unit) {
             self.sense(now_ns, task, self.die_of(old), UNIT_SECTORS);
         }
     }
 
-    /// Who writes while few superblocks are erased copies in proportion: v live of U units cost v ÷ (U − v) copies each.
+    /// With few erased superblocks, each write pays for copies in proportion: v live of U units cost v ÷ (U − v) copies per unit.
     fn pay(&mut self, now_ns: u64, units: u32) {
         if self.mapping.erased() + self.erasing >= KEPT_ERASED {
             return;
@@ -278,7 +278,7 @@ impl Ssd {
         }
     }
 
-    /// What is copied needs a place: before a superblock is chosen, one is erased, or the open one has room for all of it.
+    /// Chooses a victim only if its live units have a place: one superblock is erased, or the open one has room for all of them.
     fn victim(&mut self) -> Option<Victim> {
         if self.victim.is_none() {
             let superblock = self.mapping.cheapest([self.host, self.copies])?;
@@ -296,7 +296,8 @@ impl Ssd {
         self.victim
     }
 
-    /// Copies live units of the victim, up to what a die programs at once; erases it after the last. Says whether there was one.
+    /// Copies live units of the victim, at most one program operation; erases it after the last. Returns whether there was a
+    /// victim.
     fn collect(&mut self, now_ns: u64) -> bool {
         let Some(mut victim) = self.victim() else { return false };
         let busy_ns = self.dies.busy_ns;
@@ -342,7 +343,7 @@ impl Ssd {
         (self.copying, self.has_copied) = (self.copying + 1, true);
     }
 
-    /// Erases a superblock block by block: one die after the other is at it, and the rest go on with their work.
+    /// Erases a superblock block by block: one die at a time is busy with it, the others continue.
     fn erase(&mut self, now_ns: u64, superblock: u32) {
         self.mapping.condemn(superblock);
         self.erasing += 1;
@@ -359,7 +360,7 @@ impl Ssd {
         self.dies.ask(now_ns, die, order);
     }
 
-    /// The open superblock for what is copied. One erased superblock is kept for it.
+    /// The open superblock for copies. One erased superblock is reserved for it.
     fn open_copies(&mut self) -> u32 {
         match self.copies.filter(|s| self.mapping.written(*s) < self.mapping.units()) {
             Some(open) => open,
@@ -371,7 +372,7 @@ impl Ssd {
         }
     }
 
-    /// Whether there is a reason to program now: a full unit, somebody who waits, or nothing new for long enough.
+    /// Whether to program now: a full program unit is pending, a request waits, or no new data came for long enough.
     fn wants_program(&mut self, now_ns: u64, dirty: &Dirty, awaited: Option<Choice>) -> bool {
         let pending = dirty.pending_sectors();
         if pending >= u64::from(self.program_units) * UNIT_SECTORS {
@@ -418,7 +419,7 @@ impl Medium for Ssd {
         }
     }
 
-    /// What says where the data lie is written behind them.
+    /// Writes the mapping after the data.
     fn flush(&mut self, now_ns: u64, slot: usize) -> bool {
         if self.flush_ns == 0 || !std::mem::take(&mut self.is_unflushed) {
             return true;

@@ -1,16 +1,16 @@
-//! What an SSD is at: each task has dies carry out orders, the reads first and then one change.
+//! Tasks of an SSD: each gives orders to dies, first its reads and then one change.
 
 use super::dies::Order;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Of the host's.
+    /// A host read.
     Read { slot: usize },
-    /// Flights from the cache.
+    /// Writes flights from the cache.
     Write,
-    /// Live units to another superblock.
+    /// Copies live units to another superblock.
     Copy,
-    /// The how manieth die's block it is at.
+    /// Erases a superblock; `die` is the index of the die whose block is being erased.
     Erase { superblock: u32, die: usize },
 }
 
@@ -18,18 +18,18 @@ pub(super) enum Purpose {
 pub(super) struct Task {
     pub purpose: Purpose,
     pub began_ns: u64,
-    /// Die's reads that are not done.
+    /// Die reads that are not done.
     pub reads: u32,
-    /// When the first of what was read left its die.
+    /// When the first data read left its die.
     pub first_ns: u64,
-    /// What the longest of its orders takes that waits for nothing.
+    /// The longest of its orders' durations, without waiting.
     pub took_ns: u64,
-    /// What is programmed once all is read, and on which die.
+    /// The program order that follows the reads, and its die.
     pub then: Option<(usize, Order)>,
     pub flights: Vec<u64>,
 }
 
-/// Tasks by number. A number is given again once its task has ended, with the memory that it has.
+/// Tasks by number. The number and memory of an ended task are reused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tasks {
     tasks: Vec<Task>,

@@ -1,8 +1,8 @@
-//! Where a sector lies: zone, cylinder, head, angle.
+//! Position of a sector: zone, cylinder, head, angle.
 //!
 //! Sectors are numbered from the outside: around a track, then the next head of the cylinder, then the next cylinder. All
-//! zones have as many cylinders. Each track begins a little later than the one before it (skew), as long as changing the
-//! head or moving to the next cylinder takes, so that reading on loses no turn.
+//! zones have the same number of cylinders. Each track starts later than the previous one by the skew, the time of a head or
+//! cylinder switch, so that sequential reads lose no turn.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Zone {
@@ -16,25 +16,25 @@ struct Zone {
 pub(crate) struct Geometry {
     zones: Vec<Zone>,
     sectors: u64,
-    /// So many of the last sectors lie at the outer edge, before the first: a shingled disk's log.
+    /// This many of the last sectors lie at the outer edge, before the first: a shingled disk's log.
     outside: u64,
     heads: u64,
-    /// One turn.
+    /// Time of one turn.
     turn_ns: u64,
     head_skew_ns: u64,
     cylinder_skew_ns: u64,
 }
 
-/// Where a sector lies.
+/// Position of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub cylinder: u64,
     pub head: u64,
-    /// Sectors of its track.
+    /// Sectors per track here.
     spt: u64,
-    /// Its number on the track.
+    /// Index of the sector on its track.
     index: u64,
-    /// When the track's first sector passes, in a turn.
+    /// Angle of the track's first sector, as time within a turn.
     begins_ns: u64,
 }
 
@@ -63,7 +63,7 @@ impl Geometry {
         self.turn_ns
     }
 
-    /// Sectors of a track there.
+    /// Sectors per track at this sector.
     pub fn track_sectors(&self, sector: u64) -> u64 {
         self.zone(self.outside_in(sector)).spt
     }
@@ -79,12 +79,12 @@ impl Geometry {
         Place { cylinder, head, spt: zone.spt, index, begins_ns: skew_ns % self.turn_ns }
     }
 
-    /// When in a turn the sector begins to pass.
+    /// Angle of the sector's start, as time within a turn.
     pub fn angle_ns(&self, place: &Place) -> u64 {
         (place.begins_ns + self.offset_ns(place.spt, place.index)) % self.turn_ns
     }
 
-    /// From the beginning of sector `from` passing to the end of the one before `to`, tracks changed in between.
+    /// Time from the start of sector `from` to the end of sector `to` − 1 under the head, track switches included.
     pub fn stream_ns(&self, from: u64, to: u64) -> u64 {
         let mut place = self.place(from);
         let mut left = to - from;
@@ -97,8 +97,8 @@ impl Geometry {
         ns + self.offset_ns(place.spt, place.index + left) - self.offset_ns(place.spt, place.index)
     }
 
-    /// A head that began sector `from` a time `elapsed_ns` ago: the first sector that has not passed in full, and when,
-    /// counted from the same moment, that sector begins. That may be later than now, while tracks are changed.
+    /// For a head that began sector `from` `elapsed_ns` ago: the first sector that has not passed completely, and its start time
+    /// relative to the same origin. During a track switch that time may lie in the future.
     pub fn streamed(&self, from: u64, elapsed_ns: u64) -> (u64, u64) {
         let mut place = self.place(from);
         let mut sector = from;
@@ -120,7 +120,7 @@ impl Geometry {
         }
     }
 
-    /// A sector's number from the outer edge on.
+    /// The sector's number counted from the outer edge.
     fn outside_in(&self, sector: u64) -> u64 {
         let moved = sector + self.outside;
         if moved < self.sectors { moved } else { moved - self.sectors }
@@ -131,7 +131,7 @@ impl Geometry {
         &self.zones[after - 1]
     }
 
-    /// From a track's beginning to the beginning of its `index`th sector. Differences of these add up without rounding.
+    /// Time from a track's start to its sector `index`. Differences of these add up without rounding error.
     fn offset_ns(&self, spt: u64, index: u64) -> u64 {
         index * self.turn_ns / spt
     }
@@ -141,7 +141,7 @@ impl Geometry {
     }
 }
 
-/// As many as hold all sectors, the same number in each zone.
+/// Cylinders per zone that hold all sectors, equal for all zones.
 pub(crate) fn cylinders_per_zone(sectors: u64, heads: u64, zones: &[u64]) -> u64 {
     sectors.div_ceil(heads * zones.iter().sum::<u64>())
 }
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!((at(0), at(1000), at(2000), at(2999)), ((5, 0), (10, 0), (0, 0), (4, 99)));
     }
 
-    /// A whole cylinder is two turns, one change of head and, to its end, no change of cylinder.
+    /// A whole cylinder takes two turns and one head switch, without the cylinder switch at its end.
     #[test]
     fn a_stream_turns_once_a_track_and_loses_the_skew() {
         let g = small();
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// The head arrives at each sector just as it comes by: streams can be cut anywhere.
+    /// The head reaches each sector exactly when it passes, so streams can be split anywhere.
     #[test]
     fn angles_follow_the_stream() {
         let g = small();

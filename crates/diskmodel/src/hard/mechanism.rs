@@ -1,4 +1,4 @@
-//! One arm and its platters: what it does, and what it chooses to do next.
+//! One arm and its platters: its operations and the choice of the next one.
 
 use super::geometry::Geometry;
 use super::oldest::Oldest;
@@ -12,8 +12,8 @@ use crate::mix::mix;
 use crate::sample::Sample;
 use crate::spec::HardSpec;
 
-/// Of the writes ahead in the arm's sweep so many are compared by their positioning time. More would find little that is
-/// nearer, and each costs the guest instructions.
+/// Number of writes ahead in the arm's sweep whose positioning times are compared. Comparing more rarely finds a nearer one,
+/// and each costs guest instructions.
 const WRITES_COMPARED: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
@@ -22,10 +22,10 @@ enum State {
     Working {
         done: Done,
         ends_ns: u64,
-        /// The read buffer that grows, and to where.
+        /// The read buffer that is filled, and the sector up to which.
         fills: Option<(usize, u64)>,
     },
-    /// Reading ahead: sector `from` began to pass at `began_ns`.
+    /// Read-ahead: sector `from` began to pass at `began_ns`.
     Ahead {
         segment: usize,
         from: u64,
@@ -35,7 +35,7 @@ enum State {
     },
 }
 
-/// What could be done next, with the time until its data begins to pass.
+/// A possible next operation, with the time until its data begins to pass.
 #[derive(Clone, Copy)]
 struct Candidate {
     index: usize,
@@ -50,26 +50,26 @@ pub(crate) struct Hard {
     head_switch_ns: u64,
     write_settle_ns: u64,
     age_limit_ns: u64,
-    /// The next request is one of so many that have waited longest; `None`: of all.
+    /// The next request is chosen among this many of the oldest; `None`: among all.
     among: Option<usize>,
-    /// Sectors that are written at once.
+    /// Sectors of a physical block, which is written at once.
     block_sectors: u64,
-    /// The platters' angle at time zero.
+    /// The platters' angle at time zero, as time within a turn.
     phase_ns: u64,
 
     segments: Segments,
     state: State,
-    /// A buffer that is to be filled on when nobody waits.
+    /// The buffer to continue filling while no request waits.
     ahead: Option<(usize, u64)>,
-    /// Where the arm is.
+    /// Position of the arm.
     cylinder: u64,
     head: u64,
-    /// Where its sweep over the writes is.
+    /// Position of the sweep over the writes.
     swept: u64,
-    /// The sectors that were written last, or are being written.
+    /// The sectors of the current or latest write.
     writes: Option<(u64, u64)>,
     shingle: Option<Shingle>,
-    /// When the arm last had something to do.
+    /// When the arm became idle.
     idle_since_ns: u64,
     runs: Vec<Run>,
     counters: Counters,
@@ -112,7 +112,7 @@ impl Hard {
         }
     }
 
-    /// From now until the sector begins to pass under the head.
+    /// Time from now until the sector begins to pass under the head.
     fn positioning(&self, now_ns: u64, sector: u64, writes: bool) -> Motion {
         let place = self.geometry.place(sector);
         let distance = place.cylinder.abs_diff(self.cylinder);
@@ -130,7 +130,7 @@ impl Hard {
         Motion { seek_ns, rotation_ns, transfer_ns: 0 }
     }
 
-    /// A read's first sector that is not in a buffer.
+    /// The first sector of a read that is not in a buffer.
     fn missing(&self, read: &Read) -> u64 {
         match self.segments.reaching(read.sector) {
             Some(segment) => self.segments.get(segment).end.clamp(read.sector, read.end()),
@@ -138,12 +138,12 @@ impl Hard {
         }
     }
 
-    /// Where a sector is: in its place, but for what a shingled disk has in its log.
+    /// Physical sector: the sector itself, or its place in a shingled disk's log.
     fn locate(&self, sector: u64) -> u64 {
         self.shingle.as_ref().map_or(sector, |s| s.locate(sector))
     }
 
-    /// Whether the read-ahead under way will come to this read.
+    /// Whether the current read-ahead will reach this read.
     fn streams(&self, read: &Read) -> bool {
         match self.state {
             State::Ahead { segment, until, .. } => {
@@ -154,7 +154,7 @@ impl Hard {
         }
     }
 
-    /// The read with the shortest positioning time, or the oldest one once it is older than the age limit.
+    /// The read with the shortest positioning time, or the oldest one if it exceeds the age limit.
     fn best_read(&self, now_ns: u64, reads: &[Read]) -> Option<Candidate> {
         let candidate = |index: usize, read: &Read| {
             let positioning = if self.streams(read) {
@@ -192,7 +192,7 @@ impl Hard {
         sweep.take(WRITES_COMPARED).map(candidate).min_by_key(|c| c.positioning.total_ns())
     }
 
-    /// Whether a read goes before an awaited write: by age where either has waited too long, else by the way to it.
+    /// Whether a read precedes an awaited write: by age if either exceeds the age limit, else by positioning time.
     fn read_goes_first(&self, now_ns: u64, read: (&Read, &Candidate), write: (u64, &Candidate)) -> bool {
         let is_aged = |since_ns: u64| since_ns + self.age_limit_ns <= now_ns;
         if is_aged(read.0.since_ns) || is_aged(write.0) {
@@ -203,7 +203,7 @@ impl Hard {
 
     fn begin_read(&mut self, now_ns: u64, read: Read, candidate: Candidate) {
         let end = read.end();
-        // Before a buffer is given away: what fills that one now would pass for this read's own.
+        // Stop before a buffer is reassigned; otherwise data of the old read-ahead would pass for this read's data.
         if !self.streams(&read) {
             self.stop_ahead(now_ns);
         }
@@ -250,7 +250,7 @@ impl Hard {
         motion
     }
 
-    /// Goes from run to run.
+    /// Seeks to each run in turn and transfers it.
     fn visit(&mut self, now_ns: u64, runs: &[Run], writes: bool) -> Motion {
         let mut sum = Motion::default();
         for run in runs {
@@ -263,7 +263,7 @@ impl Hard {
         sum
     }
 
-    /// Writes an extent from its start, up to a track or a piece of it.
+    /// Writes an extent from its start, at most one track or one piece.
     fn begin_write(&mut self, now_ns: u64, dirty: &mut Dirty, candidate: Candidate) {
         self.stop_ahead(now_ns);
         let extent = dirty.extents()[candidate.index];
@@ -295,13 +295,13 @@ impl Hard {
         self.work(now_ns, What::Written { flight: flight.id }, motion, None);
     }
 
-    /// A part of a block is read first; the block comes by again a turn later.
+    /// A partial block is read first; the block passes again one turn later.
     fn partial_ns(&self, start: u64, end: u64) -> u64 {
         let is_whole = start.is_multiple_of(self.block_sectors) && end.is_multiple_of(self.block_sectors);
         if is_whole { 0 } else { self.geometry.turn_ns() }
     }
 
-    /// Reads a band and what the log holds of it, and writes the band.
+    /// Cleans a band: reads it and its parts in the log, then rewrites it.
     fn begin_clean(&mut self, now_ns: u64) {
         let mut runs = std::mem::take(&mut self.runs);
         let band = self.shingle.as_mut().and_then(|s| s.clean(&mut runs));
@@ -319,7 +319,7 @@ impl Hard {
         self.runs = runs;
     }
 
-    /// Nobody waits and nothing is read ahead.
+    /// Background work: no request waits and nothing is read ahead.
     fn in_the_background(&mut self, now_ns: u64, dirty: &mut Dirty) {
         if let Some(write) = self.best_write(now_ns, dirty, Choice::Any) {
             self.begin_write(now_ns, dirty, write);
@@ -328,13 +328,13 @@ impl Hard {
         }
     }
 
-    /// When an idle drive begins to clean.
+    /// When an idle drive begins cleaning.
     fn clean_ns(&self) -> Option<u64> {
         let shingle = self.shingle.as_ref().filter(|s| !s.is_clean())?;
         Some(self.idle_since_ns + shingle.idle_ns)
     }
 
-    /// Begins an operation; the arm is noted where it will be.
+    /// Begins an operation; the arm's position is set to where it ends.
     fn work(&mut self, now_ns: u64, what: What, motion: Motion, fills: Option<(usize, u64)>) {
         self.counters.seek_ns += motion.seek_ns;
         self.counters.rotation_ns += motion.rotation_ns;
@@ -359,7 +359,7 @@ impl Hard {
         true
     }
 
-    /// Takes note of what the read-ahead has read by now.
+    /// Adds the sectors read ahead so far to the buffer.
     fn note_ahead(&mut self, now_ns: u64) {
         let State::Ahead { segment, from, began_ns, .. } = &mut self.state else { return };
         if now_ns <= *began_ns {
@@ -385,7 +385,7 @@ impl Hard {
         (self.cylinder, self.head) = (place.cylinder, place.head);
     }
 
-    /// The host has come to `end` in a buffer, so there is room to read on.
+    /// The host has consumed a buffer up to `end`, so read-ahead has room to continue.
     fn read_on(&mut self, segment: usize, end: u64) {
         let logged = self.shingle.as_ref().map_or(u64::MAX, |s| s.next_logged(end));
         let wanted = (end + self.segments.sectors()).min(self.sectors).min(logged);
@@ -492,7 +492,7 @@ impl Medium for Hard {
         }
     }
 
-    /// What has passed under the head, in whole blocks. A shingled disk notes what it wrote only when it is whole.
+    /// The sectors that have passed under the head, in whole blocks. A shingled disk registers a write only when it is complete.
     fn written_by(&self, now_ns: u64) -> Option<(u64, u64)> {
         let State::Working { done: Done { what: What::Written { flight }, motion, .. }, ends_ns, .. } =
             self.state

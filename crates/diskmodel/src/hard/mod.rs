@@ -1,9 +1,9 @@
-//! The mechanism of a hard disk: one arm, platters that turn, read buffers that fill as they pass.
+//! The mechanism of a hard disk: one arm, rotating platters, read buffers.
 //!
-//! The arm does one thing at a time. It chooses by the shortest positioning time among waiting reads and awaited writes,
-//! unless one waits longer than the age limit. Where nobody waits, it reads ahead of the last read, then writes what is in
-//! the cache. Read-ahead gives way at once; a read or write in progress is finished. A sample may have firmware that hardly
-//! reorders: it chooses among a few of its oldest requests.
+//! The arm does one operation at a time. It takes the shortest positioning time among waiting reads and awaited writes,
+//! unless one exceeds the age limit. When nothing waits, it reads ahead of the last read, then writes from the cache. A new
+//! request stops read-ahead at once, but a read or write in progress is completed. A sample may have firmware that hardly
+//! reorders: it chooses among a few of the oldest requests.
 
 mod geometry;
 mod mechanism;

@@ -1,18 +1,18 @@
-//! The requests that have waited longest: what firmware chooses from that hardly reorders.
+//! The oldest waiting requests, from which firmware with little reordering chooses.
 
-/// More are never compared.
+/// Maximum number of requests compared.
 pub(crate) const MOST: usize = 8;
 
-/// Up to [`MOST`] indices, the one that has waited longest first. Nothing is allocated.
+/// Up to [`MOST`] indices, oldest first. Allocates nothing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Oldest {
-    /// Since when each waits, and its index: of two that came at once the one that was seen first.
+    /// Arrival time and index of each; equal times in the order seen.
     chosen: [(u64, usize); MOST],
     len: usize,
 }
 
 impl Oldest {
-    /// The `most` oldest of requests given by the time at which they came and their index; one at least, [`MOST`] at most.
+    /// The `most` oldest (clamped to 1..=[`MOST`]) of requests given as (arrival time, index).
     pub fn of(all: impl Iterator<Item = (u64, usize)>, most: usize) -> Oldest {
         let most = most.clamp(1, MOST);
         let mut oldest = Oldest { chosen: [(0, 0); MOST], len: 0 };

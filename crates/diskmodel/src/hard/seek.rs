@@ -1,10 +1,10 @@
-//! The time to move the arm: as measured, or on a curve through its three times.
+//! Seek time: a measured table, or a curve through three times.
 
-/// What is known of the arm, without settling for a write.
+/// Seek times as given, without write settle time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SeekSpec {
     Times(SeekTimes),
-    /// Measured: nanoseconds by distance in cylinders, from 1 on.
+    /// Measured: (distance in cylinders, nanoseconds), from distance 1 on.
     Table(Vec<(u64, u64)>),
 }
 
@@ -29,7 +29,7 @@ impl SeekSpec {
         }
     }
 
-    /// To the next cylinder.
+    /// Seek time to the next cylinder.
     pub fn track_ns(&self) -> u64 {
         match self {
             SeekSpec::Times(times) => times.track_ns,
@@ -37,7 +37,7 @@ impl SeekSpec {
         }
     }
 
-    /// Between two cylinders at random out of so many.
+    /// Mean seek time between two random cylinders out of `cylinders`.
     pub fn average_ns(&self, cylinders: u64) -> u64 {
         match self {
             SeekSpec::Times(times) => times.average_ns,
@@ -46,7 +46,7 @@ impl SeekSpec {
     }
 }
 
-/// Over all pairs of N cylinders a distance d occurs 2(N − d) times in N²: in so many steps, as there may be 500,000.
+/// Over all pairs of N cylinders, distance d occurs 2(N − d) times in N². Summed in 1024 steps, as N may be 500,000.
 fn mean_ns(points: &[(u64, u64)], cylinders: u64) -> u64 {
     const STEPS: u64 = 1024;
     let sum = (0..STEPS).map(|step| {
@@ -56,27 +56,27 @@ fn mean_ns(points: &[(u64, u64)], cylinders: u64) -> u64 {
     (sum.sum::<u128>() / u128::from(2 * STEPS * STEPS)) as u64
 }
 
-/// On the line between the points to both sides; beyond the last one as long as there.
+/// Interpolates linearly between the neighbouring points; constant beyond the last.
 fn between(points: &[(u64, u64)], distance: u64) -> u64 {
     let next = points.partition_point(|(far, _)| *far <= distance);
     let Some((from, from_ns)) = next.checked_sub(1).and_then(|n| points.get(n)) else {
         return points.first().map_or(0, |(_, ns)| *ns);
     };
     let Some((to, to_ns)) = points.get(next) else { return *from_ns };
-    // What was measured may go back from one point to the next.
+    // Measured times may decrease from one point to the next.
     let share = |ns: u64| ns * (distance - from) / (to - from);
     if to_ns >= from_ns { from_ns + share(to_ns - from_ns) } else { from_ns - share(from_ns - to_ns) }
 }
 
-/// With t₁ to the next cylinder, t̄ on average and t_max over all N cylinders, a seek over d ≥ 1 cylinders takes
+/// With t₁ to the next cylinder, mean t̄ and maximum t_max over all N cylinders, a seek over d ≥ 1 cylinders takes
 ///
 /// ```text
 ///     t₁ + a·√((d−1)/N) + b·(d−1)/N      a = (−10 t₁ + 15 t̄ − 5 t_max)/3      b = (7 t₁ − 15 t̄ + 8 t_max)/3
 /// ```
 ///
-/// E. K. Lee and R. H. Katz, "An Analytic Performance Model of Disk Arrays", SIGMETRICS 1993: the square root is the arm
-/// speeding up and slowing down, the line its coasting, and the mean over random pairs of cylinders is t̄. Against the measured
-/// curve of a Maxtor Atlas 10K it is a third too fast from 50 to 1,000 cylinders, so a file may have the curve as a table.
+/// E. K. Lee and R. H. Katz, "An Analytic Performance Model of Disk Arrays", SIGMETRICS 1993. The square root models the
+/// arm's acceleration and braking, the linear term its coasting; the mean over random pairs of cylinders is t̄. Compared with
+/// the measured curve of a Maxtor Atlas 10K, it is a third too fast from 50 to 1,000 cylinders, so a file may give a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeekCurve {
     track_ns: u64,
@@ -91,8 +91,7 @@ enum Shape {
 }
 
 impl SeekCurve {
-    /// `None` where the three times do not lie on such a curve, as a or b would be negative, and where a table's distances do not
-    /// rise from 1 on.
+    /// `None` if the three times do not fit the curve (a or b negative), or if a table's distances do not rise from 1.
     pub fn new(seek: &SeekSpec, cylinders: u64) -> Option<Self> {
         let shape = match seek {
             SeekSpec::Times(SeekTimes { track_ns, average_ns, full_ns }) => Shape::Root {
@@ -143,7 +142,7 @@ mod tests {
         assert!((1..50_000).is_sorted_by_key(|d| curve.ns(d)));
     }
 
-    /// Over all pairs of N cylinders a distance d occurs 2(N−d) times in N².
+    /// Over all pairs of N cylinders, distance d occurs 2(N−d) times in N².
     #[test]
     fn the_mean_over_random_pairs_is_the_average() {
         let n = 20_000_u64;
@@ -175,7 +174,7 @@ mod tests {
         );
     }
 
-    /// The curve through three times, given as a table of each of its distances, has the same mean.
+    /// A table of all distances of the three-time curve has the same mean.
     #[test]
     fn the_mean_of_a_table_is_that_over_random_pairs() {
         let n = 20_000;

@@ -4,14 +4,14 @@
 pub(crate) struct Segment {
     pub start: u64,
     pub end: u64,
-    /// The number of the last use; 0 for never.
+    /// Number of the last use; 0: never used.
     used: u64,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Segments {
     segments: Vec<Segment>,
-    /// Of each.
+    /// Size of each segment.
     sectors: u64,
     uses: u64,
 }
@@ -29,7 +29,7 @@ impl Segments {
         self.segments[index]
     }
 
-    /// The one that holds a sector, or ends with the sector before it.
+    /// The segment that holds this sector or ends just before it.
     pub fn reaching(&self, sector: u64) -> Option<usize> {
         self.segments.iter().position(|s| s.start < s.end && s.start <= sector && sector <= s.end)
     }
@@ -39,7 +39,7 @@ impl Segments {
         self.segments[index].used = self.uses;
     }
 
-    /// Gives the buffer that was not used for longest to a new run.
+    /// Reassigns the least recently used buffer to a new run.
     pub fn replace(&mut self, start: u64) -> usize {
         let oldest = (0..self.segments.len()).min_by_key(|i| self.segments[*i].used).unwrap_or_default();
         self.segments[oldest] = Segment { start, end: start, used: 0 };
@@ -47,14 +47,14 @@ impl Segments {
         oldest
     }
 
-    /// Sectors up to `end` have passed; the oldest are overwritten.
+    /// Sectors up to `end` have passed; they overwrite the oldest if the buffer is full.
     pub fn grow(&mut self, index: usize, end: u64) {
         let segment = &mut self.segments[index];
         segment.end = segment.end.max(end);
         segment.start = segment.start.max(segment.end.saturating_sub(self.sectors));
     }
 
-    /// Sectors are written anew: a buffer keeps what lies before them.
+    /// Sectors are overwritten: a buffer keeps only the sectors before them.
     pub fn overwrite(&mut self, start: u64, end: u64) {
         for segment in &mut self.segments {
             if segment.start < end && start < segment.end {

@@ -1,28 +1,28 @@
-//! Shingled tracks: a track can only be written together with those behind it, up to the end of its band.
+//! Shingled tracks: writing a track requires rewriting all tracks behind it up to the end of its band.
 //!
-//! A drive that hides this ("drive-managed") writes to a log, the persistent cache, and keeps a map of what is there. When
-//! it is idle or the log is full, it cleans: reads a band, merges what the log holds of it, writes the band. Long runs from
-//! a band's beginning go to it directly. A. Aghayev and P. Desnoyers found this from outside ("Skylight - a window on
-//! shingled disk operation", FAST 2015).
+//! A drive-managed disk writes to a log (the persistent cache) and keeps a map of its contents. When idle or when the log is
+//! full, it cleans: it reads a band, merges the band's parts from the log, and rewrites the band. Long runs from the start of
+//! a band go there directly. A. Aghayev and P. Desnoyers found this by external measurement ("Skylight - a window on shingled
+//! disk operation", FAST 2015).
 //!
-//! The log's sectors are numbered behind the disk's own; it lies at the outer edge.
+//! The log lies at the outer edge; its sectors are numbered after the disk's own.
 
 use std::collections::BTreeMap;
 
 use crate::spec::ShingleSpec;
 
-/// Where a write goes.
+/// Destination of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// To its place in the band. What is left of a band that was begun before must be written again first.
+    /// To its place in the band. `torn`: the rest of a band written earlier, which must be rewritten first.
     Direct { torn: Option<(u64, u64)> },
-    /// To the log, from this sector on.
+    /// To the log, starting at this sector.
     Log { at: u64 },
-    /// Nowhere before a band is cleaned.
+    /// The log is full: a band must be cleaned first.
     Full,
 }
 
-/// A run of sectors and where it is.
+/// A run of sectors at its physical place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub at: u64,
@@ -37,14 +37,14 @@ pub(super) struct Shingle {
     entries: usize,
     stream_sectors: u64,
     pub idle_ns: u64,
-    /// First sector to (end, where in the log).
+    /// First sector → (end, place in the log).
     map: BTreeMap<u64, (u64, u64)>,
     used: u64,
-    /// Where the log goes on, from its beginning.
+    /// Next free position in the log, relative to its start.
     head: u64,
     /// The sector that continues a run of direct writes.
     stream: Option<u64>,
-    /// Bands are cleaned in turn.
+    /// Start of the search for the next band to clean; bands are cleaned in turn.
     cursor: u64,
 }
 
@@ -69,7 +69,7 @@ impl Shingle {
         self.map.is_empty()
     }
 
-    /// Where a sector is.
+    /// Physical place of a sector.
     pub fn locate(&self, sector: u64) -> u64 {
         match self.map.range(..=sector).next_back() {
             Some((start, (end, at))) if sector < *end => at + (sector - start),
@@ -77,7 +77,7 @@ impl Shingle {
         }
     }
 
-    /// The first sector from this one on that is in the log.
+    /// The first sector at or after this one that is in the log.
     pub fn next_logged(&self, sector: u64) -> u64 {
         if self.locate(sector) != sector {
             return sector;
@@ -85,7 +85,7 @@ impl Shingle {
         self.map.range(sector..).next().map_or(u64::MAX, |(start, _)| *start)
     }
 
-    /// The runs that hold these sectors, in their order.
+    /// Appends the physical runs that hold these sectors, in logical order.
     pub fn runs(&self, start: u64, end: u64, runs: &mut Vec<Run>) {
         let mut sector = start;
         while sector < end {
@@ -100,7 +100,7 @@ impl Shingle {
         }
     }
 
-    /// Where writing a dirty run of so many sectors would begin.
+    /// Physical start of a write, for a dirty run of `run_sectors` sectors.
     pub fn target(&self, start: u64, run_sectors: u64) -> u64 {
         if self.goes_direct(start, run_sectors) { start } else { self.sectors + self.head }
     }
@@ -110,7 +110,7 @@ impl Shingle {
         begins || self.stream == Some(start)
     }
 
-    /// Decides where `start..end` goes, of a dirty run that has so many sectors, and notes it.
+    /// Decides and records the destination of `start..end`, part of a dirty run of `run_sectors` sectors.
     pub fn write(&mut self, start: u64, end: u64, run_sectors: u64) -> Way {
         if self.goes_direct(start, run_sectors) {
             let torn = self.stream.filter(|next| *next != start).and_then(|next| {
@@ -135,16 +135,16 @@ impl Shingle {
         Way::Log { at }
     }
 
-    /// How far one write from this sector may go: within its band, and so short that a clean log takes it.
+    /// Maximum end of one write from this sector: within its band, and short enough for an empty log.
     pub fn limit(&self, start: u64) -> u64 {
         self.band(start).1.min(start + self.log_sectors / 2)
     }
 
-    /// The next band to clean, with the runs of it that are in the log, which are forgotten.
+    /// The next band to clean. Appends its runs in the log to `runs` and removes them from the map.
     pub fn clean(&mut self, runs: &mut Vec<Run>) -> Option<(u64, u64)> {
         let logged = self.map.range(self.cursor..).next().or_else(|| self.map.iter().next());
         let (start, end) = self.band(*logged?.0);
-        // A run may have begun in the band before.
+        // A run may have begun in the previous band.
         self.runs(start, end, runs);
         runs.retain(|run| run.at >= self.sectors);
         runs.sort_unstable_by_key(|run| run.at);
@@ -153,13 +153,13 @@ impl Shingle {
         Some((start, end))
     }
 
-    /// The band that holds a sector: its first sector and its end.
+    /// First sector and end of the band that holds a sector.
     fn band(&self, sector: u64) -> (u64, u64) {
         let start = sector - sector % self.band_sectors;
         (start, (start + self.band_sectors).min(self.sectors))
     }
 
-    /// These sectors are not in the log any more.
+    /// Removes these sectors from the log's map.
     fn forget(&mut self, start: u64, end: u64) {
         while let Some((known, (until, at))) =
             self.map.range(..end).next_back().map(|(s, e)| (*s, *e)).filter(|(_, (until, _))| *until > start)

@@ -1,4 +1,4 @@
-//! The controller: takes reads and dirty stripes apart, and waits for the members.
+//! The controller: splits reads and dirty stripes into member requests and waits for them.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::request::{Completion, Op, Request};
 use crate::sample::Sample;
 use crate::spec::RaidSpec;
 
-/// Something the members work on together.
+/// An operation that involves several members.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     what: What,
@@ -21,9 +21,9 @@ struct Job {
     motion: Motion,
     /// Requests to members that have not completed.
     pending: u32,
-    /// What is written once old data is read.
+    /// The extent to write once old data is read.
     then: Option<Extent>,
-    /// Nobody else touches it.
+    /// The stripe it locks.
     stripe: Option<u64>,
 }
 
@@ -32,19 +32,19 @@ pub(crate) struct Raid {
     layout: Layout,
     members: Vec<Front<Hard>>,
     jobs: Vec<Option<Job>>,
-    /// Stripes that are being written.
+    /// Stripes being written.
     busy: Vec<u64>,
     stripes_at_once: usize,
     gather_ns: u64,
-    /// A battery keeps the controller's cache, and not those of the members: what leaves it must be on the medium.
+    /// A battery protects the controller's cache but not the members' caches, so destaged data must be on the medium.
     forces: bool,
-    /// When a part of a stripe has waited long enough for the rest of it.
+    /// When a partial stripe has waited long enough for the rest.
     wake_ns: Option<u64>,
-    /// Where the last stripe that was written ended: all are come to in turn.
+    /// End of the last stripe written; the sweep continues from here.
     swept: u64,
     ended: VecDeque<Done>,
     completions: Vec<Completion>,
-    /// What the members noted, in their own sectors.
+    /// Events logged by the members, in their own sectors.
     noted: Vec<Passage>,
     counters: Counters,
 }
@@ -73,7 +73,7 @@ impl Raid {
         }
     }
 
-    /// Whether sectors are in the volatile cache of a member.
+    /// Whether a member's volatile cache holds any of these sectors.
     fn member_holds(&self, start: u64, end: u64) -> bool {
         let holds = |p: Piece| self.members[p.member].is_volatile(p.sector, p.sector + p.sectors);
         self.layout.pieces(start, end).any(holds)
@@ -93,7 +93,7 @@ impl Raid {
         }
     }
 
-    /// Asks a member for its part of a job.
+    /// Sends a member its part of a job.
     fn ask(&mut self, now_ns: u64, job: usize, op: Op, fua: bool, piece: Piece) {
         match op {
             Op::Read => self.counters.member_reads += 1,
@@ -131,7 +131,7 @@ impl Raid {
         }
     }
 
-    /// Data and parity, once all that the parity is computed from is there.
+    /// Writes data and parity, once everything for computing the parity is available.
     fn write_stripe(&mut self, now_ns: u64, job: usize, extent: Extent) {
         let Extent { start, end, urgent, .. } = extent;
         let urgent = urgent || self.forces;
@@ -146,7 +146,7 @@ impl Raid {
         if job.pending > 0 {
             return;
         }
-        // The last of the members is the one that was waited for.
+        // The job waited for the member that completed last, so its cost counts.
         job.motion.seek_ns += completion.cost.seek_ns;
         job.motion.rotation_ns += completion.cost.rotation_ns;
         job.motion.transfer_ns += completion.cost.transfer_ns;
@@ -161,8 +161,8 @@ impl Raid {
         self.jobs[index] = None;
     }
 
-    /// The next part of a stripe to write: whole stripes first, then what somebody waits for or what nothing was added to
-    /// for long enough.
+    /// The next part of a stripe to write: whole stripes first, then awaited parts or parts that stopped growing for
+    /// `gather_ns`.
     fn choose(&mut self, now_ns: u64, dirty: &Dirty, awaited: Option<Choice>) -> Option<(usize, u64, u64)> {
         let stripe_sectors = self.layout.stripe_sectors();
         let mut part: Option<(usize, u64, u64, bool)> = None;
@@ -277,7 +277,7 @@ impl Medium for Raid {
     }
 }
 
-/// What has landed on a member, in the sectors of the array.
+/// Translates data landed on a member into sectors of the array.
 fn of_member(layout: Layout, member: usize, own: &mut Vec<Passage>, passages: &mut Vec<Passage>) {
     let landed = own.drain(..).filter(|p| p.stage == Stage::Landed);
     let data = landed.flat_map(|p| layout.data_at(member, p.start, p.end));

@@ -1,4 +1,4 @@
-//! Which member holds what.
+//! Placement of data and parity on the members.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
@@ -6,7 +6,7 @@ pub(crate) struct Layout {
     pub chunk_sectors: u64,
 }
 
-/// Sectors on one member.
+/// A run of sectors on one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub member: usize,
@@ -15,7 +15,7 @@ pub(crate) struct Piece {
 }
 
 impl Layout {
-    /// Chunks of data in a stripe.
+    /// Data chunks per stripe.
     pub fn data(&self) -> u64 {
         self.members - 1
     }
@@ -28,7 +28,7 @@ impl Layout {
         sector / self.stripe_sectors()
     }
 
-    /// Where sectors lie that do not cross the end of a chunk.
+    /// Location of sectors that do not cross the end of a chunk.
     fn piece(&self, sector: u64, sectors: u64) -> Piece {
         let stripe = self.stripe_of(sector);
         let inside = sector % self.stripe_sectors();
@@ -37,13 +37,13 @@ impl Layout {
         Piece { member: member as usize, sector: stripe * self.chunk_sectors + offset, sectors }
     }
 
-    /// The data in these sectors of a member, in the sectors of the whole array; parity is none.
+    /// The data within these sectors of a member, as sectors of the array; parity is skipped.
     pub fn data_at(&self, member: usize, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
         let layout = *self;
         let chunk = self.chunk_sectors;
         (start / chunk..end.div_ceil(chunk)).filter_map(move |stripe| {
             let behind = (member as u64 + layout.members - layout.parity_member(stripe)) % layout.members;
-            // The parity's own member is none behind itself.
+            // On the parity member itself the distance is 0.
             let number = behind.checked_sub(1)?;
             let (from, to) = (start.max(stripe * chunk), end.min((stripe + 1) * chunk));
             let first = stripe * layout.stripe_sectors() + number * chunk;
@@ -55,7 +55,7 @@ impl Layout {
         self.members - 1 - stripe % self.members
     }
 
-    /// The data's pieces, chunk by chunk.
+    /// The data pieces, chunk by chunk.
     pub fn pieces(&self, start: u64, end: u64) -> impl Iterator<Item = Piece> + use<> {
         let layout = *self;
         let mut at = start;
@@ -69,8 +69,8 @@ impl Layout {
         })
     }
 
-    /// The part of a stripe's parity that covers these sectors of it: the same offsets within the chunk; all of the chunk
-    /// where they cross from one chunk into the next.
+    /// The part of a stripe's parity for these sectors: the same offsets within the chunk, or the whole chunk if they cross a
+    /// chunk boundary.
     pub fn parity(&self, start: u64, end: u64) -> Piece {
         let stripe = self.stripe_of(start);
         let chunk = self.chunk_sectors;
@@ -79,7 +79,7 @@ impl Layout {
         Piece { member: self.parity_member(stripe) as usize, sector: stripe * chunk + offset, sectors }
     }
 
-    /// What a rebuild of that parity must read: the stripe's data at the parity's offsets, but for what is written.
+    /// The reads for rebuilding that parity: the stripe's data at the parity's offsets, except the data being written.
     pub fn rest(&self, start: u64, end: u64) -> impl Iterator<Item = Piece> + use<> {
         let layout = *self;
         let parity = self.parity(start, end);

@@ -1,4 +1,4 @@
-//! RAID-5: chunks over disks, one of each stripe for the parity.
+//! RAID-5: chunks over disks, with one parity chunk per stripe.
 //!
 //! ```text
 //!             member 0   member 1   member 2   member 3        parity moves left by one each stripe, the data begins
@@ -7,9 +7,9 @@
 //!  stripe 2      8          P          6          7
 //! ```
 //!
-//! Members are disks of their own: the same model, with their own queue, buffers and cache. What is written gathers in the
-//! controller's cache. A whole stripe is written without reading. A part needs the old data and the old parity (patch), or
-//! the rest of the stripe (rebuild), whichever is fewer reads; two writes and two reads for a single block.
+//! Each member is a complete disk of the hard-disk model, with its queue, buffers and cache. Writes gather in the controller's
+//! cache. A whole stripe is written without reading. A partial stripe needs the old data and the old parity (patch) or the
+//! rest of the stripe (rebuild), whichever takes fewer reads. A single block costs two reads and two writes.
 
 mod array;
 mod layout;

@@ -1,4 +1,4 @@
-//! The values of a cloud's volume.
+//! The values of a cloud volume.
 
 use super::fields::Fields;
 use super::{Attached, SpecError, UNLIMITED, Way, sectors};
@@ -15,7 +15,7 @@ pub(crate) struct CloudSpec {
     pub burst_sectors: u64,
     pub read_latency_ns: u64,
     pub write_latency_ns: u64,
-    /// Latency is uniform within so much of its mean, to either side.
+    /// Latency is uniform within ± this around its mean.
     pub jitter_ns: u64,
     pub interface_kbps: u64,
     pub way: Way,

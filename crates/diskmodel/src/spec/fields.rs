@@ -1,18 +1,18 @@
-//! Reading a disk file's table: each value with its unit, its range and its source.
+//! Reads a disk file's table: each value with unit, range and source.
 
 use toml::{Table, Value as Toml};
 
-/// One value of a disk, as a report shows it.
+/// One value of a disk, for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
     pub key: String,
     pub value: String,
     pub unit: &'static str,
-    /// Where it stands, or `estimate: ` and why.
+    /// The source, or `estimate: ` and the reason.
     pub source: String,
 }
 
-/// What is wrong with a disk file.
+/// An error in a disk file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     #[error("it is not TOML: {0}")]
@@ -32,10 +32,10 @@ pub enum SpecError {
     Contradiction { keys: String, why: String },
 }
 
-/// A table under reading. What is never asked for is an error in the end.
+/// A table being read. Keys that are never queried are an error at the end.
 pub(super) struct Fields<'a> {
     table: &'a Table,
-    /// Before each key in messages and in the list: `member.` for a RAID's disks.
+    /// Precedes each key in messages and lists: `member.` for the disks of a RAID.
     prefix: &'static str,
     asked: Vec<&'static str>,
     pub values: Vec<Value>,
@@ -46,7 +46,7 @@ impl<'a> Fields<'a> {
         Fields { table, prefix, asked: Vec::new(), values: Vec::new() }
     }
 
-    /// A whole number within bounds.
+    /// Reads an integer within `low..=high`.
     pub fn number(
         &mut self,
         key: &'static str,
@@ -65,7 +65,7 @@ impl<'a> Fields<'a> {
         Ok(number)
     }
 
-    /// The same of a value that may be left out, and what it then is and why.
+    /// Like [`Fields::number`] for an optional value, with its default and the reason for it.
     pub fn number_or(
         &mut self,
         key: &'static str,
@@ -80,12 +80,12 @@ impl<'a> Fields<'a> {
         Ok(otherwise)
     }
 
-    /// Whether the file gives it.
+    /// Whether the file contains this key.
     pub fn has(&self, key: &'static str) -> bool {
         self.table.contains_key(key)
     }
 
-    /// One of some words; where it is left out, what it then is and why.
+    /// Reads one of the given words; optional, with its default and the reason for it.
     pub fn word_or<T: Copy>(
         &mut self,
         key: &'static str,
@@ -108,7 +108,7 @@ impl<'a> Fields<'a> {
         Ok(*meaning)
     }
 
-    /// True or false.
+    /// Reads an optional boolean, with its default and the reason for it.
     pub fn flag_or(&mut self, key: &'static str, (otherwise, why): (bool, &str)) -> Result<bool, SpecError> {
         if !self.has(key) {
             self.leave_out(key, otherwise.to_string(), "", why);
@@ -129,7 +129,7 @@ impl<'a> Fields<'a> {
         self.list(key, value, unit, format!("left out: {why}"));
     }
 
-    /// A list of 1 to `most` whole numbers within bounds.
+    /// Reads a list of 1 to `most` integers within bounds.
     pub fn numbers(
         &mut self,
         key: &'static str,
@@ -154,7 +154,7 @@ impl<'a> Fields<'a> {
         Ok(numbers)
     }
 
-    /// A list of 2 to `most` pairs of whole numbers within bounds.
+    /// Reads a list of 2 to `most` pairs of integers within bounds.
     pub fn pairs(
         &mut self,
         key: &'static str,
@@ -181,7 +181,7 @@ impl<'a> Fields<'a> {
         Ok(pairs)
     }
 
-    /// All of them were asked for.
+    /// Returns the values; an error if a key was never queried.
     pub fn end(self) -> Result<Vec<Value>, SpecError> {
         match self.table.keys().find(|k| !self.asked.contains(&k.as_str())) {
             Some(unknown) => Err(SpecError::Unknown {

@@ -1,4 +1,4 @@
-//! The values of a solid-state disk, and those of a card.
+//! The values of an SSD and of a card.
 
 use super::fields::Fields;
 use super::{Attached, FrontSpec, SpecError, sectors};
@@ -9,29 +9,29 @@ pub(crate) struct FlashSpec {
     pub front: FrontSpec,
     pub sectors: u64,
     pub channels: u64,
-    /// On all channels together.
+    /// Total over all channels.
     pub dies: u64,
     pub channel_kbps: u64,
-    /// Units of 4 KiB in a page, in what a die programs at once, in one of its erase blocks.
+    /// Number of 4 KiB units in a page, in one program operation of a die, and in an erase block.
     pub page_units: u64,
     pub program_units: u64,
     pub block_units: u64,
     pub read_ns: u64,
     pub program_ns: u64,
     pub erase_ns: u64,
-    /// A read waits no longer than this for a program or an erase.
+    /// Maximum wait of a read for a program or erase operation.
     pub suspend_ns: u64,
-    /// How long an incomplete program unit waits in the cache for more.
+    /// How long an incomplete program unit waits in the cache for more data.
     pub gather_ns: u64,
-    /// What a flush takes once the data is programmed: that which says where it lies.
+    /// Extra time of a flush after the data is programmed: writing the mapping.
     pub flush_ns: u64,
-    /// Flash beyond the disk's size.
+    /// Spare flash, in thousandths of the disk's size.
     pub spare_permille: u64,
-    /// How much of the disk holds data when the trial begins.
+    /// Part of the disk that holds data at the start of the trial.
     pub filled_permille: u64,
-    /// How much of the flash is erased when the trial begins.
+    /// Part of the flash that is erased at the start of the trial.
     pub erased_permille: u64,
-    /// Full, and overwritten at random until that changed nothing any more: in place of the two above.
+    /// Starts full and overwritten at random to steady state. Overrides the two values above.
     pub preconditioned: bool,
 }
 
@@ -76,7 +76,7 @@ impl FlashSpec {
         if self.superblocks() * self.superblock_units() >= u64::from(u32::MAX) {
             return contradiction("sectors, spare_permille", "the flash must be below 16 TiB");
         }
-        // Collecting needs superblocks to write to and one to gain.
+        // Garbage collection needs superblocks to write to and one to gain.
         let used = (self.sectors / 8).div_ceil(self.superblock_units());
         if self.superblocks() < used + 6 {
             return contradiction(
@@ -89,9 +89,9 @@ impl FlashSpec {
 
     pub fn part(&self, part: u64) -> FlashSpec {
         let block_units = (self.block_units / part).next_multiple_of(self.program_units);
-        // Whole units of 4 KiB.
+        // Whole 4 KiB units.
         let sectors = (self.sectors / part).next_multiple_of(8);
-        // A block holds so much less, and must not take longer to gain than what it holds.
+        // Blocks are smaller, so their erase time shrinks in proportion.
         let erase_ns = self.erase_ns / part;
         FlashSpec { sectors, block_units, erase_ns, ..self.clone() }
     }
@@ -117,15 +117,15 @@ impl FlashSpec {
 pub(crate) struct CardSpec {
     pub front: FrontSpec,
     pub sectors: u64,
-    /// What is erased at once.
+    /// Size of an erase unit.
     pub unit_sectors: u64,
-    /// Units that can be written to at the same time.
+    /// Number of units that can be written at the same time.
     pub open_units: u64,
     pub page_sectors: u64,
     pub read_ns: u64,
     pub program_ns: u64,
     pub erase_ns: u64,
-    /// The flash's own rate to read pages that follow one another.
+    /// Flash rate for sequential pages, in thousands of bytes a second.
     pub read_kbps: u64,
 }
 

@@ -12,31 +12,31 @@ pub(crate) struct HardSpec {
     pub physical_block: u32,
     pub turn_ns: u64,
     pub heads: u64,
-    /// Sectors per track, from the outermost zone inwards; all zones have as many cylinders.
+    /// Sectors per track, from the outermost zone inwards. All zones have the same number of cylinders.
     pub zones: Vec<u64>,
     pub seek: SeekSpec,
     pub head_switch_ns: u64,
-    /// Writing needs a steadier arm than reading; added to seeks over more than one cylinder.
+    /// Extra settle time before a write; added to seeks over more than one cylinder.
     pub write_settle_ns: u64,
     pub read_segments: u64,
     pub read_segment_sectors: u64,
     /// `None` where tracks do not overlap.
     pub shingle: Option<ShingleSpec>,
-    /// Among how many of its oldest requests the firmware chooses the next one; `None`: as the model does, among all.
+    /// How many of the oldest requests the firmware chooses among; `None`: all, as the model does.
     pub among: Option<u64>,
 }
 
-/// What a drive with shingled tracks does about them.
+/// How a drive manages shingled tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ShingleSpec {
     pub band_sectors: u64,
-    /// The persistent cache, beyond the disk's own sectors.
+    /// The persistent cache, in addition to the disk's own sectors.
     pub log_sectors: u64,
-    /// Runs that its map holds.
+    /// Maximum runs in its map.
     pub log_entries: u64,
-    /// Runs from a band's beginning that are at least so long go there directly.
+    /// Minimum length of a run from the start of a band that is written there directly.
     pub stream_sectors: u64,
-    /// Cleaning begins after so much idleness.
+    /// Idle time before cleaning begins.
     pub idle_ns: u64,
 }
 
@@ -52,7 +52,7 @@ impl ShingleSpec {
     }
 }
 
-/// The measured curve where there is one, else the three times of a data sheet.
+/// Reads the measured seek curve if given, else the three times of a data sheet.
 fn read_seek(fields: &mut Fields<'_>) -> Result<SeekSpec, SpecError> {
     if fields.has("seek_curve_us") {
         let points = fields.pairs("seek_curve_us", "cylinders and µs", (1, 1_000_000), 256)?;
@@ -66,7 +66,7 @@ fn read_seek(fields: &mut Fields<'_>) -> Result<SeekSpec, SpecError> {
 }
 
 impl HardSpec {
-    /// A disk whose tracks overlap.
+    /// Reads a disk with overlapping tracks.
     pub(super) fn read_shingled(fields: &mut Fields<'_>) -> Result<Self, SpecError> {
         let shingle = ShingleSpec::read(fields)?;
         let spec = HardSpec { shingle: Some(shingle), ..HardSpec::read(fields)? };
@@ -124,7 +124,7 @@ impl HardSpec {
         Ok(())
     }
 
-    /// The disk's own and those of a log.
+    /// The disk's own sectors and those of the log.
     pub fn media_sectors(&self) -> u64 {
         self.sectors + self.shingle.map_or(0, |s| s.log_sectors)
     }
@@ -133,7 +133,7 @@ impl HardSpec {
         cylinders_per_zone(self.media_sectors(), self.heads, &self.zones) * self.zones.len() as u64
     }
 
-    /// Overhead, the average seek, half a turn, eight sectors passing, and their way over the interface.
+    /// Overhead, average seek, half a turn, and eight sectors under the head and over the interface.
     pub fn service_4k_ns(&self) -> u64 {
         let mean_track = self.zones.iter().sum::<u64>() / self.zones.len() as u64;
         self.front.overhead_ns

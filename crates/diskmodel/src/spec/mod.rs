@@ -1,18 +1,18 @@
-//! A disk as data: what a file of `disks/` says, checked.
+//! A disk as data: a checked file of `disks/`.
 //!
 //! ```toml
 //! name = "diamondmax-plus-8"
 //! title = "Maxtor DiamondMax Plus 8, 40 GB"
 //! kind = "hard"
-//! story = "What it is, where its values come from, what is left out."
-//! machine = "pentium-4-2400"            # the one that it usually stands in; may be left out
+//! story = "Description, sources of the values, omissions."
+//! machine = "pentium-4-2400"            # its usual machine; optional
 //!
 //! [values]
 //! rpm = { is = 7200, source = "the data sheet, page 2" }
 //! heads = { is = 1, estimate = "why this is likely" }
 //! ```
 //!
-//! Each value is a whole number with a source, or an estimate with its reason. The unit is the key's last word.
+//! Each value is an integer with a source, or an estimate with its reason. The unit is the last word of the key.
 
 mod cloud;
 mod fields;
@@ -63,21 +63,21 @@ pub(crate) enum Model {
 
 const KINDS: &str = "\"zero\", \"hard\", \"shingled\", \"raid5\", \"flash\", \"card\", \"cloud\"";
 
-/// What all disks with a queue and a cache have.
+/// The values common to all disks with a queue and a cache.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FrontSpec {
-    /// How long the controller is at a command, and how soon after one it takes the next.
+    /// Controller time per command for reads and for writes, and the least distance between two commands.
     pub overhead_ns: u64,
     pub write_overhead_ns: u64,
     pub command_ns: u64,
-    /// Thousands of bytes a second.
+    /// In thousand bytes a second.
     pub interface_kbps: u64,
     pub queue_depth: u64,
     pub way: Way,
     pub write_cache_sectors: u64,
-    /// Separate runs of sectors that the write cache can hold.
+    /// Maximum number of separate sector runs in the write cache.
     pub write_cache_entries: u64,
-    /// What waits longer goes first.
+    /// Requests that wait longer go first.
     pub age_limit_ns: u64,
     /// The volatile cache is switched off: a write completes when it is on the medium.
     pub write_through: bool,
@@ -89,7 +89,7 @@ impl FrontSpec {
         FrontSpec::with(fields, usual, overhead_ns, overhead_ns)
     }
 
-    /// Of a controller that is at many commands at once.
+    /// Reads the values of a controller that processes many commands at once.
     fn read_parallel(fields: &mut Fields<'_>) -> Result<Self, SpecError> {
         let overhead_ns = fields.number("overhead_us", "µs", 0, 1_000_000)? * 1000;
         let commands_per_s = fields.number("commands_per_s", "commands/s", 1, 100_000_000)?;
@@ -119,14 +119,14 @@ impl FrontSpec {
     }
 }
 
-/// Requests in flight at a disk that sets no limit.
+/// Maximum requests in flight on a disk without a limit.
 const UNLIMITED: u64 = 128;
 
 impl Spec {
     /// Reads a disk file.
     ///
     /// # Errors
-    /// The first thing that is wrong with it, with the key, the value and what is allowed.
+    /// The first mistake in the file, with key, value and allowed values.
     pub fn parse(text: &str) -> Result<Spec, SpecError> {
         let table: Table = text.parse().map_err(|e: toml::de::Error| SpecError::Syntax(e.to_string()))?;
         let known = ["name", "title", "kind", "story", "machine", "values", "member"];
@@ -178,17 +178,17 @@ impl Spec {
         &self.title
     }
 
-    /// What it is, where its values come from, what is left out.
+    /// Description of the disk, the sources of its values, and the model's omissions.
     pub fn story(&self) -> &str {
         &self.story
     }
 
-    /// The name of the machine that it usually stands in, where the file gives one.
+    /// Name of the machine that usually contains it, if the file gives one.
     pub fn machine(&self) -> Option<&str> {
         self.machine.as_deref()
     }
 
-    /// Of 512 bytes.
+    /// Size in sectors of 512 bytes.
     pub fn sectors(&self) -> u64 {
         match &self.model {
             Model::Zero { sectors } => *sectors,
@@ -204,7 +204,7 @@ impl Spec {
         matches!(self.model, Model::Hard(_) | Model::Raid(_))
     }
 
-    /// Bytes that a request is counted in.
+    /// Logical block size in bytes.
     pub fn logical_block(&self) -> u32 {
         512
     }
@@ -220,12 +220,12 @@ impl Spec {
         }
     }
 
-    /// Whether it wants to be told what is no longer needed.
+    /// Whether the disk supports discard.
     pub fn discards(&self) -> bool {
         matches!(self.model, Model::Flash(_) | Model::Card(_))
     }
 
-    /// How many requests it takes at once; where it sets no limit, as many as Linux keeps in flight.
+    /// Queue depth. A disk without a limit takes the number of requests that Linux keeps in flight.
     pub fn queue_depth(&self) -> u16 {
         self.front().map_or(UNLIMITED as u16, |front| front.queue_depth as u16)
     }
@@ -239,20 +239,20 @@ impl Spec {
         }
     }
 
-    /// What the kernel is told: whether it must be flushed.
+    /// Whether the kernel is told that the disk needs flushes.
     pub fn needs_flushes(&self) -> bool {
         let way = self.way();
         let is_off = self.front().is_some_and(|front| front.write_through);
         way.volatile_cache && (way.protected || !is_off)
     }
 
-    /// Whether it has a cache that loses its data with the power, and that can be switched off.
+    /// Whether the disk has a volatile cache that can be switched off.
     pub fn has_volatile_cache(&self) -> bool {
         self.front().is_some_and(|front| front.way.volatile_cache && !front.way.protected)
     }
 
-    /// The same disk with its volatile cache switched off. What has none stays as it is; the members of an array write through as
-    /// their controller does.
+    /// A copy with its volatile cache switched off. Disks without one are unchanged. In an array the members write through like
+    /// their controller.
     #[must_use]
     pub fn written_through(&self) -> Spec {
         let mut through = self.clone();
@@ -269,8 +269,8 @@ impl Spec {
         through
     }
 
-    /// The same as one that begins full and was overwritten at random until that changed nothing any more. `None` where that
-    /// changes nothing ever: it has no layer that maps its flash.
+    /// A copy that starts full and overwritten at random to steady state. `None` if the disk has no flash mapping layer and so
+    /// never changes.
     pub fn preconditioned(&self) -> Option<Spec> {
         match &self.model {
             Model::Flash(flash) => {
@@ -281,13 +281,13 @@ impl Spec {
         }
     }
 
-    /// An SSD that begins in steady state, with a part of its sectors and of each block. Any other disk is as it is.
+    /// An SSD in steady state, reduced to 1/`part` of its sectors and of each block. Other disks are unchanged.
     pub(crate) fn in_steady_state(&self, part: u64) -> Spec {
         let part = self.part(part);
         part.preconditioned().unwrap_or(part)
     }
 
-    /// An SSD with a part of its sectors and of each block. Any other disk is as it is.
+    /// An SSD reduced to 1/`part` of its sectors and of each block. Other disks are unchanged.
     pub(crate) fn part(&self, part: u64) -> Spec {
         let model = match &self.model {
             Model::Flash(flash) => Model::Flash(flash.part(part)),
@@ -306,12 +306,12 @@ impl Spec {
         }
     }
 
-    /// All values in the file's order of meaning, with unit and source.
+    /// All values with unit and source, in the order of their meaning.
     pub fn values(&self) -> &[Value] {
         &self.values
     }
 
-    /// The expected time of a lone read of 4 KiB at a random place.
+    /// Expected latency of a single 4 KiB random read, in nanoseconds.
     pub fn service_4k_ns(&self) -> u64 {
         match &self.model {
             Model::Zero { .. } => 0,
@@ -325,7 +325,7 @@ impl Spec {
 }
 
 fn sectors(fields: &mut Fields<'_>) -> Result<u64, SpecError> {
-    // 2⁴⁰ sectors are 512 TiB; below it no product of the model overflows.
+    // 2⁴⁰ sectors are 512 TiB; below that no product in the model overflows.
     fields.number("sectors", "sectors of 512 bytes", 2048, 1 << 40)
 }
 

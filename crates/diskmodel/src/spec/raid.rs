@@ -1,4 +1,4 @@
-//! The values of a RAID-5: a controller and disks like any other.
+//! The values of a RAID-5: a controller and its member disks.
 
 use toml::Table;
 
@@ -12,15 +12,15 @@ pub(crate) struct RaidSpec {
     pub sectors: u64,
     pub members: u64,
     pub chunk_sectors: u64,
-    /// Stripes that are written at the same time.
+    /// Stripes written at the same time.
     pub stripes_at_once: u64,
-    /// How long a part of a stripe waits in the cache for the rest of it.
+    /// How long a partial stripe waits in the cache for the rest.
     pub gather_ns: u64,
     pub member: HardSpec,
 }
 
 impl RaidSpec {
-    /// Reads the controller's values, and the members' from the table `[member]`, which are listed behind them.
+    /// Reads the controller's values, and the members' from the table `[member]`; the members' are listed last.
     pub(super) fn read(
         fields: &mut Fields<'_>,
         member: &Table,
@@ -47,7 +47,7 @@ impl RaidSpec {
         Ok(spec)
     }
 
-    /// Data sectors of a stripe.
+    /// Data sectors per stripe.
     pub fn stripe_sectors(&self) -> u64 {
         self.chunk_sectors * (self.members - 1)
     }

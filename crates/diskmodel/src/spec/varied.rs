@@ -1,11 +1,11 @@
-//! A disk with a factor at one of its extremes: the one place where samples differ from their file.
+//! A disk with a factor at one of its extremes. Only this file makes samples differ from their disk file.
 
 use super::{CardSpec, CloudSpec, FlashSpec, FrontSpec, HardSpec, Model, Scheduler, ShingleSpec, Spec, Way};
 use crate::factor::{End, Factor, Level, Range};
 use crate::sample::{Levels, Point};
 
 impl Spec {
-    /// This disk with these levels. What belongs to the machine around it, it does not see.
+    /// This disk with these levels. Levels that belong to the machine have no effect here.
     #[must_use]
     pub fn varied(&self, levels: Levels) -> Spec {
         let mut varied = self.clone();
@@ -17,8 +17,8 @@ impl Spec {
         varied
     }
 
-    /// This disk at a corner of these ranges in place of its own. What belongs to the machine around it is left out, but for the
-    /// tracks of a partition that lies elsewhere.
+    /// This disk at a corner of `ranges` instead of its own ranges. Machine factors are left out, except the tracks of a moved
+    /// partition.
     pub(crate) fn at(&self, ranges: &[Range], point: Point) -> Spec {
         let mut varied = self.clone();
         for range in ranges {
@@ -30,7 +30,7 @@ impl Spec {
         varied
     }
 
-    /// The tracks are those of so many thousandths of the disk further in.
+    /// Replaces the tracks by those this many thousandths of the disk further in.
     fn move_in(&mut self, to: End) {
         if let (Model::Hard(hard), End::Moved(permille)) = (&mut self.model, to) {
             hard.zones = moved(&hard.zones, permille);
@@ -77,7 +77,7 @@ impl Spec {
     }
 }
 
-/// Zones of as many cylinders each, as they are so many thousandths of the disk further in, or further out.
+/// Zones of equal cylinder count, moved in (positive) or out by `permille` thousandths of the disk.
 fn moved(zones: &[u64], permille: i32) -> Vec<u64> {
     let count = zones.len() as i64;
     let last = (count - 1) * 1000;
@@ -97,7 +97,7 @@ fn set_front(front: &mut FrontSpec, factor: Factor, to: End) {
             front.overhead_ns = to.of(front.overhead_ns);
             front.write_overhead_ns = to.of(front.write_overhead_ns);
         }
-        // Whole pages; and a cache holds one at least.
+        // Whole 4 KiB pages, at least one.
         Factor::Cache => front.write_cache_sectors = (to.of(front.write_cache_sectors) / 8 * 8).max(8),
         Factor::Entries => front.write_cache_entries = to.of(front.write_cache_entries).max(2),
         Factor::Destaging => front.age_limit_ns = to.of(front.age_limit_ns).max(1),
@@ -111,7 +111,7 @@ fn set_way(way: &mut Way, factor: Factor, to: End) {
         (Factor::Scheduler, End::Is(sorts)) => {
             way.scheduler = if sorts { Scheduler::MqDeadline } else { Scheduler::None };
         }
-        // What needs no flush is not forced either.
+        // A disk that needs no flush needs no FUA either.
         (Factor::Fua, End::Is(forces)) => way.fua = if way.volatile_cache { forces } else { way.fua },
         _ => {}
     }
@@ -146,7 +146,7 @@ fn within(to: End, ns: u64, most: u64) -> End {
     if to.of(ns) > most { End::Times(most * 20 / ns, 20) } else { to }
 }
 
-/// The log's sectors stay: they decide where everything lies.
+/// Keeps the log's sectors, because they decide all positions on the disk.
 fn set_shingle(shingle: &mut ShingleSpec, factor: Factor, to: End) {
     match factor {
         Factor::Log => shingle.log_entries = to.of(shingle.log_entries).max(16),
@@ -192,7 +192,7 @@ fn set_cloud(cloud: &mut CloudSpec, factor: Factor, to: End) {
 }
 
 impl End {
-    /// Among how many of its oldest requests firmware then chooses.
+    /// How many of the oldest requests the firmware then chooses among.
     fn oldest(self) -> Option<u64> {
         match self {
             End::Among { oldest, .. } => Some(oldest),
@@ -200,7 +200,7 @@ impl End {
         }
     }
 
-    /// What a number of the file becomes.
+    /// Applies this end to a value of the file.
     fn of(self, value: u64) -> u64 {
         match self {
             End::Times(numerator, denominator) | End::Among { times: (numerator, denominator), .. } => {

@@ -1,6 +1,6 @@
-//! The way to a disk: how Linux talks to it.
+//! The path to a disk: how Linux talks to it.
 //!
-//! What a file leaves out is what the kernel does with the class of disks that are attached so:
+//! Values that a file leaves out follow the kernel's behaviour for that attachment:
 //!
 //! ```text
 //!            request   FUA   scheduler     requests        flush            volatile cache
@@ -9,15 +9,15 @@
 //!  scsi      512 KiB   yes   mq-deadline   2 × depth       in the queue     yes    SCSI_DEFAULT_MAX_SECTORS
 //!  nvme     1280 KiB   yes   none          depth           in the queue     yes    or what the drive allows
 //!  mmc       512 KiB   no    mq-deadline   2 × depth       by itself        yes    sdhci's largest transfer
-//!  network   256 KiB   no    none          depth           in the queue     no     an operation of a cloud's volume
+//!  network   256 KiB   no    none          depth           in the queue     no     one operation of a cloud volume
 //! ```
-//! 1280 KiB are BLK_DEF_MAX_SECTORS_CAP, and 2 × depth is what blk-mq gives a scheduler (`block/blk-mq-sched.c`, 256 at most).
-//! An ide disk has as many as every disk had before blk-mq.
+//! 1280 KiB is BLK_DEF_MAX_SECTORS_CAP. 2 × depth, at most 256, is what blk-mq gives a scheduler (`block/blk-mq-sched.c`).
+//! An ide disk has 128 requests, as every disk had before blk-mq.
 
 use super::SpecError;
 use super::fields::Fields;
 
-/// Who sorts requests before the disk gets them.
+/// The kernel's I/O scheduler in front of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
     MqDeadline,
@@ -25,7 +25,7 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    /// As `/sys/block/…/queue/scheduler` has it.
+    /// The name in `/sys/block/…/queue/scheduler`.
     pub fn name(self) -> &'static str {
         match self {
             Scheduler::MqDeadline => "mq-deadline",
@@ -37,18 +37,18 @@ impl Scheduler {
 /// How Linux talks to a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// Of the largest request.
+    /// Maximum request size in bytes.
     pub request_bytes: u32,
-    /// Whether a write can be forced to the medium; else a flush follows it.
+    /// Whether the disk supports FUA writes; without them a flush follows the write.
     pub fua: bool,
     pub scheduler: Scheduler,
-    /// Requests that the kernel keeps for it, those that the disk has included.
+    /// Requests that the kernel keeps for the disk, including those at the disk.
     pub requests: u32,
-    /// Whether it says that what it acknowledged can be lost with the power. To a disk that says it cannot no flush is sent.
+    /// Whether the disk reports a volatile cache. Without one the kernel sends no flushes.
     pub volatile_cache: bool,
-    /// Whether that is so: by capacitors or a battery. SATA disks have no word for it, and are flushed all the same.
+    /// Whether capacitors or a battery protect that cache. SATA disks cannot report this, so they receive flushes anyway.
     pub protected: bool,
-    /// Whether a flush stands in the queue among others, or waits until it is empty and has others wait.
+    /// Whether a flush may be queued among other requests. If not, it waits for an empty queue and blocks later requests.
     pub flush_queued: bool,
 }
 
@@ -75,7 +75,7 @@ const SCHEDULERS: [(&str, Scheduler); 2] =
 const OF_ITS_CLASS: &str = "as Linux does with disks that are attached so";
 
 impl Way {
-    /// Of a disk that takes no time: what every disk had before files said anything.
+    /// The values of a zero-cost disk, which every disk had before files gave any.
     pub(super) const BARE: Way = Way {
         request_bytes: 128 << 10,
         fua: true,

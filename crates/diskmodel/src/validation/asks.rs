@@ -1,71 +1,71 @@
-//! What the jobs ask of a disk, as data: the same for a model alone and for the block device of a guest.
+//! Requests of the validation jobs, as data. A model alone and a guest's block device get the same requests.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Spec;
 
-/// Sectors of a block, and of a piece of a stream.
+/// Sectors of a block, and of a stream's piece.
 pub const BLOCK: u32 = 8;
 pub const STREAM: u32 = 256;
-/// Sectors of a flash disk that jobs work on: what was written first, as what is nowhere is not read.
+/// Sectors of a flash disk that jobs use. They are written first, because reads of unwritten sectors do not reach the flash.
 const FLASH_SPAN: u64 = 2 << 20;
-/// So many pieces of a stream are under way.
+/// Pieces of a stream in flight.
 pub const STREAM_DEPTH: u64 = 8;
-/// A stream is taken at so many places, from the outside inwards.
+/// Number of places at which a stream is measured, from the outside inwards.
 pub const STREAM_PLACES: u64 = 8;
-/// So many random writes are under way.
+/// Random writes in flight.
 pub const WRITE_DEPTH: u64 = 32;
-/// So many of them come between two looks at the clock.
+/// Random writes between two clock readings.
 pub const WRITE_PART: u64 = 100;
-/// Behind a lone read comes a pause of at most so long: the platters' angle is a matter of chance, and read-ahead is no help.
+/// Maximum pause after a lone read. It makes the platters' angle random and read-ahead useless.
 pub const PAUSE_NS: u64 = 1_000_000;
 
-/// What is asked for, and how much of it. Where nothing else is said, blocks of 4 KiB at random places.
+/// Kind and amount of requests. Unless noted, blocks of 4 KiB at random places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Asks {
-    /// Each by itself; their times are summed.
+    /// One at a time; their latencies are summed.
     LoneReads {
         count: u64,
     },
-    /// Always so many under way.
+    /// A constant number in flight.
     Reads {
         depth: u64,
         count: u64,
     },
-    /// So many pieces in order at each place.
+    /// This many pieces in order at each place.
     StreamReads {
         pieces: u64,
     },
     StreamWrites {
         pieces: u64,
     },
-    /// [`WRITE_DEPTH`] at a time, for so long.
+    /// [`WRITE_DEPTH`] in flight, for this time.
     Writes {
         seconds: u64,
     },
-    /// [`WRITE_DEPTH`] at a time on a disk that was overwritten before; the first of them are not counted.
+    /// [`WRITE_DEPTH`] in flight on a disk that was overwritten before; the first `before` are not counted.
     SteadyWrites {
         before: u64,
         count: u64,
     },
-    /// A write and what makes it safe, one after the other.
+    /// Pairs of a write and its flush, one after the other.
     Syncs {
         count: u64,
     },
-    /// So many writes, then a flush, whose times are summed, then rest.
+    /// `times` repetitions of `writes` writes, a flush, a rest; the flushes' latencies are summed.
     Flushes {
         writes: u64,
         times: u64,
     },
-    /// One reader beside one writer that makes each of its writes safe, for so long; reads are counted.
+    /// One reader beside one writer that flushes after each write, for this time; counts the reads.
     ReadsBesideSyncs {
         seconds: u64,
     },
 }
 
 impl Asks {
-    /// So many times fewer requests, or as much less time; and never none. How many come before a flush is part of what is asked.
+    /// 1/`times` of the requests or time, but at least one. The number of writes before a flush is kept.
     #[must_use]
     pub fn fewer(self, times: u64) -> Asks {
         let of = |number: u64| number.div_ceil(times);
@@ -85,19 +85,19 @@ impl Asks {
     }
 }
 
-/// What a guest does on a disk without a filesystem.
+/// A guest's work on a disk without a filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawWork {
-    /// Whether all of the volume is written first, in order, and then left alone.
+    /// Whether the whole volume is first written in order and then left idle.
     pub fill: bool,
     pub asks: Asks,
 }
 
-/// What a guest calls the count of it.
+/// Name of the count that a guest reports.
 pub const DONE: &str = "done";
 
-/// How much was done in how long: requests, or the bytes of a stream.
+/// Requests, or bytes of a stream, and the time they took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
     pub done: u64,
@@ -105,21 +105,21 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Thousandths of so many a second.
+    /// Rate in thousandths per second.
     pub fn rate(self) -> u64 {
         (u128::from(self.done) * 1_000_000_000_000 / u128::from(self.ns.max(1))) as u64
     }
 
-    /// Of one, in nanoseconds.
+    /// Mean time of one, in nanoseconds.
     pub fn mean_ns(self) -> u64 {
         self.ns / self.done.max(1)
     }
 }
 
-/// Where requests go, by numbers without a pattern that are the same each time.
+/// Places of requests, from a fixed pseudorandom sequence.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// So many sectors.
+    /// Size in sectors.
     span: u64,
     random: u64,
 }
@@ -129,14 +129,14 @@ impl Places {
         Places { span, random: 1 }
     }
 
-    /// Of another who works on the same span: far from these in the row of numbers, as who follows close behind a writer reads what
-    /// the disk still has in its cache.
+    /// Places for a second client on the same span, far away in the sequence. Otherwise it would follow the writer closely and
+    /// read data still in the disk's cache.
     #[must_use]
     pub fn of_another(&self) -> Places {
         Places { random: self.random ^ 0x9e37_79b9_7f4a_7c15, ..self.clone() }
     }
 
-    /// How many pieces of a stream all of it is.
+    /// Number of stream pieces in the whole span.
     pub fn pieces(&self) -> u64 {
         self.span / u64::from(STREAM)
     }
@@ -147,25 +147,25 @@ impl Places {
         ((u128::from(self.random) * u128::from(limit)) >> 64) as u64
     }
 
-    /// The sector of a block anywhere.
+    /// First sector of a random block.
     pub fn block(&mut self) -> u64 {
         self.below(self.span / u64::from(BLOCK)) * u64::from(BLOCK)
     }
 
-    /// The sector of a stream's piece of that number.
+    /// First sector of piece `n` of a stream.
     pub fn piece(&self, n: u64) -> u64 {
         let sector = n * u64::from(STREAM) % (self.span - u64::from(STREAM));
         sector - sector % u64::from(BLOCK)
     }
 
-    /// The first pieces of the streams.
+    /// The first piece at each place of a stream.
     pub fn streams(&self) -> impl Iterator<Item = u64> + use<> {
         let each = self.pieces() / STREAM_PLACES;
         (0..STREAM_PLACES).map(move |place| each * place)
     }
 }
 
-/// Where jobs work, in sectors: all of a hard disk, and a part of any other.
+/// Number of sectors that jobs use: the whole hard disk, or part of any other disk.
 pub(super) fn span(spec: &Spec) -> u64 {
     if spec.is_rotational() { spec.sectors() } else { spec.sectors().min(FLASH_SPAN) }
 }
@@ -182,7 +182,7 @@ mod tests {
         let mut other = one.of_another();
         let blocks: BTreeSet<u64> = (0..10_000).map(|_| one.block()).collect();
         let common = (0..10_000).filter(|_| blocks.contains(&other.block())).count();
-        // Of 2²⁷ blocks chance has 10⁸ ÷ 2²⁷, less than one, in common.
+        // Of 2²⁷ blocks, chance repeats 10⁸ ÷ 2²⁷, less than one.
         assert!(common < 10, "{common}");
     }
 

@@ -1,4 +1,4 @@
-//! The same jobs in a guest, beside the model alone and what was published.
+//! The same jobs in a guest, compared with the model alone and with published figures.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::table::{figure, heading, sum};
 use super::{Cell, Compared, published};
 use crate::{SHIPPED, Spec};
 
-/// What the columns are.
+/// Head of the document, with the meaning of the columns.
 const HEAD: &str = "# The modelled disks in a guest against real ones
 
 A guest does the jobs of [validation.md](validation.md) on its block device: past the page cache, by io_uring, with no filesystem on it,
@@ -17,7 +17,7 @@ both do less than there, and on 256 MiB, so the models' figures are not quite th
 server add. Drives marked with * are held out, as there.
 ";
 
-/// Why the table of all drives is what it is.
+/// Explanation of the errors in the table of all drives.
 pub const MISSES: &str = "
 ## What the misses say
 
@@ -34,7 +34,7 @@ pub const MISSES: &str = "
   many reads.
 ";
 
-/// A job that a drive is put to, with what was published of it.
+/// A job for a drive, with its published figure.
 pub struct Planned {
     pub drive: String,
     pub job: &'static Job,
@@ -42,15 +42,15 @@ pub struct Planned {
     is_held_out: bool,
 }
 
-/// What came of it.
+/// The result of a planned job.
 pub struct Beside {
     planned: Planned,
-    /// The model alone, and in the guest.
+    /// Results of the model alone and in the guest.
     alone: f64,
     guest: f64,
 }
 
-/// Every shipped drive of which something was published.
+/// Every shipped drive with published figures.
 pub fn drives() -> Vec<String> {
     let mut drives: Vec<String> = published().cell.into_iter().map(|cell| cell.disk).collect();
     drives.retain(|drive| SHIPPED.iter().any(|(name, _)| name == drive));
@@ -58,10 +58,10 @@ pub fn drives() -> Vec<String> {
     drives
 }
 
-/// Collecting goes on in turns of so many writes that a guest would take hours for some of them.
+/// Not run in a guest: each turn of garbage collection takes so many writes that some disks would need hours.
 const TOO_LONG: &str = "write-steady";
 
-/// All that a drive of this kind is put to: the usual jobs, and those of which something was published.
+/// All jobs for a drive of this kind: the usual ones, and those with published figures.
 pub fn planned(spec: &Spec) -> Vec<Planned> {
     let published = published();
     let is_held_out = published.held_out.iter().any(|drive| drive == spec.name());
@@ -86,7 +86,7 @@ fn is_usual(job: &str, spec: &Spec) -> bool {
 }
 
 impl Planned {
-    /// With what a guest took for it; the model does the same alone.
+    /// Adds the guest's result and computes that of the model alone.
     pub fn beside(self, spec: &Spec, guest: Taken) -> Beside {
         let value = |taken| self.job.unit.value(taken);
         let alone = self.job.in_guest(spec).alone(spec);
@@ -101,13 +101,13 @@ impl Beside {
         cell.clone().map(|cell| Compared { cell, job, is_held_out, ours: self.guest })
     }
 
-    /// How much of the time of the model alone the guest takes, whatever the figure counts.
+    /// Time in the guest ÷ time of the model alone, whether the figure is a time or a rate.
     pub fn slower(&self) -> f64 {
         if self.planned.job.unit.is_time() { self.guest / self.alone } else { self.alone / self.guest }
     }
 }
 
-/// All of the table, headed by how it was made.
+/// The whole table; `made` tells how it was measured and goes above it.
 pub fn markdown(made: &str, all: &[Beside]) -> String {
     let mut text = format!(
         "{HEAD}\n{made}\n\n\
@@ -170,7 +170,7 @@ mod tests {
         Spec::parse(text).unwrap()
     }
 
-    /// What a guest gave was measured once; all else that stands in its table is computed here again.
+    /// The guest's figures were measured once; everything else in the table is recomputed here.
     #[test]
     fn the_table_of_the_guests_has_every_job_with_what_the_model_gives_today() {
         let rows: Vec<&str> = TABLE.lines().skip_while(|line| !line.starts_with("|---")).skip(1).collect();

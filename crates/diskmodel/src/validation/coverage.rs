@@ -1,15 +1,16 @@
-//! Whether the samples of a run hold what was measured of real drives.
+//! Whether the samples of a run cover the figures measured on real drives.
 //!
-//! A drive's figure is *held* where it lies between the least and the most that the model gives in the thirteen samples of a run, or
-//! within the margin of it. Three sets of ranges are judged: those that were estimated before a drive was compared, those that are
-//! fitted to all drives but the one that is judged, and those that are fitted to all, which runs have.
+//! A drive's figure is *held* if it lies between the minimum and the maximum of the model over the thirteen samples of a run,
+//! or at most the margin outside. Three sets of ranges are judged: those estimated before any comparison, those fitted to all
+//! drives except the judged one, and those fitted to all drives. Runs use the last.
 //!
-//! The fit takes for each drive the multiple of its seek times at which the model's single reads take what was measured; among how many
-//! of the oldest requests its firmware must choose so that queued requests are no faster than measured; and how much further in its
-//! tracks must lie so that streams are no faster. A range is the hull of the estimate and of the drives' values: of n such values
-//! the next one lies within with a probability of (n − 1)/(n + 1), so below three drives it is not called tested.
+//! For each drive the fit determines three values. The first is the multiple of its seek times at which the model's single reads
+//! match the measurement. The second is the number of oldest requests its firmware chooses among so that queued requests are no
+//! faster than measured. The third is how much further in its tracks must lie so that streams are no faster. A range is the hull
+//! of the estimate and the drives' values. The next of n such values lies within with probability (n − 1)/(n + 1), so a class
+//! with fewer than three drives does not count as tested.
 //!
-//! A part of the miss is put down to one factor each, as a mean does not say in which part of a request it lies.
+//! Each part of the error is attributed to one factor, because a mean does not show which part of a request it comes from.
 
 use std::collections::BTreeMap;
 
@@ -20,12 +21,12 @@ use crate::factor::{End, Factor, Range};
 use crate::spec::{Model, Spec};
 use crate::{Access, Class, Point};
 
-/// Of a finding: what is no farther beyond the samples is held.
+/// Margin of a finding: a figure at most this factor outside the samples is held.
 const MARGIN: f64 = 1.03;
-/// A pair of which one spends so much more of its time on an access than the other.
+/// Difference between two candidates in the share of time spent on an access.
 const SHARE: f64 = 0.25;
 
-/// What was estimated before any drive was compared.
+/// The ranges estimated before any drive was compared.
 const ESTIMATED: [(Factor, End, End); 4] = [
     (Factor::Seek, End::Times(17, 20), End::Times(23, 20)),
     (Factor::Position, End::Moved(-100), End::Moved(100)),
@@ -38,16 +39,16 @@ const ESTIMATED: [(Factor, End, End); 4] = [
 pub(super) struct Covered {
     pub drives: Vec<String>,
     pub cells: usize,
-    /// By the ranges that were estimated, by those without the drive that is judged, and by all.
+    /// By the estimated ranges, by those without the judged drive, and by those of all drives.
     pub by: [Held; 3],
-    /// How far the model is off in its nominal disk, at worst: 1 or more.
+    /// Largest error factor of the nominal disk, at least 1.
     pub worst: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Held {
     pub cells: usize,
-    /// Sums of logarithms over the cells: from the least to the most, and from the nominal disk to the farther of both.
+    /// Sums of logarithms over the cells: minimum to maximum, and nominal disk to the farther of the two.
     width: f64,
     reach: f64,
 }
@@ -66,19 +67,19 @@ impl Covered {
         }
     }
 
-    /// From the least to the most that the samples give, in the geometric mean over the cells.
+    /// Ratio of the samples' maximum to minimum, as geometric mean over the cells.
     pub fn width(&self, by: usize) -> f64 {
         (self.by[by].width / self.cells as f64).exp()
     }
 
-    /// The least ratio that can be found between two of which one spends [`SHARE`] more of its time on this access, if the samples
-    /// move that as far as in these cells: the margin, and what they take away.
+    /// The smallest detectable ratio between two candidates of which one spends [`SHARE`] more of its time on this access, if the
+    /// samples vary as much as in these cells: the margin times that variation.
     pub fn least_found(&self, by: usize) -> f64 {
         MARGIN * (SHARE * self.by[by].reach / self.cells as f64).exp()
     }
 }
 
-/// What the model gives in the samples of a run.
+/// The model's results in the samples of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Span {
     nominal: f64,
@@ -113,7 +114,7 @@ struct Judged {
     spans: [Span; 3],
 }
 
-/// Of everything that is evidence.
+/// Coverage of all evidence.
 pub(super) struct Coverage {
     judged: Vec<Judged>,
     pub fits: Fits,
@@ -126,7 +127,7 @@ impl Coverage {
         Coverage { judged: evidence.map(|cell| judge(cell, &fits)).collect(), fits }
     }
 
-    /// Of each class and access that was measured, and of the class as a whole where `None` stands.
+    /// By measured class and access; `None` stands for the whole class.
     pub fn by_class(&self) -> BTreeMap<(Class, Option<Access>), Covered> {
         let mut all: BTreeMap<_, Covered> = BTreeMap::new();
         for judged in &self.judged {
@@ -137,7 +138,7 @@ impl Coverage {
         all
     }
 
-    /// In the order of the table.
+    /// By drive, in the order of the table.
     pub fn by_drive(&self) -> Vec<Covered> {
         let mut all: Vec<Covered> = Vec::new();
         for judged in &self.judged {
@@ -169,14 +170,14 @@ fn judge(cell: Cell, fits: &Fits) -> Judged {
     Judged { class, off, spans, cell }
 }
 
-/// What each measured hard disk asks of the ranges.
+/// The range values that each measured hard disk requires.
 pub(super) struct Fits {
     pub by_drive: BTreeMap<String, Fit>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fit {
-    /// A multiple of its seek times, in twentieths.
+    /// Multiple of its seek times, in twentieths.
     pub seeks: Option<u64>,
     pub oldest: Option<u64>,
     /// Thousandths of the disk.
@@ -202,7 +203,7 @@ impl Fits {
         class.ranges().iter().map(estimated).collect()
     }
 
-    /// The hull of what was estimated and of what all drives ask for, but one.
+    /// The hull of the estimates and of all drives' fits, except the drive `but`.
     pub fn ranges(&self, class: Class, but: Option<&str>) -> Vec<Range> {
         let fits =
             || self.by_drive.iter().filter(|(drive, _)| Some(drive.as_str()) != but).map(|(_, fit)| fit);
@@ -232,7 +233,7 @@ fn in_order(low: End, oldest: Option<u64>) -> End {
 }
 
 impl Fit {
-    /// By all that was measured of one drive.
+    /// The fit to all figures of one drive.
     fn of(cells: &[&Cell]) -> Fit {
         let of = |access: Access| cells.iter().copied().filter(move |cell| cell.job().access == access);
         let seeks = of(Access::Reads).next().map(seeks);
@@ -251,7 +252,7 @@ impl Fit {
     }
 }
 
-/// The multiple in twentieths at which single reads come nearest to what was measured.
+/// The multiple in twentieths at which single reads come nearest to the measurement.
 fn seeks(cell: &Cell) -> u64 {
     let off = |twentieths: &u64| {
         let ours = cell.job().value(&with(cell, End::Times(*twentieths, 20), None, 0));
@@ -264,7 +265,7 @@ fn is_no_faster(cell: &Cell, arm: End, oldest: Option<u64>, further_in: i32) -> 
     cell.job().value(&with(cell, arm, oldest, further_in)) <= cell.middle() * MARGIN
 }
 
-/// The drive of a cell with another arm, another order and other tracks.
+/// The drive of a cell with other seek times, request order and tracks.
 fn with(cell: &Cell, arm: End, oldest: Option<u64>, further_in: i32) -> Spec {
     let mut spec = cell.spec();
     let range = |factor, end| Range { factor, low: end, high: end, why: "" };
@@ -278,7 +279,7 @@ fn with(cell: &Cell, arm: End, oldest: Option<u64>, further_in: i32) -> Spec {
 
 #[cfg(test)]
 impl Coverage {
-    /// As the table of the crate has it, in its order.
+    /// The evidence in the form and order of the crate's table.
     pub fn evidence(&self) -> Vec<crate::Evidence> {
         let evidence = |((class, access), covered): ((Class, Option<Access>), Covered)| crate::Evidence {
             class,
@@ -296,7 +297,7 @@ impl Coverage {
 mod tests {
     use super::*;
 
-    /// The ranges that runs have are those that are fitted to all drives.
+    /// Runs use the ranges fitted to all drives.
     #[test]
     fn the_ranges_are_the_hull_of_what_was_estimated_and_what_drives_ask_for() {
         let fits = Fits::of_all();

@@ -1,26 +1,26 @@
-//! What a drive is put to: the usual jobs of a benchmark.
+//! The validation jobs: the usual jobs of a benchmark.
 
 use super::asks::{Asks, RawWork, Taken, span};
 use super::native;
 use crate::{Access, Spec};
 
-/// Sectors of a flash disk that a guest works on, of which each must be written before.
+/// Sectors of a flash disk that a guest uses; each must be written first.
 const GUEST_SPAN: u64 = 512 << 10;
-/// A disk with an arm does one of so many that flash does in no time.
+/// A hard disk gets 1/`FEWER` of the requests of a flash disk.
 const FEWER: u64 = 20;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
-    /// As the table of measurements names it.
+    /// The name in the table of measurements.
     pub name: &'static str,
     pub title: &'static str,
     pub(super) access: Access,
     pub(super) unit: Unit,
-    /// How much is asked of a disk of that kind.
+    /// The requests for this disk.
     asks: fn(&Spec) -> Asks,
 }
 
-/// What a figure is given in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Microseconds,
@@ -39,12 +39,12 @@ impl Unit {
         }
     }
 
-    /// Whether more of it is slower.
+    /// Whether larger is slower.
     pub fn is_time(self) -> bool {
         matches!(self, Unit::Microseconds | Unit::Milliseconds)
     }
 
-    /// In whole thousandths.
+    /// In integer thousandths.
     pub fn thousandths(self, taken: Taken) -> u64 {
         match self {
             Unit::Microseconds => taken.mean_ns(),
@@ -148,12 +148,12 @@ fn count(spec: &Spec, of_flash: u64) -> u64 {
 }
 
 impl Job {
-    /// In the unit of its figures.
+    /// The result of the model alone, in the job's unit.
     pub(super) fn value(&self, spec: &Spec) -> f64 {
         self.unit.value(self.alone(spec))
     }
 
-    /// The same of what is carried out many times over, in a part of it where that takes a tenth of the time.
+    /// Like [`Job::value`], for repeated evaluation: slow jobs on flash run an eighth of the requests.
     pub(super) fn value_of_a_part(&self, spec: &Spec) -> f64 {
         let asks = match (self.asks)(spec) {
             steady @ Asks::SteadyWrites { .. } => steady.fewer(8),
@@ -163,13 +163,13 @@ impl Job {
         self.unit.value(native::run(spec, asks, span(spec)))
     }
 
-    /// The model's own, with no kernel before it.
+    /// The model alone, without a kernel.
     pub(super) fn alone(&self, spec: &Spec) -> Taken {
         native::run(spec, (self.asks)(spec), span(spec))
     }
 
-    /// What a guest does in its place. Of what flash and networks do fast it is less, as each request costs an emulated CPU as long as
-    /// any other; what takes an arm its time is done whole.
+    /// The guest's version of the job. On flash and network disks it has fewer requests, because each costs an emulated CPU the
+    /// same. Hard disks get all of them.
     pub fn in_guest(&self, spec: &Spec) -> Guest {
         let asks = (self.asks)(spec);
         let fewer = match asks {
@@ -183,16 +183,16 @@ impl Job {
     }
 }
 
-/// What a guest does for a job, and on what.
+/// A guest's work for a job, and its volume.
 #[derive(Clone, Copy, Debug)]
 pub struct Guest {
     pub work: RawWork,
-    /// Of the volume.
+    /// Size of the volume.
     pub sectors: u64,
 }
 
 impl Guest {
-    /// The same by the model alone.
+    /// The same work by the model alone.
     pub(super) fn alone(&self, spec: &Spec) -> Taken {
         native::run(spec, self.work.asks, self.sectors)
     }

@@ -1,4 +1,4 @@
-//! The shipped disks against what was published of the real ones: jobs, cells, and the table of `docs/measurements/validation.md`.
+//! The shipped disks against published figures of real ones: jobs, cells, and `docs/measurements/validation.md`.
 
 #![allow(
     clippy::float_arithmetic,
@@ -22,7 +22,7 @@ pub use table::markdown;
 use crate::{SHIPPED, Spec};
 use traced::TRACED;
 
-/// How a published figure came about.
+/// Origin of a published figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 enum Kind {
     #[serde(rename = "data sheet")]
@@ -31,7 +31,7 @@ enum Kind {
     Measured,
 }
 
-/// What it is to the disk's file.
+/// How the disk's file uses the figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Role {
@@ -56,12 +56,12 @@ struct Cell {
     is: Vec<f64>,
     kind: Kind,
     role: Role,
-    /// It was measured with the write cache switched off.
+    /// Measured with the write cache switched off.
     #[serde(default)]
     write_through: bool,
 }
 
-/// A cell and what the model has in its place.
+/// A cell and the model's result for it.
 struct Compared {
     cell: Cell,
     job: &'static Job,
@@ -70,7 +70,7 @@ struct Compared {
 }
 
 impl Cell {
-    /// The drive as its file says, and as it was when this was measured.
+    /// The drive from its file, with the write cache set as in the measurement.
     fn spec(&self) -> Spec {
         let mut all = SHIPPED.iter().chain(TRACED);
         let (_, text) = all.find(|(name, _)| *name == self.disk).expect("a known disk");
@@ -82,7 +82,7 @@ impl Cell {
         jobs::find(&self.job).expect("a known job")
     }
 
-    /// Somebody measured it, and no value of the file comes from it.
+    /// Whether the figure was measured and no value of the file comes from it.
     fn is_evidence(&self) -> bool {
         self.kind == Kind::Measured && self.role == Role::Check
     }
@@ -95,7 +95,7 @@ impl Cell {
 }
 
 impl Compared {
-    /// Ours ÷ theirs; 1 within a range.
+    /// Model ÷ published; 1 within a range.
     fn ratio(&self) -> f64 {
         let (low, high) = (self.cell.is[0], self.cell.is[self.cell.is.len() - 1]);
         if self.cell.is.len() > 1 && (low..=high).contains(&self.ours) {
@@ -130,7 +130,7 @@ mod tests {
 
     const TABLE: &str = include_str!("../../../../docs/measurements/validation.md");
 
-    /// The document is what the command prints. After a change: `FSDERBY_KNOWN=write cargo test -p fsderby-diskmodel validation`.
+    /// The document equals the command's output. To update: `FSDERBY_KNOWN=write cargo test -p fsderby-diskmodel validation`.
     #[test]
     fn the_table_that_is_shown_is_the_one_that_is_computed() {
         let held = coverage::Coverage::of_all();
@@ -165,7 +165,7 @@ mod tests {
         assert!((compared(vec![10.0], 15.0).ratio() - 1.5).abs() < 1e-9);
     }
 
-    /// A write of 4 KiB: 32 µs of the controller and 7.45 on the wire; its flush one more command of 32.
+    /// A 4 KiB write: 32 µs in the controller and 7.45 µs on the wire. Its flush: one more command of 32 µs.
     #[test]
     fn a_job_measures_what_arithmetic_says() {
         let (_, text) = SHIPPED.iter().find(|(name, _)| *name == "samsung-pm883-960").unwrap();

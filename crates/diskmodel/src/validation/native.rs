@@ -1,11 +1,11 @@
-//! The jobs straight at the model, with no kernel before it.
+//! The jobs on the model alone, without a kernel.
 
 use super::asks::{
     Asks, BLOCK, PAUSE_NS, Places, STREAM, STREAM_DEPTH, STREAM_PLACES, Taken, WRITE_DEPTH, WRITE_PART,
 };
 use crate::{Completion, Counters, Drive, Op, Request, Sample, Spec};
 
-/// On so many sectors, but for steady writes.
+/// Runs `asks` on `span` sectors; steady writes choose their own span.
 pub(super) fn run(spec: &Spec, asks: Asks, span: u64) -> Taken {
     if let Asks::SteadyWrites { before, count } = asks {
         return steady_writes(spec, before, count);
@@ -27,7 +27,7 @@ pub(super) fn run(spec: &Spec, asks: Asks, span: u64) -> Taken {
     }
 }
 
-/// A host: its drive, the time, and where its requests go.
+/// A host: its drive, its time, and the places of its requests.
 pub(super) struct Host {
     drive: Drive,
     spec: Spec,
@@ -43,7 +43,7 @@ impl Host {
         Host { drive, spec: spec.clone(), now_ns: 0, places: Places::new(spec.sectors()) }
     }
 
-    /// On so many sectors, which are written first but on a hard disk.
+    /// A host on `span` sectors, which are written first unless it is a hard disk.
     fn on(spec: &Spec, span: u64) -> Host {
         let mut host = Host::bare(spec);
         host.places = Places::new(span);
@@ -62,7 +62,7 @@ impl Host {
         Request { tag: 0, op, fua: false, sector: self.places.piece(n), sectors: STREAM }
     }
 
-    /// Waits for the next completion, or several at one moment.
+    /// Waits for the next completions, all of one time.
     fn wait(&mut self) -> Vec<Completion> {
         let mut done = Vec::new();
         while done.is_empty() {
@@ -80,7 +80,7 @@ impl Host {
         self.now_ns - begun_ns
     }
 
-    /// So many requests, always so many of them under way. Returns how long they took.
+    /// Performs `count` requests with `depth` in flight. Returns the time they took.
     pub fn keep(&mut self, depth: u64, count: u64, ask: impl Fn(&mut Host, u64) -> Request) -> u64 {
         let begun_ns = self.now_ns;
         let (mut asked, mut done) = (0, 0);
@@ -99,7 +99,7 @@ impl Host {
         self.drive.counters()
     }
 
-    /// Until nothing moves any more.
+    /// Waits until the drive has no further event.
     fn rest(&mut self) {
         while let Some(next) = self.drive.next_event_ns() {
             self.now_ns = self.now_ns.max(next);
@@ -117,7 +117,7 @@ impl Host {
         Taken { ns: each.sum(), done: count }
     }
 
-    /// In the mean over all places.
+    /// Total over all places.
     fn streams(&mut self, op: Op, pieces: u64) -> Taken {
         let firsts = self.places.streams();
         let each = firsts.map(|first| self.keep(STREAM_DEPTH, pieces, |host, n| host.piece(op, first + n)));
@@ -140,7 +140,7 @@ impl Host {
         Taken { done: count, ns: self.now_ns - begun_ns }
     }
 
-    /// What Linux sends: to a disk without a volatile cache the write alone.
+    /// The requests that Linux sends for a synchronous write; a disk without a volatile cache gets no flush.
     fn sync(&mut self) {
         let request = self.block(Op::Write);
         self.lone(request);
@@ -189,7 +189,7 @@ impl Host {
     }
 }
 
-/// All over a sixteenth of the disk, with as many dies and blocks of a sixteenth, which copies as much and takes less memory.
+/// Uses a sixteenth of the disk with the same dies and blocks of a sixteenth: this copies as much and needs less memory.
 fn steady_writes(spec: &Spec, before: u64, count: u64) -> Taken {
     let mut host = Host::bare(&spec.in_steady_state(16));
     host.keep(WRITE_DEPTH, before, |host, _| host.block(Op::Write));

@@ -1,9 +1,9 @@
-//! Whether a preconditioned disk is in steady state: SNIA's rule, by the model's own overwriting.
+//! Checks by SNIA's rule whether a preconditioned disk is in steady state when the model overwrites it further.
 //!
-//! The Solid State Storage Performance Test Specification (SNIA, version 2.0.2, section 2.1.24) calls a drive steady when, over
-//! five rounds in succession, the rates lie within 20 % of their mean, and the line through them by least squares changes by no more than
-//! 10 % of it. A round here is of so many writes of 4 KiB at random, 32 at a time, natively and on a sixteenth of the disk with blocks
-//! of a sixteenth.
+//! The rule is in the Solid State Storage Performance Test Specification (SNIA, version 2.0.2, section 2.1.24). Over five
+//! consecutive rounds the rates lie within 20 % of their mean, and their least-squares line changes by at most 10 % of it. Here a
+//! round is a fixed number of random 4 KiB writes, 32 in flight, on the model alone, on a sixteenth of the disk with blocks of a
+//! sixteenth.
 
 use std::fmt::Write;
 
@@ -13,27 +13,27 @@ use crate::{Op, Spec};
 
 const PART: u64 = 16;
 const ROUNDS: usize = 8;
-/// Rounds that the rule looks at.
+/// Rounds that the rule considers.
 const WINDOW: usize = 5;
-/// 234 MiB: less than what any of the shipped disks begins with erased, on a sixteenth of it.
+/// 234 MiB: less than the initially erased flash of any shipped disk, on a sixteenth of it.
 const ROUND_WRITES: u64 = 60_000;
 
-/// What one round came to.
+/// The result of one round.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     per_second: f64,
-    /// Units programmed for each that was written.
+    /// Units programmed per unit written.
     amplification: f64,
 }
 
-/// Rounds on a disk that begins as its file says, and on one that begins preconditioned.
+/// Rounds on a disk as its file describes it, and on a preconditioned one.
 struct Both {
     fresh: Vec<Round>,
     preconditioned: Vec<Round>,
 }
 
 impl Both {
-    /// `None` where there is nothing to precondition.
+    /// `None` if the disk cannot be preconditioned.
     fn of(spec: &Spec) -> Option<Self> {
         spec.preconditioned()?;
         let (fresh, steady) = (spec.part(PART), spec.in_steady_state(PART));
@@ -64,7 +64,7 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / number
 }
 
-/// By how much of their mean the rates differ, and by how much of it the line through them changes from the first to the last.
+/// Range of the rates ÷ mean, and change of their least-squares line ÷ mean.
 fn spread_and_slope(rates: &[f64]) -> (f64, f64) {
     let middle = mean(rates.iter().copied());
     let (least, most) = rates.iter().fold((f64::MAX, 0.0_f64), |(l, m), r| (l.min(*r), m.max(*r)));
@@ -81,12 +81,12 @@ fn is_steady(rates: &[f64]) -> bool {
     spread <= 0.2 && slope <= 0.1
 }
 
-/// The first round, from 0, of the first five in succession that are steady.
+/// Index of the first round of the first five consecutive steady rounds.
 fn steady_from(rates: &[f64]) -> Option<usize> {
     rates.windows(WINDOW).position(is_steady)
 }
 
-/// A disk's rounds as Markdown, `None` where there is nothing to precondition.
+/// A disk's rounds as Markdown; `None` if it cannot be preconditioned.
 pub fn markdown(spec: &Spec) -> Option<String> {
     let Both { fresh, preconditioned } = Both::of(spec)?;
     let mut text = format!(
@@ -139,7 +139,7 @@ mod tests {
             assert!((spread - known.0).abs() < 1e-9 && (slope - known.1).abs() < 1e-9, "{spread} {slope}");
         };
         close(spread_and_slope(&[100.0, 100.0, 100.0, 100.0, 100.0]), (0.0, 0.0));
-        // A line from 96 to 104 changes by 8 of 100.
+        // A line from 96 to 104 changes by 8 % of 100.
         close(spread_and_slope(&[96.0, 98.0, 100.0, 102.0, 104.0]), (0.08, 0.08));
         close(spread_and_slope(&[89.0, 111.0, 100.0, 111.0, 89.0]), (0.22, 0.0));
         assert!(is_steady(&[96.0, 98.0, 100.0, 102.0, 104.0]));
@@ -147,10 +147,10 @@ mod tests {
         assert!(!is_steady(&[89.0, 111.0, 100.0, 111.0, 89.0]), "they differ by 22 %");
     }
 
-    /// With s of spare flash over the disk's size, greedy collecting of what random writing leaves amplifies by about 1 ÷ 2s + ½
-    /// (P. Desnoyers, cited in `beginning.rs`): 6.1 at 90 ‰. A program takes its die as long whoever asks for it, so that much less of
-    /// what the dies can program is the host's; and down to half of that, as they sense what is copied, erase,
-    /// and wait for each other: the more of them there are, the more.
+    /// With spare flash s relative to the disk's size, greedy garbage collection under random writes amplifies by about
+    /// 1 ÷ 2s + ½ (P. Desnoyers, cited in `beginning.rs`): 6.1 at 90 ‰. A program operation takes its die equally long for host
+    /// and copy, so the host's rate falls by that factor. It falls further, down to half of that, because dies also sense copied
+    /// data, erase and wait for each other; more dies make this worse.
     #[test]
     fn a_preconditioned_disk_is_steady_and_slower_by_what_its_spare_flash_implies() {
         for name in ["ssd-sata", "samsung-pm9a3-1920"] {
@@ -167,7 +167,7 @@ mod tests {
             let dies = (flash.dies * flash.program_units) as f64 * 1e9 / flash.program_ns as f64;
             let share = steady * amplification / dies;
             assert!((0.45..=1.0).contains(&share), "{name}: {share} of what the dies can program");
-            // As long as there is erased flash, the dies are the host's alone, unless the controller takes no more.
+            // While erased flash remains, only the host uses the dies, unless the controller limits the rate.
             let alone = dies.min(1e9 / flash.front.command_ns as f64);
             let Round { per_second, amplification } = fresh[0];
             assert!(amplification < 1.01 && (per_second / alone - 1.0).abs() < 0.1, "{name}: {:?}", fresh[0]);

@@ -1,4 +1,4 @@
-//! The table as Markdown.
+//! The validation table as Markdown.
 
 use std::fmt::Write;
 
@@ -90,7 +90,7 @@ measured in a class has the worst miss of the same access on its kind of disk (p
 all disks where no disk of its kind was measured.
 ";
 
-/// All of `docs/measurements/validation.md`.
+/// The whole of `docs/measurements/validation.md`.
 pub fn markdown() -> String {
     of(&compare(), &Coverage::of_all())
 }
@@ -111,7 +111,7 @@ pub(super) fn of(compared: &[Compared], held: &Coverage) -> String {
     text
 }
 
-/// Whether the samples of a run hold the drives.
+/// Appends whether the samples of a run cover the drives.
 fn coverage(text: &mut String, coverage: &Coverage) {
     text.push_str(HELD);
     let by_class = coverage.by_class();
@@ -180,7 +180,7 @@ fn row(text: &mut String, compared: &Compared) {
     );
 }
 
-/// What was published, and what that is to the file.
+/// The published figure, and its relation to the disk file.
 pub(super) fn heading(compared: &Compared) -> (String, &'static str) {
     let Compared { cell, .. } = compared;
     let published: Vec<String> = cell.is.iter().map(|is| figure(*is)).collect();
@@ -193,12 +193,12 @@ pub(super) fn heading(compared: &Compared) -> (String, &'static str) {
     (published.join(" to "), what)
 }
 
-/// Three digits, or all of a whole number.
+/// Three digits, or all of an integer.
 pub(super) fn figure(value: f64) -> String {
     if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
-/// Geometric mean and worst of how far off they are, either way.
+/// Appends the geometric mean and the maximum of the errors in either direction.
 pub(super) fn sum(text: &mut String, title: &str, compared: &[&Compared]) {
     let off = |c: &Compared| c.ratio().ln().abs();
     let Some(worst) = compared.iter().max_by(|a, b| off(a).total_cmp(&off(b))) else { return };

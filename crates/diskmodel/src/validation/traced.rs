@@ -1,4 +1,4 @@
-//! Drives whose response times somebody traced: files for validation only, which no run can be made on.
+//! Drives with published response-time traces. These files serve validation only; runs cannot use them.
 
 /// (name, text) of each.
 pub(super) const TRACED: &[(&str, &str)] = &[

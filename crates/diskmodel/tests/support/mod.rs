@@ -1,4 +1,4 @@
-//! A host for drives under test: submits, waits, keeps the time.
+//! A host for drives under test: submits requests, waits, keeps the time.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
@@ -10,7 +10,7 @@ pub fn spec(name: &str) -> Spec {
     Spec::parse(text).unwrap_or_else(|e| panic!("disks/{name}.toml: {e}"))
 }
 
-/// A disk with other values.
+/// A shipped disk with some values changed.
 pub fn changed(name: &str, values: &[(&str, u64)]) -> Spec {
     let (_, text) = SHIPPED.iter().find(|(n, _)| *n == name).unwrap();
     let mut text = (*text).to_owned();
@@ -22,7 +22,7 @@ pub fn changed(name: &str, values: &[(&str, u64)]) -> Spec {
     Spec::parse(&text).unwrap()
 }
 
-/// A disk with values of any kind added or replaced.
+/// A shipped disk with values of any type added or replaced.
 pub fn altered(name: &str, values: &[(&str, toml::Value)]) -> Spec {
     let (_, text) = SHIPPED.iter().find(|(n, _)| *n == name).unwrap();
     let mut table: toml::Table = text.parse().unwrap();
@@ -43,14 +43,14 @@ pub fn nominal(name: &str) -> Host {
     Host::new(&spec(name), Sample::NOMINAL)
 }
 
-/// A disk's value, which may be a list.
+/// A disk's value, possibly a list.
 pub fn value(name: &str, key: &str) -> Vec<u64> {
     let spec = spec(name);
     let value = spec.values().iter().find(|v| v.key == key).unwrap();
     value.value.split(' ').map(|n| n.parse().unwrap()).collect()
 }
 
-/// A disk's value that is one number.
+/// A disk's value that is a single number.
 pub fn number(name: &str, key: &str) -> u64 {
     value(name, key)[0]
 }
@@ -69,7 +69,7 @@ pub fn fua(sector: u64, sectors: u32) -> Request {
 
 pub const FLUSH: Request = Request { tag: 0, op: Op::Flush, fua: false, sector: 0, sectors: 0 };
 
-/// Numbers without a pattern: Knuth's multiplier and the high bits.
+/// Pseudorandom numbers: Knuth's multiplier and the high bits.
 pub struct Random(pub u64);
 
 impl Random {
@@ -100,7 +100,7 @@ impl Host {
         self.wait(1).remove(0)
     }
 
-    /// Waits for so many completions.
+    /// Waits for `count` completions.
     pub fn wait(&mut self, count: usize) -> Vec<Completion> {
         let mut done = Vec::new();
         while done.len() < count {
@@ -111,7 +111,7 @@ impl Host {
         done
     }
 
-    /// Waits until nothing moves; says how long that took.
+    /// Waits until the drive is idle; returns how long that took, in nanoseconds.
     pub fn settle(&mut self) -> u64 {
         let from_ns = self.now_ns;
         while let Some(next) = self.drive.next_event_ns() {
@@ -122,7 +122,7 @@ impl Host {
         self.now_ns - from_ns
     }
 
-    /// The mean time of lone reads of 4 KiB at random places, in nanoseconds.
+    /// Mean latency of lone 4 KiB random reads, in nanoseconds.
     pub fn random_read_4k(&mut self, sectors: u64, count: u64) -> u64 {
         let mut random = Random(1);
         let mut sum = 0;
@@ -130,17 +130,17 @@ impl Host {
             let sector = random.below(sectors / 8) * 8;
             let from_ns = self.now_ns;
             sum += self.lone(read(sector, 8)).at_ns - from_ns;
-            // So that the platters' angle at the next one is a matter of chance.
+            // Makes the platters' angle random for the next read.
             self.pass(random.below(50_000_000));
         }
         sum / count
     }
 
-    /// Kilobytes (1000) a second of back-to-back requests of 128 KiB from a sector on.
+    /// Rate in kB/s (1000 bytes) of back-to-back 128 KiB requests, starting at sector `from`.
     pub fn sequential(&mut self, from: u64, requests: u64, ask: impl Fn(u64, u32) -> Request) -> u64 {
         let mut begun_ns = self.now_ns;
         let mut sector = from;
-        // A tenth warms up: the arm arrives, the cache fills.
+        // The first tenth is warm-up: the arm arrives, the cache fills.
         for n in 0..requests + requests / 10 {
             if n == requests / 10 {
                 begun_ns = self.now_ns;
@@ -152,12 +152,12 @@ impl Host {
     }
 }
 
-/// Whether two figures differ by at most so many per cent of the second.
+/// Whether two figures differ by at most `percent` of the second.
 pub fn near(is: u64, should_be: u64, percent: u64) -> bool {
     is.abs_diff(should_be) * 100 <= should_be * percent
 }
 
-/// The disk as its file says, or at some corner of what is not known about it.
+/// The nominal disk, or a corner of its factors.
 pub fn nth(spec: &Spec, n: u32) -> Sample {
     let mut random = Random(u64::from(n));
     let corner = Point::corner([(); COLUMNS].map(|()| random.below(2) == 1));

@@ -1,10 +1,10 @@
-//! Made-up machines, and what they would have measured.
+//! Simulated machines and their measurements.
 
 use fsderby_stats::family::Table;
 use fsderby_stats::random::Random;
 
-/// Spreads such as those of the README's first table, from 3 % (Btrfs) to 22 % (ext3-journal). The first two are the pair that is
-/// looked for.
+/// Spreads like those of the README's first table, from 3 % (Btrfs) to 22 % (ext3-journal). The first two are the pair under
+/// test.
 pub const README: [f64; 8] = [0.05, 0.05, 0.03, 0.22, 0.07, 0.09, 0.12, 0.13];
 
 pub const EQUAL: [f64; 8] = [0.05; 8];
@@ -33,15 +33,15 @@ pub enum Machine {
 #[derive(Clone, Copy, PartialEq)]
 pub enum Shape {
     Normal,
-    /// One value in ten is three times as far out.
+    /// One value in ten deviates three times as far.
     Heavy,
-    /// Exponential: now and then a stall.
+    /// Exponential: occasional stalls.
     Stalls,
 }
 
 #[derive(Clone, Copy)]
 pub enum Order {
-    /// Rounds, within each a random order.
+    /// Rounds, each in random order.
     Rounds,
     /// All trials of one candidate, then all of the next.
     OneAfterTheOther,
@@ -61,7 +61,7 @@ pub fn steady<'a>(noise: &'a [f64], effects: &'a [f64]) -> Study<'a> {
 }
 
 impl Study<'_> {
-    /// For each candidate its values, in the order of its trials.
+    /// Values of each candidate, in the order of its trials.
     pub fn values(&self, rounds: usize, order: Order, random: &mut Random) -> Vec<Vec<f64>> {
         let k = self.noise.len();
         let trials = match order {
@@ -98,7 +98,7 @@ impl Study<'_> {
     }
 }
 
-/// A table of the first rounds.
+/// A table of the first `rounds` rounds.
 pub fn first(values: &[Vec<f64>], rounds: usize) -> Table {
     let mut table = Table::new(values.len());
     for round in 0..rounds {

@@ -1,4 +1,4 @@
-//! The family test against a plain one, and the variants that were rejected.
+//! The family test against a brute-force version, and rejected variants.
 
 use fsderby_stats::family::judge;
 use fsderby_stats::random::Random;
@@ -7,7 +7,7 @@ use crate::draw::{EQUAL, HALVES, NONE, TEN_PER_CENT, TWOS, steady};
 use crate::others::{Flipped, flip};
 use crate::share;
 
-/// Three candidates have equal weights, so the plain estimator of Grubbs is the same.
+/// Three candidates have equal weights, so the plain Grubbs estimator is identical.
 #[test]
 fn of_three_candidates_the_plain_way_says_the_same_to_the_last_digits() {
     let mut random = Random::new(6);
@@ -24,7 +24,7 @@ fn of_three_candidates_the_plain_way_says_the_same_to_the_last_digits() {
     }
 }
 
-/// Why residuals, and why one step.
+/// Why the test uses residuals and a single step.
 #[test]
 fn flips_with_their_true_differences_in_them_or_steps_down_would_not_hold() {
     const STUDIES: usize = 1000;
@@ -55,12 +55,12 @@ fn flips_with_their_true_differences_in_them_or_steps_down_would_not_hold() {
             rates.push((alarm_down, hold_down));
         }
     }
-    // Step-down over centred values, halves; over residuals, twos.
+    // Step-down over centred values with halves; over residuals with twos.
     assert!(rates[1].0 > 0.5, "{rates:?}");
     assert!(rates[6].1 < 0.94, "{rates:?}");
 }
 
-/// Whether identical ones are called different, and whether all intervals hold that are cut off at 0 where a pair is found.
+/// Whether identical candidates are called different, and whether all intervals hold after those of found pairs are cut off at 0.
 fn judged(said: &Flipped, found: &[bool], effects: &[f64]) -> [bool; 2] {
     let pairs = (0..8).flat_map(|i| (i + 1..8).map(move |j| (i, j)));
     let (mut alarm, mut hold) = (false, true);

@@ -1,4 +1,4 @@
-//! A verdict on a modelled disk: what it says of builds that do not differ, and of differences that were put in.
+//! A verdict on a modelled disk: rates for equal builds and for planted differences.
 
 use super::rates::{
     CPU, FLASH, FLUSH, HARD, NONE, Planted, QUEUED, SEEK, Shared, Study, Truth, least, named,
@@ -7,7 +7,7 @@ use super::rates::{
 use fsderby_stats::robust::Side;
 use fsderby_stats::screening::RUNS;
 
-/// `cargo run --release -p fsderby-stats --example modelled` has all rates from 1,000.
+/// `cargo run --release -p fsderby-stats --example modelled` prints all rates from 1,000 studies.
 const STUDIES: usize = 200;
 
 #[test]
@@ -15,7 +15,7 @@ fn the_same_twice_is_always_equivalent() {
     let mut study = Study::new(9, 0.1);
     for n in 0..STUDIES {
         let one = study.measure(Truth::with_cpu(n as f64 / STUDIES as f64), RUNS);
-        // The corner is tried once for both: it is the same trial.
+        // The corner is tried once for both, because it is the same trial.
         study.sigma = 0.0;
         assert_eq!(study.judge(&one, &one, Shared::Kind), Some(Side::Inside));
         study.sigma = 0.1;
@@ -52,7 +52,7 @@ fn a_difference_that_is_there_at_its_least_favourable_end_is_found() {
     }
 }
 
-/// A difference in seeks that are queued requests may be the model's own error. What makes it found on other disks does not there.
+/// A difference in queued seeks may be the model's error. A difference found on other disks is not found there.
 #[test]
 fn what_the_models_error_may_make_up_is_not_found_and_where_that_is_small_all_is() {
     for (part, misses, least, most) in [
@@ -70,7 +70,7 @@ fn what_the_models_error_may_make_up_is_not_found_and_where_that_is_small_all_is
     }
 }
 
-/// However the real disk differs from the model, by up to what validation showed.
+/// For any error of the model up to the one found in validation.
 #[test]
 fn few_findings_are_in_the_wrong_direction_for_the_real_disk() {
     for off in [FLASH, HARD, QUEUED] {
@@ -102,7 +102,7 @@ fn few_reports_find_anything_in_the_wrong_direction() {
     }
 }
 
-/// 5 % of 200 is 10, of which 15 is two deviations above.
+/// 5 % of 200 is 10; 15 is about two standard deviations more.
 #[test]
 fn reports_without_any_effect_name_no_factor() {
     for deviations in [[0.02; 8], [0.01, 0.01, 0.02, 0.02, 0.03, 0.05, 0.07, 0.07]] {

@@ -1,9 +1,9 @@
-//! Rules of other tools, and rules that were rejected.
+//! Rules of other tools, and rejected rules.
 
 use fsderby_stats::family::Table;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Mean, variance, number.
+/// Mean, variance, count.
 pub struct Sample {
     mean: f64,
     variance: f64,
@@ -18,14 +18,14 @@ impl Sample {
         Sample { mean, variance, n }
     }
 
-    /// |t| of B. L. Welch, as the |t| of so many degrees of freedom.
+    /// |t| of B. L. Welch, and its degrees of freedom.
     pub fn welch(&self, other: &Sample) -> (f64, f64) {
         let (a, b) = (self.variance / self.n, other.variance / other.n);
         let degrees = (a + b).powi(2) / (a * a / (self.n - 1.0) + b * b / (other.n - 1.0));
         ((self.mean - other.mean).abs() / (a + b).sqrt(), degrees)
     }
 
-    /// How far the two means are apart, in the sum of their errors: intervals of ±q errors overlap up to q.
+    /// Distance of the two means in units of the sum of their errors: intervals of ±q errors overlap up to q.
     pub fn apart(&self, other: &Sample) -> f64 {
         let (a, b) = (self.variance / self.n, other.variance / other.n);
         (self.mean - other.mean).abs() / (a.sqrt() + b.sqrt())
@@ -40,7 +40,7 @@ pub fn t_at(p: f64, degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(f64::INFINITY, |student| student.inverse_cdf(1.0 - p / 2.0))
 }
 
-/// Phoronix Test Suite: three runs, then on while the coefficient of variation is at least `most`, up to `limit`.
+/// Phoronix Test Suite: three runs, then more while the coefficient of variation is at least `most`, up to `limit`.
 pub fn runs_of_phoronix(logs: &[f64], most: f64, limit: usize) -> usize {
     let settled = |n: &usize| {
         let values: Vec<f64> = logs[..*n].iter().map(|log| log.exp()).collect();
@@ -50,7 +50,7 @@ pub fn runs_of_phoronix(logs: &[f64], most: f64, limit: usize) -> usize {
     (3..limit).find(settled).unwrap_or(limit)
 }
 
-/// What the rules say that flip signs: for each pair whether it is called different, with the plain Grubbs estimator.
+/// Results of the sign-flip rules: whether each pair is called different, with the plain Grubbs estimator.
 pub struct Flipped {
     pub one_step: Vec<bool>,
     pub step_down: Vec<bool>,
@@ -59,8 +59,7 @@ pub struct Flipped {
     pub critical: f64,
 }
 
-/// All patterns of signs of a table, by brute force: of the round-centred values with their true differences in them, or of the
-/// residuals without.
+/// Brute force over all sign patterns of a table: of the centred values, which contain the true differences, or of the residuals.
 pub fn flip(table: &Table, residuals: bool, alpha: f64) -> Flipped {
     let (n, k) = (table.rounds().len(), table.candidates());
     let centred: Vec<Vec<f64>> = table.centred().rows().map(|(_, row)| row.to_vec()).collect();

@@ -18,7 +18,7 @@ fn names_a_difference(family: &Family) -> bool {
     family.tables.iter().flat_map(|table| &table.pairs).any(|pair| pair.direction() != 0)
 }
 
-/// The looks at 10, 14 and 20 rounds until one finds what is looked for: whether, and after how many rounds.
+/// Looks at 10, 14 and 20 rounds until one finds the effect: whether it is found, and after how many rounds.
 fn by_looks(study: &Study<'_>, random: &mut Random, found: impl Fn(&Family) -> bool) -> (bool, usize) {
     let values = study.values(20, Order::Rounds, random);
     for look in Looks::auto().planned() {
@@ -54,7 +54,7 @@ fn identical_candidates_are_called_different_in_at_most_five_per_cent_of_studies
     }
     println!("{shown}");
     assert!(worst <= 0.05 + slack(), "{worst}: {shown}");
-    // A test that never says anything would pass.
+    // Guards against a test that never finds anything.
     assert!(worst >= 0.02, "{worst}: {shown}");
 }
 
@@ -100,7 +100,7 @@ fn a_true_ten_per_cent_is_found_and_as_often_as_was_planned() {
     }
 }
 
-/// Of those that do differ too: which intervals hold all at once, and which of the identical ones are called different.
+/// For candidates that differ too: whether all intervals hold at once, and whether identical candidates are called different.
 #[test]
 fn simultaneous_intervals_hold_together_whatever_the_true_differences_are() {
     let mut shown = String::from(
@@ -130,13 +130,12 @@ fn simultaneous_intervals_hold_together_whatever_the_true_differences_are() {
         }
     }
     println!("{shown}");
-    // 95 %, less two deviations of a rate that 10,000 studies give.
+    // 95 % minus the chance error of the rate.
     assert!(coverage >= 0.95 - slack(), "{coverage}: {shown}");
     assert!(alarms <= 0.05 + slack(), "{alarms}: {shown}");
 }
 
-/// Noise that is not normal. Stalls are skewed; where they are unequal too, intervals miss more often, and this is where the
-/// documents say so.
+/// Noise that is not normal. Stalls are skewed; if they are unequal too, intervals miss more often, as the documents say.
 #[test]
 fn heavy_tails_cost_nothing_and_unequal_stalls_are_known_to() {
     let mut shown = String::from(
@@ -166,7 +165,7 @@ fn heavy_tails_cost_nothing_and_unequal_stalls_are_known_to() {
     println!("{shown}");
 }
 
-/// Few candidates, and few rounds.
+/// Few candidates and few rounds.
 #[test]
 fn few_candidates_and_few_rounds_give_no_more_false_alarms() {
     let mut shown = String::from(
@@ -197,7 +196,7 @@ fn few_candidates_and_few_rounds_give_no_more_false_alarms() {
     println!("{shown}");
 }
 
-/// Whether all intervals hold, and whether a pair without a difference is called different.
+/// Whether all intervals hold, and whether an equal pair is called different.
 fn checked(family: &Family, effects: &[f64]) -> (bool, bool) {
     let (mut all, mut false_one) = (true, false);
     for pair in &family.tables[0].pairs {

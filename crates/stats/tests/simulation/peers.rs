@@ -9,12 +9,12 @@ use crate::draw::{EQUAL, Machine, NONE, Order, Shape, Study, TEN_PER_CENT, first
 use crate::others::{Sample, p_of, runs_of_phoronix, t_at};
 use crate::{PATTERNS, share, studies};
 
-/// Studies behind each number of rounds at equal error.
+/// Studies per number of rounds at equal error rate.
 const FEWER: usize = 1000;
 
 const LIMIT: usize = 60;
 
-/// How strongly a rule speaks for a difference: larger is stronger.
+/// Strength of a rule's evidence for a difference: larger is stronger.
 type Strength = fn(&Sample, &Sample) -> f64;
 
 fn study(machine: Machine, effects: &[f64; 8]) -> Study<'_> {
@@ -25,7 +25,7 @@ fn pairs() -> impl Iterator<Item = (usize, usize)> {
     (0..8).flat_map(|a| (a + 1..8).map(move |b| (a, b)))
 }
 
-/// A rule as it is used: what it is called, its strength, what it takes for a difference, the order of its trials.
+/// A rule as used: name, strength, threshold, order of trials.
 struct Rule {
     name: &'static str,
     order: Order,
@@ -66,7 +66,7 @@ fn t(rounds: usize) -> f64 {
     t_at(0.05, rounds as f64 - 1.0)
 }
 
-/// Each pair's strength in one study, and how many runs a candidate had.
+/// Each pair's strength in one study, and the runs per candidate.
 type Ran = (Vec<f64>, f64);
 
 fn ran(rule: &Rule, machine: Machine, effects: &[f64; 8], rounds: usize, random: &mut Random) -> Ran {
@@ -75,8 +75,8 @@ fn ran(rule: &Rule, machine: Machine, effects: &[f64; 8], rounds: usize, random:
     (pairs().map(|(a, b)| (rule.strength)(&samples[a], &samples[b])).collect(), rounds as f64)
 }
 
-/// The stopping rule of the Phoronix Test Suite, one candidate after the other. fsderby runs no Phoronix, and Phoronix tests no
-/// significance: the rule is simulated here and Welch's test is ours.
+/// The stopping rule of the Phoronix Test Suite, one candidate after the other. fsderby does not run Phoronix, and Phoronix
+/// tests no significance: the rule is simulated here with our Welch test.
 fn phoronix(most: f64, limit: usize, machine: Machine, effects: &[f64; 8], random: &mut Random) -> Ran {
     let values = study(machine, effects).values(limit, Order::OneAfterTheOther, random);
     let runs: Vec<usize> = values.iter().map(|of| runs_of_phoronix(of, most, limit)).collect();
@@ -85,8 +85,8 @@ fn phoronix(most: f64, limit: usize, machine: Machine, effects: &[f64; 8], rando
     (pairs().map(|(a, b)| welch(&samples[a], &samples[b])).collect(), mean)
 }
 
-/// With its threshold moved so that any of 28 pairs is wrong in 5 % of studies: in how many a true 10 % is found, on average
-/// over the seven pairs that have it; and the runs of a candidate.
+/// With the threshold set so that any of 28 pairs is wrong in 5 % of studies: the share of studies that find a true 10 %,
+/// averaged over its seven pairs, and the runs per candidate.
 fn at_equal_error(mut run: impl FnMut(&[f64; 8]) -> Ran) -> (f64, f64) {
     let mut strongest: Vec<f64> =
         (0..FEWER).map(|_| run(&NONE).0.into_iter().fold(f64::NEG_INFINITY, f64::max)).collect();
@@ -133,13 +133,13 @@ fn other_rules_are_shown_beside_ours_at_equal_error() {
     writeln!(shown, "{:<42} {:<7} {:<9} {:<9} {:<15} {}", "fsderby", "-", "-", "<= 0.05", needs[0], needs[1])
         .unwrap();
     println!("{shown}");
-    // The reason for rounds: without them every second comparison of two identical candidates is wrong.
+    // The reason for rounds: without them every second comparison of identical candidates is wrong.
     assert!(sequential > 0.3, "{shown}");
 }
 
 const MACHINES: [Machine; 2] = [Machine::Steady, Machine::Drifting];
 
-/// Shares of comparisons and of studies with a false alarm, and the mean runs of a candidate.
+/// Shares of comparisons and of studies with a false alarm, and the mean runs per candidate.
 struct Alarms {
     each: f64,
     any: f64,

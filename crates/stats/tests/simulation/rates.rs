@@ -1,4 +1,4 @@
-//! A made-up modelled disk whose truth is known, and how often the rules of a verdict say what is true of it.
+//! A simulated modelled disk with known truth: how often the rules of a verdict are right.
 //!
 //! ```text
 //! time = cpu · cost ÷ speed + flush · f + seek · s + transfer · t          f, s, t, speed: factors of the disk, each at an extreme
@@ -16,16 +16,16 @@ const FALSE_NAMES: f64 = 0.045;
 /// As a logarithm: 3 %.
 const MARGIN: f64 = 0.029_558_802_241_544_4;
 const SEEDS: usize = 6;
-/// What each factor multiplies its part of the time by, low and high: flushes, seeks, transfer, CPU.
+/// Multipliers of each part of the time, low and high: flushes, seeks, transfer, CPU.
 const EXTREMES: Extremes = [[1.0 / 3.0, 3.0], [0.85, 1.15], [0.5, 2.0], [2.0, 0.5]];
-/// Of a hard disk, whose flushes are movements of its arm and whose rate is nearly known.
+/// The same for a hard disk: flushes are arm movements, and the transfer rate is nearly known.
 const OF_HARD: Extremes = [[0.85, 1.65], [0.85, 1.65], [0.9, 1.1], [2.0, 0.5]];
 type Extremes = [[f64; 2]; PARTS];
 const PARTS: usize = 4;
 pub const FLUSH: usize = 0;
 pub const SEEK: usize = 1;
 pub const CPU: usize = 3;
-/// By how many times a model's parts may be off, as validation shows: flushes, seeks, transfer; CPU is no part of the disk.
+/// Error factor of each part of a model, from validation: flushes, seeks, transfer; CPU, which is not part of the disk.
 pub type Misses = [f64; PARTS];
 pub const NONE: Misses = [1.0; PARTS];
 /// Hard disks whose seeks are single reads.
@@ -34,7 +34,7 @@ pub const HARD: Misses = [1.514, 1.413, 1.249, 1.0];
 pub const QUEUED: Misses = [1.514, 2.772, 1.249, 1.0];
 pub const FLASH: Misses = [1.349, 1.018, 1.034, 1.0];
 
-/// Nanoseconds, or whatever, of each part on the nominal disk.
+/// Time of each part on the nominal disk, in any unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Truth {
     pub parts: [f64; PARTS],
@@ -42,7 +42,7 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Of its time so much is CPU time; the rest in equal parts.
+    /// This share of its time is CPU time; the rest is in equal parts.
     pub fn with_cpu(share: f64) -> Truth {
         let rest = (1.0 - share) / 3.0;
         Truth { parts: [rest, rest, rest, share], extremes: EXTREMES }
@@ -65,7 +65,7 @@ impl Truth {
         self.parts[CPU]
     }
 
-    /// On a real disk, of which the model is off by so many times in each part.
+    /// The truth on a real disk, from which the model is off by these factors.
     fn on(mut self, off: &Misses) -> Truth {
         self.parts.iter_mut().zip(off).for_each(|(part, times)| *part *= times);
         self
@@ -76,7 +76,7 @@ impl Truth {
     }
 }
 
-/// Logarithms of the times of one candidate.
+/// Logarithms of one candidate's times.
 pub struct Measured {
     truth: Truth,
     /// The nominal disk, then the rows of the design.
@@ -84,16 +84,16 @@ pub struct Measured {
     seeds: Vec<f64>,
     dear: f64,
     cheap: f64,
-    /// Of the time on the nominal disk, as it was counted: each part by itself moves by as much as the whole does.
+    /// Shares of the time on the nominal disk, as counted; each part varies as much as the whole.
     shares: [f64; PARTS],
 }
 
 pub struct Study {
     pub random: Random,
     pub sigma: f64,
-    /// What a ratio is held against.
+    /// Error factors that a ratio is compared with.
     pub misses: Misses,
-    /// Of the shares alone.
+    /// Random numbers for the shares only.
     counted: Random,
 }
 
@@ -117,7 +117,7 @@ impl Study {
         Measured { truth, samples, seeds, dear, cheap, shares }
     }
 
-    /// On which side of the margin `a` is found to lie beside `b`, above being faster; `None` where that cannot be told.
+    /// The side of the margin on which `a` is found relative to `b`, above being faster; `None` if undecided.
     pub fn judge(&mut self, a: &Measured, b: &Measured, shared: Shared) -> Option<Side> {
         let faster = |a: f64, b: f64| Within::exactly(b - a);
         let both =
@@ -140,18 +140,18 @@ impl Study {
     }
 }
 
-/// By how much the logarithm of a ratio may be off: β of docs/method/modelled-disks.md, on the nominal disk.
+/// Error bound of a ratio's logarithm: β of docs/method/modelled-disks.md, on the nominal disk.
 fn error(a: [f64; PARTS], b: [f64; PARTS], misses: &Misses) -> f64 {
     let of = |(part, miss): (usize, &f64)| (a[part] - b[part]).abs() * miss.ln();
     misses.iter().enumerate().map(of).sum()
 }
 
-/// What two candidates compute alike.
+/// The instructions that two candidates share.
 #[derive(Clone, Copy, Debug)]
 pub enum Shared {
-    /// All that the lesser of the two computes: one kind.
+    /// All of the candidate with less CPU time: one kind.
     Kind,
-    /// The workload itself, so much.
+    /// Only the workload's own, this much.
     Work(f64),
 }
 
@@ -189,8 +189,8 @@ fn worst(samples: &[Within], side: Side) -> Row {
     }
 }
 
-/// The least logarithm of how many times faster `a` is than `b`, without chaos: over all corners, all costs of an instruction, and all that
-/// the model may be off by.
+/// The smallest logarithm of `a`'s speed ratio to `b`, without chaos: over all corners, all costs of an instruction, and all
+/// errors of the model.
 pub fn least(a: &Truth, b: &Truth, shared: Shared, misses: &Misses) -> f64 {
     let on = |disk: Option<&Row>| b.time(disk, 1.0).ln() - a.time(disk, 1.0).ln();
     let corner = |bits: usize| -> Row { std::array::from_fn(|at| bits >> at & 1 == 1) };
@@ -205,7 +205,7 @@ pub fn least(a: &Truth, b: &Truth, shared: Shared, misses: &Misses) -> f64 {
     corners.chain(costs).chain([off]).fold(f64::INFINITY, f64::min)
 }
 
-/// As much more of one part for `b` as makes `a` faster by `least` at its least favourable end; `None` where none is enough.
+/// Increases one part of `b` until `a` is faster by `least_ratio` at its least favourable end; `None` if no increase is enough.
 pub fn planted(a: Truth, part: usize, least_ratio: f64, shared: Shared, misses: &Misses) -> Option<Truth> {
     let reaches = |more: f64| least(&a, &a.plus(part, more), shared, misses) >= least_ratio.ln();
     let (mut low, mut high) = (0.0, 64.0);
@@ -219,7 +219,7 @@ pub fn planted(a: Truth, part: usize, least_ratio: f64, shared: Shared, misses: 
     Some(a.plus(part, high))
 }
 
-/// The share of pairs of one kind, of which nothing differs but chaos, that are equivalent, and of those that are called different.
+/// Of pairs of one kind that differ only by chaos: the share found equivalent, and the share called different.
 pub fn of_equal_builds(n: usize, sigma: f64, cpu: f64, misses: Misses, seed: u64) -> (f64, f64) {
     let mut study = Study { misses, ..Study::new(seed, sigma) };
     let found: Vec<Option<Side>> = (0..n)
@@ -233,8 +233,7 @@ pub fn of_equal_builds(n: usize, sigma: f64, cpu: f64, misses: Misses, seed: u64
     (share(&|one| *one == Some(Side::Inside)), share(&|one| matches!(one, Some(Side::Above | Side::Below))))
 }
 
-/// A difference of one part that is put in: what it is added to, and by how many times the model may be off where it is said to be least
-/// favourable, and where it is judged.
+/// A planted difference of one part: its base, and the error factors of the model for choosing the difference and for judging it.
 #[derive(Clone, Copy, Debug)]
 pub struct Planted {
     pub a: Truth,
@@ -243,7 +242,7 @@ pub struct Planted {
     pub judged: Misses,
 }
 
-/// The share in which a candidate is found faster that is so by `least` at its least favourable end.
+/// The share in which a candidate is found faster that is faster by `least_ratio` at its least favourable end.
 pub fn power(n: usize, sigma: f64, of: Planted, least_ratio: f64, shared: Shared, seed: u64) -> Option<f64> {
     let Planted { a, part, reckoned, judged } = of;
     let b = planted(a, part, least_ratio, shared, &reckoned)?;
@@ -255,9 +254,9 @@ pub fn power(n: usize, sigma: f64, of: Planted, least_ratio: f64, shared: Shared
     Some(found.count() as f64 / n as f64)
 }
 
-/// The share of reports, of eight candidates and two metrics, that find any of 56 pairs in the wrong direction. Times differ by about so
-/// much, and a third of the candidates do not differ at all. Each report's real disk is off from the model by up to so many times in each
-/// part, either way, and the verdict holds that against what it finds or, where `judged` has none, does not.
+/// The share of reports, with eight candidates and two metrics, that find any of 56 pairs in the wrong direction. Times differ
+/// by about `spread`; a third of the candidates are equal. Each report's real disk differs from the model by up to `off` in
+/// each part, either way. The verdict compares its findings with `judged`, or with nothing if that is `NONE`.
 pub fn wrong(n: usize, sigma: f64, spread: f64, off: Misses, judged: Misses, seed: u64) -> f64 {
     let mut study = Study { misses: judged, ..Study::new(seed, sigma) };
     let report = |_: &usize| {
@@ -294,8 +293,8 @@ pub fn wrong(n: usize, sigma: f64, spread: f64, off: Misses, judged: Misses, see
     (0..n).filter(report).count() as f64 / n as f64
 }
 
-/// The share of reports of 25 rounds, of eight candidates and two metrics, that name a factor: of all, and of those named the share
-/// that has no effect. The deviations are those of the candidates; an effect is one of the first candidate's, on the first column.
+/// The share of reports of 25 rounds, with eight candidates and two metrics, that name a factor; and of the named, the share
+/// without effect. `deviations` are those of the candidates; `effect` is the first candidate's, on the first column.
 pub fn named(n: usize, deviations: [f64; 8], effect: f64, seed: u64) -> (f64, f64) {
     let mut random = Random::new(seed);
     let (mut reports, mut false_names, mut names) = (0, 0.0, 0);
@@ -338,7 +337,7 @@ pub fn named(n: usize, deviations: [f64; 8], effect: f64, seed: u64) -> (f64, f6
     (any as f64 / n as f64, false_names / n as f64)
 }
 
-/// All rates, with so many studies behind each: what they are of, and what they are.
+/// All rates, with `n` studies each: name and value.
 #[allow(dead_code, reason = "printed by examples/modelled.rs, which has this file as well")]
 pub fn all(n: usize) -> Vec<(String, f64)> {
     let mut rates = Vec::new();
@@ -361,7 +360,7 @@ pub fn all(n: usize) -> Vec<(String, f64)> {
                     (queued, NONE, QUEUED),
                     (&reckoned, QUEUED, QUEUED),
                 ] {
-                    // Of unlike kinds the cost of an instruction may ask for more than this does.
+                    // For unlike kinds the cost of an instruction may require more than this does.
                     if judged != NONE && !matches!(shared, Shared::Kind) {
                         continue;
                     }

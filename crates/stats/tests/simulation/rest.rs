@@ -1,4 +1,4 @@
-//! The candidate that entered twice, equivalence, geometric means, and quantiles.
+//! The duplicated candidate, equivalence, geometric means, and quantiles.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use fsderby_stats::resampled::{FEWEST, Rounds};
 use crate::draw::{EQUAL, Machine, NONE, Order, Shape, Study, steady};
 use crate::{PATTERNS, share, slack, studies};
 
-/// 0.1 % of 100,000 are 100, with a deviation of 10.
+/// 0.1 % of 100,000 is 100, with a standard deviation of 10.
 #[test]
 fn a_candidate_that_entered_twice_voids_at_most_one_good_run_in_a_thousand() {
     const RUNS: usize = 100_000;
@@ -45,7 +45,7 @@ fn judged(study: &Study<'_>, rounds: usize, random: &mut Random) -> f64 {
     same_twice(&differences.collect::<Vec<Vec<f64>>>())
 }
 
-/// Within 3 % at 5 % noise it takes about a hundred rounds, as was planned; fewer give nothing.
+/// Within 3 % at 5 % noise this takes about a hundred rounds, as planned; fewer give nothing.
 #[test]
 fn identical_candidates_are_called_equivalent_after_as_many_rounds_as_were_planned() {
     const STUDIES: usize = 400;
@@ -89,8 +89,8 @@ fn intervals_of_geometric_means_hold_together() {
     assert!(hold >= 0.95 - slack(), "{hold}");
 }
 
-/// Latencies of a log-normal kind whose middle moves by 10 % from round to round: for itself alone, or 0.4 of it that of the
-/// round before, as on a machine that drifts.
+/// Log-normal latencies whose median moves by 10 % between rounds: independently, or with correlation 0.4 to the previous
+/// round, as on a drifting machine.
 #[test]
 fn intervals_of_quantiles_hold_in_nearly_ninety_five_per_cent() {
     const STUDIES: usize = 500;
@@ -99,7 +99,7 @@ fn intervals_of_quantiles_hold_in_nearly_ninety_five_per_cent() {
     );
     let mut random = Random::new(12);
     let z = [0.0, 2.326_347_874_040_841, 3.090_232_306_167_814];
-    // Both the round's and the operation's part are normal, so all together have the deviation sqrt(0.5² + 0.1²).
+    // Both the round's and the operation's part are normal, so the total deviation is sqrt(0.5² + 0.1²).
     let truths = z.map(|z| (10.0 + z * (0.25_f64 + 0.01).sqrt()).exp());
     for (rounds, hangs) in [(10, 0.0), (20, 0.0), (50, 0.0), (20, 0.4), (50, 0.4)] {
         let mut hold = [0; 3];
@@ -108,7 +108,7 @@ fn intervals_of_quantiles_hold_in_nearly_ninety_five_per_cent() {
             let all = together(&rounds);
             let intervals = Rounds::of(&rounds).intervals(&all, &[0.5, 0.99, 0.999], 0.95).unwrap();
             for ((hold, (low, high)), truth) in hold.iter_mut().zip(intervals).zip(truths) {
-                // A bucket stands for what lies down to the bucket before, 1 % lower.
+                // A bucket covers values down to the previous bucket, 1 % lower.
                 *hold += usize::from(low as f64 / 1.01 <= truth && truth <= high as f64 * 1.01);
             }
         }

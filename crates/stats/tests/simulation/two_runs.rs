@@ -1,4 +1,4 @@
-//! Two runs that were not made together, in which nothing was changed or one candidate was.
+//! Two separate runs, without a change or with one candidate changed.
 
 use std::fmt::Write;
 
@@ -11,11 +11,11 @@ use crate::{share, slack, studies};
 const ROUNDS: usize = 12;
 const JUDGED: usize = 4;
 
-/// What a study is like beside its noise.
+/// Properties of a study besides its noise.
 struct Occasion {
     name: &'static str,
     machine: Machine,
-    /// By how much all figures of a run are others than on another occasion: the deviation of a logarithm.
+    /// Variation between runs that all figures share, as standard deviation of a logarithm.
     apart: f64,
 }
 
@@ -26,7 +26,7 @@ const OCCASIONS: [Occasion; 4] = [
     Occasion { name: "drifting, occasions 5 % apart", machine: Machine::Drifting, apart: 0.05 },
 ];
 
-/// Four candidates and a control behind them: each one's values in one run.
+/// Four candidates and a control after them: the values of each in one run.
 fn run(occasion: &Occasion, effects: &[f64], random: &mut Random) -> Vec<Vec<f64>> {
     let (machine, shape) = (occasion.machine, Shape::Normal);
     let study = Study { noise: &[0.05; JUDGED + 1], effects, machine, shape };
@@ -36,7 +36,7 @@ fn run(occasion: &Occasion, effects: &[f64], random: &mut Random) -> Vec<Vec<f64
     values
 }
 
-/// The share of studies in which this holds of which candidates were found different.
+/// The share of studies in which a condition on the candidates found different holds.
 fn rate(
     occasion: &Occasion,
     change: f64,

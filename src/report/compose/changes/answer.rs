@@ -1,5 +1,5 @@
-//! What two runs say first, in a sentence: who is better in the second run, who is worse, by how much. Every claim in it repeats a
-//! finding, in the words in which a run says it of two candidates.
+//! The opening sentence on two runs: who is better in the second run, who is worse, by how much. Every claim repeats a finding,
+//! in the words that a single run uses for two candidates.
 
 use super::super::sentence::{self, Words};
 use crate::report::view::changes::Part;
@@ -8,10 +8,10 @@ use crate::report::view::sentence::{Claim, Sentence, joined};
 use crate::schema::change::{Change, ChangeBasis, Changes};
 use crate::schema::finding::Found;
 
-/// So many findings have their own place in the first sentence.
+/// At most this many findings are named in the first sentence.
 const NAMED: usize = 4;
 
-/// `parts` and `words` belong together.
+/// `parts` and `words` have the same order.
 pub fn of(changes: &Changes, parts: &[Part], words: &[Words]) -> Sentence {
     let all = &changes.findings;
     if all.is_empty() {
@@ -60,7 +60,7 @@ impl Told<'_> {
         Sentence::new(format!("{}.", clauses.join("; ")), claims(named))
     }
 
-    /// Of one change with its ratio, of several what is so of all.
+    /// One change is stated with its ratio; several by their common finding.
     fn nothing_found(&self, judged: &[&Change]) -> Sentence {
         let margin = self.changes.margin;
         let is_equivalent = judged.iter().all(|change| change.finding == Found::Equivalent);
@@ -90,7 +90,7 @@ impl Told<'_> {
         format!("{who} {word} in the second run, {}", words.span(ends))
     }
 
-    /// The candidate, and of several comparisons in which: `mail: alderfs`
+    /// The candidate, with its scenario if there are several comparisons: `mail: alderfs`
     fn who(&self, change: &Change) -> String {
         let who = named(&change.candidate);
         let in_scenario = self.parts.iter().filter(|part| part.scenario == change.scenario).count();
@@ -110,7 +110,7 @@ impl Told<'_> {
         self.parts.iter().position(|part| (&part.scenario, &part.metric, &part.dimensions) == own)
     }
 
-    /// How much was decided, and what would have been seen.
+    /// The number of decided comparisons, and the detectable difference.
     fn rest(&self, judged: &[&Change], all: usize) -> String {
         let n = |found: &[Found]| judged.iter().filter(|change| found.contains(&change.finding)).count();
         let (differ, alike) = (n(&[Found::Better, Found::Worse]), n(&[Found::Equivalent]));

@@ -1,4 +1,4 @@
-//! The tables of imported figures: each filesystem's passes, and ours under them.
+//! The tables of imported figures: each filesystem's passes, followed by our medians.
 
 use crate::imports::{Part as Shape, Tool};
 use crate::papers::factor;
@@ -8,17 +8,17 @@ use crate::report::view::needs::Table;
 use crate::report::view::number::{self, Scale};
 use crate::report::view::workload::WorkloadSummary;
 
-/// As long as a figure may be where it stands as it was printed.
+/// Longest figure that is shown as printed.
 const AS_PRINTED: usize = 9;
 
-/// The candidate of that label, or else the first of that kind with its defaults.
+/// The candidate of that label, otherwise the first of that kind with its defaults.
 pub fn here(candidates: &[Entry], label: &str) -> Option<String> {
     let same = candidates.iter().find(|entry| entry.label == label);
     let same = same.or_else(|| candidates.iter().find(|entry| entry.is_plain && entry.kind == label));
     same.map(|entry| entry.label.clone())
 }
 
-/// Our median in this unit, and of how many trials it is.
+/// Our median in this unit, and its number of trials.
 pub fn ours(work: &WorkloadSummary, metric: &str, unit: &str, label: &str) -> Option<(f64, usize)> {
     let row = work.rows().find(|row| row.name == metric && row.dimensions.is_empty() && !row.once)?;
     let cell = row.cells.iter().find(|cell| cell.filesystem == label)?;
@@ -30,7 +30,7 @@ pub fn title(tool: &dyn Tool, metric: &str) -> String {
     let of = |part: Shape| {
         let at = part.columns.iter().position(|(known, _)| known == metric)?;
         let heading = part.columns[at].1;
-        // A share of the CPU stands behind the rate that it is of.
+        // A CPU share follows the rate to which it belongs.
         let of = if at > 0 && metric.ends_with(".cpu") {
             format!("{} of {}", heading, part.columns[at - 1].1)
         } else {
@@ -41,7 +41,7 @@ pub fn title(tool: &dyn Tool, metric: &str) -> String {
     tool.parts().into_iter().find_map(of).unwrap_or_else(|| metric.to_owned())
 }
 
-/// Every table that has a figure.
+/// Every table with at least one figure.
 pub fn parts(
     tool: &dyn Tool,
     imported: &Imported,
@@ -85,7 +85,7 @@ fn part(
             lines.extend((!filesystem.ratios.is_empty()).then(|| divided(filesystem, &columns)));
         }
     }
-    // What was not measured elsewhere.
+    // Candidates that the import does not have.
     let is_shown =
         |entry: &&Entry| imported.filesystems.iter().any(|f| f.here.as_ref() == Some(&entry.label));
     let others = candidates.iter().filter(|entry| !is_shown(entry));
@@ -102,7 +102,7 @@ struct Column {
 }
 
 impl Column {
-    /// Latencies have each their own unit.
+    /// Latencies carry their own unit.
     fn head(&self) -> String {
         match self.unit.as_str() {
             "ns" => self.heading.to_owned(),
@@ -136,7 +136,7 @@ impl Column {
     }
 }
 
-/// Without a step to another unit: the column's heading has it.
+/// Never changes the unit: the column's heading has it.
 fn in_its_unit(value: f64) -> String {
     Scale::of("", [value]).number(value).replace(',', "")
 }
@@ -151,7 +151,7 @@ fn passed(filesystem: &Filesystem, number: Option<usize>, pass: &Pass, columns: 
     [filesystem.label.clone(), whose].into_iter().chain(columns.iter().map(cell)).collect()
 }
 
-/// Nothing where we have none of these figures.
+/// `None` if we have none of these figures.
 fn measured(work: &WorkloadSummary, label: &str, columns: &[Column]) -> Option<Vec<String>> {
     let figures: Vec<Option<(f64, usize)>> =
         columns.iter().map(|c| ours(work, &c.metric, &c.unit, label)).collect();

@@ -1,8 +1,8 @@
-//! What the kinds can do, beside each other.
+//! The abilities of the kinds, side by side.
 
 use crate::report::view::Summary;
 
-/// What the kinds can do: a line for each ability, a column for each kind.
+/// A line for each ability, a column for each kind.
 pub struct Abilities {
     pub kinds: Vec<String>,
     pub lines: Vec<(&'static str, Vec<Answer>)>,

@@ -1,4 +1,4 @@
-//! What is known to be unfair or easily misread, whatever was compared; `docs/method/bias.md` has the whole list with its evidence.
+//! Known biases and misreadings of any comparison; `docs/method/bias.md` has the full list with evidence.
 
 pub const BIAS: &[&str] = &[
     "The state of the image before mkfs changes results of small random writes by up to 1.6 times. All trials start in \

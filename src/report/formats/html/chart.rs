@@ -1,14 +1,14 @@
-//! Charts: where bars, points and ticks lie. The templates draw them as inline SVG.
+//! Charts: positions of bars, points and ticks. The templates draw them as inline SVG.
 //!
-//! Why our own: the report is one file that must open from disk in ten years, follow the reader's light or dark setting,
-//! fit a phone, and show every trial as a point over the bar of its median. The chart libraries tried write fixed colours
-//! (no CSS variables, so no dark setting), scale their text with the picture (unreadable on a phone), or need a script. So
-//! lengths here are shares of the width, text keeps its size, colours are classes of the style sheet, and all text goes
-//! through the template's escaping. The output is the same, byte for byte, for the same run.
+//! Why not a chart library: the report is one file that must open from disk in ten years, follow the reader's light or dark
+//! setting, fit a phone, and show every trial as a point over its median's bar. The libraries tried write fixed colours (no CSS
+//! variables, so no dark setting), scale their text with the chart (unreadable on a phone), or need a script. Here lengths are
+//! shares of the width, text keeps its size, colours are classes of the style sheet, and the template escapes all text. The
+//! output is identical, byte for byte, for the same run.
 //!
-//! Colours begin with Okabe and Ito's palette (M. Okabe, K. Ito, "Color Universal Design", 2008), which people with any kind of
-//! colour vision can tell apart. A colour belongs to a kind, in every report. Nothing is told by colour alone: each bar names
-//! itself, and what shares a colour has another mark.
+//! Colours begin with Okabe and Ito's palette (M. Okabe, K. Ito, "Color Universal Design", 2008), which is distinct for all kinds
+//! of colour vision. A kind has the same colour in every report. Colour is never the only cue: each bar has its name, and kinds
+//! that share a colour have different marks.
 
 use super::spread::{POINTS_MOST, Spread, middle_half};
 use crate::report::view::entry::{self, Entry};
@@ -23,12 +23,12 @@ pub struct Bars {
     pub direction: &'static str,
     pub ticks: Vec<Tick>,
     pub bars: Vec<Bar>,
-    /// Whether any has more than one trial.
+    /// Whether any bar has more than one trial.
     pub has_ranges: bool,
-    /// Of which time it is, where the title does not say it.
+    /// The time span of the metric, if the title does not state it.
     pub over: String,
     pub explained: &'static str,
-    /// What this chart shows as well; may be empty.
+    /// Other metrics that this chart also shows; may be empty.
     pub alike: String,
 }
 
@@ -37,42 +37,42 @@ pub struct Bar {
     pub label: String,
     pub look: Look,
     pub length: String,
-    /// The median as it stands beside the bar; empty where there is no value.
+    /// The median as text; empty without a value.
     pub value: String,
     /// `6 trials, 1,704 to 1,960`.
     pub range: String,
-    /// All of it in words, for tooltips and for those who listen.
+    /// All of it in words, for tooltips and screen readers.
     pub words: String,
-    /// Of few trials each is a point; of many all are one picture.
+    /// One point per trial if there are few; otherwise empty, and `spread` shows them.
     pub points: Vec<Point>,
     pub spread: Option<Spread>,
 }
 
 /// One trial.
 pub struct Point {
-    /// Along the scale, from the left.
+    /// Position along the scale, from the left.
     pub along: String,
-    /// Across the bar, in the order of the rounds: in pixels from its middle.
+    /// Offset across the bar, in round order: pixels from its middle.
     pub across: String,
     pub words: String,
 }
 
 pub struct Tick {
     pub at: String,
-    /// The same from the other end, for scales that stand upright.
+    /// The position from the other end, for vertical scales.
     pub from_top: String,
     pub text: String,
-    /// How the text stands at its tick: `start` for the first, so that nothing hangs over the edge.
+    /// Text anchor at the tick: `start` for the first, so that it does not cross the edge.
     pub anchor: &'static str,
 }
 
-/// One metric over all filesystems; `None` where no trial has it.
+/// One metric over all filesystems; `None` if no trial has it.
 pub fn bars(row: &Row, entries: &[Entry]) -> Option<Bars> {
     let top = scale_end(row.values())?;
     let scale = row.scale();
     let bar = |cell: &Cell| {
         let bar = bar(cell, entry::look(entries, &cell.filesystem), top, &scale);
-        // A headline has the width for it.
+        // Only a headline's chart is wide enough for dots.
         let spread = bar.spread.map(|s| if row.headline { s.with_dots(cell, |v| share(v, top)) } else { s });
         Bar { spread, ..bar }
     };
@@ -125,7 +125,7 @@ fn words(cell: &Cell, scale: &Scale) -> String {
     }
 }
 
-/// `, half of them from 1,704 to 1,960`, where they are not drawn one by one.
+/// `, half of them from 1,704 to 1,960`, if they are not drawn one by one.
 fn half(cell: &Cell, scale: &Scale) -> String {
     match middle_half(cell).filter(|_| cell.n > POINTS_MOST) {
         Some([from, to]) => format!(", half of them from {} to {}", scale.number(from), scale.number(to)),
@@ -133,7 +133,7 @@ fn half(cell: &Cell, scale: &Scale) -> String {
     }
 }
 
-/// The `place`th of `n` between two ends; one alone stands in the middle.
+/// Position `place` of `n` between two ends; a single one is in the middle.
 fn spread(place: usize, n: usize, from: f64, to: f64) -> f64 {
     if n < 2 { (from + to) / 2.0 } else { from + (to - from) * place as f64 / (n - 1) as f64 }
 }
@@ -142,13 +142,13 @@ fn share(value: f64, top: f64) -> f64 {
     (value / top * 100.0).clamp(0.0, 100.0)
 }
 
-/// Where the scale ends: a little above the largest value. `None` without any value.
+/// The end of the scale: slightly above the largest value. `None` without values.
 fn scale_end(values: impl Iterator<Item = f64>) -> Option<f64> {
     let largest = values.fold(None, |most: Option<f64>, v| Some(most.map_or(v, |m| m.max(v))))?;
     Some(if largest > 0.0 { largest * 1.04 } else { 1.0 })
 }
 
-/// At most so many steps from 0, and at least half as many.
+/// At most `most` steps from 0, and at least half as many.
 pub fn ticks(top: f64, scale: &Scale, most: u32) -> Vec<Tick> {
     let step = step(top, scale, most);
     let scale = scale.for_ticks(step);
@@ -169,7 +169,7 @@ pub fn ticks(top: f64, scale: &Scale, most: u32) -> Vec<Tick> {
     (0..=(top / step).floor() as usize).map(tick).collect()
 }
 
-/// 1, 2 or 5 times a power of ten of the unit that is shown.
+/// 1, 2 or 5 times a power of ten of the shown unit.
 fn step(top: f64, shown: &Scale, most: u32) -> f64 {
     let rough = top / f64::from(most) / shown.divisor;
     let power = 10.0_f64.powf(rough.log10().floor());

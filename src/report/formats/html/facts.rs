@@ -1,4 +1,4 @@
-//! What all candidates have in common, and the host.
+//! Common factors of all candidates, and the host.
 
 use crate::report::compose::{model, setups};
 use crate::report::view::Summary;
@@ -9,7 +9,7 @@ use crate::store::Run;
 fn disk_in_words(disk: &Disk) -> String {
     let named = format!("{} {}", disk.name, disk.model);
     let turns = if disk.rotational { "rotating" } else { "not rotating" };
-    // The kernel lists all that it has, with the one that is used in brackets.
+    // The kernel lists all schedulers, with the active one in brackets.
     let scheduler = disk.scheduler.split(['[', ']']).nth(1).unwrap_or(&disk.scheduler);
     let images = format!("images on {} ({})", disk.fstype, disk.options.join(","));
     format!("{}, {}, {turns}, scheduler {scheduler}; {images}", named.trim(), disk.size)

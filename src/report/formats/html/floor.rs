@@ -1,36 +1,36 @@
-//! The extrapolation of the floor: each pair's ratio with the work of the program that plays the disk done once, twice and three
-//! times, and the line through them to none of it.
+//! The extrapolation of disk-model overhead: each pair's ratio with the server's work done once, twice and three times, and the
+//! line through them to zero.
 
 use crate::report::view::floor::{floor, share};
 use crate::report::view::number::{percent, ratio};
 use crate::schema::finding::{Finding, Floor};
 
-/// Where none, one, two and three times the work lie, and what is written there.
+/// Positions and labels of zero, one, two and three times the work.
 pub const TIMES: [(&str, &str); 4] = [("6%", "0×"), ("36%", "1×"), ("66%", "2×"), ("94%", "3×")];
-/// The same in the picture's own measures, which the browser stretches: 1000 across, 100 down.
+/// The same in the chart's units, which the browser stretches: 1000 across, 100 down.
 const X: [f64; 4] = [60.0, 360.0, 660.0, 940.0];
 const DOWN: f64 = 100.0;
-/// Half the scale's least length, as a share: or what is next to nothing would fill it.
+/// Half of the shortest scale, as a share; otherwise noise would fill the chart.
 const LEAST: f64 = 0.002;
-/// How far the mark of a bound reaches to both sides.
+/// Half width of a bound's mark.
 const CAP: f64 = 8.0;
-/// So many pairs are named, those that are moved the most.
+/// At most this many pairs are named, the most affected first.
 const NAMED: usize = 4;
 
 /// All pairs of one metric.
 pub struct Extrapolation {
     pub grid: Vec<Grid>,
-    /// The margin's two borders, as far as they are in the picture.
+    /// The margin's two borders, if they are in the chart.
     pub margins: Vec<String>,
     pub pairs: Vec<Line>,
-    /// Those that are moved the most, in words.
+    /// The most affected pairs, in words.
     pub most: String,
     pub words: String,
 }
 
-/// A line across: how far a ratio is from where it was measured.
+/// A horizontal line: the change of a ratio from its measured value.
 pub struct Grid {
-    /// In the picture's own measure, and for the text beside it.
+    /// In the chart's units, and for the text beside it.
     pub y: String,
     pub from_top: String,
     pub text: String,
@@ -45,7 +45,7 @@ pub struct Line {
     pub is_withheld: bool,
 }
 
-/// `None` where nothing was measured. `margin` is a share.
+/// `None` if nothing was measured. `margin` is a share.
 pub fn of(findings: &[&Finding], margin: f64) -> Option<Extrapolation> {
     let mut pairs: Vec<(&Finding, &Floor)> = findings.iter().filter_map(|f| Some((*f, floor(f)?))).collect();
     pairs.sort_by(|(_, a), (_, b)| b.moves.total_cmp(&a.moves));
@@ -65,12 +65,12 @@ pub fn of(findings: &[&Finding], margin: f64) -> Option<Extrapolation> {
     })
 }
 
-/// How far from the ratio as it was measured this one is, as a share.
+/// The change of this ratio from the measured one, as a share.
 fn change(floor: &Floor, ratio: f64) -> f64 {
     ratio / floor.ratios[0] - 1.0
 }
 
-/// Without the program's work, and the ends of its bound.
+/// The ratio without overhead, and the ends of its bound.
 fn at_zero(floor: &Floor) -> [f64; 3] {
     let beyond = 1.0 + floor.bound;
     [floor.without, floor.without / beyond, floor.without * beyond].map(|ratio| change(floor, ratio))
@@ -96,7 +96,7 @@ fn brief(Finding { a, b, .. }: &Finding, floor: &Floor) -> String {
     format!("{a} ÷ {b}: {measured} as measured, {without} without, moved by up to {}", share(floor.moves))
 }
 
-/// At round numbers, so many that their texts have room.
+/// At round numbers, spaced so that the labels fit.
 fn grid(half: f64) -> Vec<f64> {
     let power = 10_f64.powf(half.log10().floor());
     let steps = [0.2, 0.5, 1.0, 2.0, 5.0].map(|digit| digit * power);

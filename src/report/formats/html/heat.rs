@@ -1,7 +1,7 @@
-//! A field of coloured cells for each candidate, and one for how many times as good each is as one of them.
+//! A heat map for each candidate, and one for its ratio to one of them.
 //!
-//! Colours have nine steps on a logarithmic scale that all candidates share; the number stands in each cell, so that nobody has to tell
-//! them apart. A ratio's colours go both ways from none.
+//! Colours have nine steps on a logarithmic scale common to all candidates. Each cell has its number, so colour is not the only
+//! cue. A ratio's colours diverge from 1.
 
 use crate::report::view::entry::{self, Entry};
 use crate::report::view::heat_map::{Field, HeatMap};
@@ -10,11 +10,11 @@ use crate::report::view::number::{self, Scale};
 
 /// Steps above the palest.
 const STEPS: f64 = 8.0;
-/// The ratio from which on a cell has the strongest colour, and the steps to it.
+/// The ratio from which a cell has the strongest colour, and the steps to it.
 const STRONGEST: f64 = 4.0;
 const RATIO_STEPS: f64 = 4.0;
 
-/// All fields of one metric.
+/// All heat maps of one metric.
 pub struct Heat {
     pub title: String,
     pub unit: String,
@@ -22,7 +22,7 @@ pub struct Heat {
     pub explained: &'static str,
     /// `file × record`
     pub axes: String,
-    /// Over the columns.
+    /// Column headings.
     pub across: Vec<String>,
     pub fields: Vec<Shown>,
 }
@@ -30,16 +30,16 @@ pub struct Heat {
 /// One table.
 pub struct Shown {
     pub label: String,
-    /// Of a candidate's own figures.
+    /// For a candidate's own figures.
     pub look: Option<Look>,
     /// `times as good as alderfs, ratio of medians`; empty for figures.
     pub beside: String,
-    /// What a line is, and its cells.
+    /// Row headings and their cells.
     pub lines: Vec<(String, Vec<Step>)>,
 }
 
 pub struct Step {
-    /// `h3`, `better2`, `worse4`; empty where there is nothing.
+    /// `h3`, `better2`, `worse4`; empty without a value.
     pub class: String,
     pub text: String,
 }
@@ -83,7 +83,7 @@ fn lines(map: &HeatMap, field: &Field, step: impl Fn(f64) -> Step) -> Vec<(Strin
     map.down.values.iter().map(|value| map.down.shown(*value)).zip(field.lines.iter().map(cells)).collect()
 }
 
-/// From the least to the most of all candidates.
+/// The range over all candidates.
 struct Range {
     least: f64,
     most: f64,

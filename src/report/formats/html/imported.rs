@@ -1,4 +1,4 @@
-//! Imported figures by themselves, as a page like that of a run.
+//! Imported figures alone, as a page like a run's.
 
 use anyhow::Context;
 use askama::Template;

@@ -1,5 +1,5 @@
-//! The values of a metric in the order in which they were taken, each candidate's beside its own median: a drift of the machine
-//! is seen in all of them, one of a candidate in its own. However many there are, a candidate's are one path.
+//! Values of a metric in measured order, relative to each candidate's median. A drift of the machine shows in all of them, one of
+//! a candidate only in its own. Each candidate is one path, however many values it has.
 
 use std::fmt::Write;
 
@@ -8,20 +8,20 @@ use crate::report::view::log_axis::LogAxis;
 use crate::report::view::look::Look;
 use crate::report::view::row::{Cell, Row};
 
-/// With fewer rounds there is no order to speak of.
+/// Fewer rounds show no trend.
 const LEAST: usize = 4;
-/// The picture's own units, which the page stretches to its size.
+/// The chart's units, which the page stretches.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 100.0;
-/// Of more values than this each point is the median of as many neighbours as must share one.
+/// With more values than this, each point is the median of several neighbours.
 const POINTS: usize = 50;
 
 pub struct InOrder {
     pub title: String,
     pub rows: Vec<OrderRow>,
-    /// The median of each, from the top.
+    /// The position of each median, from the top.
     pub middle: String,
-    /// The least and the most that the picture holds: `0.9`, `1.1`.
+    /// The range of the chart: `0.9`, `1.1`.
     pub least: String,
     pub most: String,
     pub rounds: u32,
@@ -33,12 +33,12 @@ pub struct OrderRow {
     /// A line through all values, and the same as dots.
     pub line: String,
     pub dots: String,
-    /// The later half beside the earlier one: `−3.1 %`.
+    /// Change from the earlier half to the later: `−3.1 %`.
     pub later: String,
     pub words: String,
 }
 
-/// `None` where no candidate has rounds enough.
+/// `None` if no candidate has enough rounds.
 pub fn of(row: &Row, entries: &[Entry]) -> Option<InOrder> {
     let cells = || row.cells.iter().filter(|cell| cell.n >= LEAST && cell.median.is_some_and(|m| m > 0.0));
     let shares = |cell: &Cell| -> Vec<f64> {
@@ -92,7 +92,7 @@ fn path(points: &[(f64, f64)], next: &str, each: &str) -> String {
     out
 }
 
-/// The median of the later half beside that of the earlier one.
+/// Change of the median from the earlier half to the later.
 fn later(shares: &[f64]) -> String {
     let (earlier, later) = shares.split_at(shares.len() / 2);
     match (fsderby_stats::median(earlier), fsderby_stats::median(later)) {

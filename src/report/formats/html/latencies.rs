@@ -1,4 +1,4 @@
-//! The latencies of one operation in numbers.
+//! The latencies of one operation as numbers.
 
 use crate::report::view::entry::{self, Entry};
 use crate::report::view::latency::{Latency, Row, VALUES};
@@ -8,7 +8,7 @@ use crate::report::view::number::{self, Scale};
 pub struct Latencies {
     pub title: String,
     pub unit: &'static str,
-    /// What is to be said of them.
+    /// Notes on these latencies.
     pub notes: Vec<&'static str>,
     pub rows: Vec<Line>,
 }
@@ -17,7 +17,7 @@ pub struct Line {
     pub filesystem: String,
     pub look: Look,
     pub n: String,
-    /// Those of [`VALUES`], each with its interval; that is empty without one.
+    /// The values of [`VALUES`], each with its interval; empty without one.
     pub values: Vec<(String, String)>,
 }
 

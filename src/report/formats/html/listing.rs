@@ -1,4 +1,4 @@
-//! Every trial of a workload, and who took which turn: all of them in a small run, and of a large one what a reader looks for.
+//! All trials of a workload and the order of each round. Of a large run, only those that readers look for.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::store::Run;
 
-/// More lines than this nobody reads on a page; a table of them is what `--csv-trials` is for.
+/// Longest table on a page; `--csv-trials` has all lines.
 const LINES_MOST: usize = 200;
-/// As many rounds show that the order is another each time.
+/// This many rounds suffice to show that the order is random.
 const ROUNDS_MOST: usize = 12;
 
-/// Trials of one workload, in the order in which they were made.
+/// Trials of one workload, in measured order.
 pub struct Trials {
     pub workload: String,
     pub columns: Vec<String>,
     pub lines: Vec<TrialLine>,
     /// `2,000 trials`
     pub all: String,
-    /// What is left out; empty where all stand there.
+    /// The trials left out; empty if all are listed.
     pub left_out: String,
 }
 
@@ -44,7 +44,7 @@ pub struct TrialLine {
     pub reason: String,
 }
 
-/// One round: who took which turn.
+/// One round: the order of its candidates.
 pub struct Round {
     pub round: u32,
     pub turns: Vec<Turn>,
@@ -56,7 +56,7 @@ pub struct Turn {
     pub outcome: &'static str,
 }
 
-/// All rounds or the first, and how many more there are.
+/// All rounds or the first ones, and the number of the rest.
 pub fn order(run: &Run, summary: &Summary, work: &WorkloadSummary) -> (Vec<Round>, usize) {
     let mut rounds: BTreeMap<u32, Vec<&Record>> = BTreeMap::new();
     let mine = |r: &&Record| r.scenario == work.label && r.purpose == Purpose::Measure;
@@ -102,7 +102,7 @@ pub fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
     }
 }
 
-/// Of many, those of the first rounds and those that were not done at once.
+/// Of many, the first rounds and all trials that failed or were repeated.
 fn listed<'r>(all: &[&'r Record]) -> Vec<&'r Record> {
     let is_notable = |record: &Record| record.outcome != Outcome::Done || record.attempt > 1;
     let mut room = LINES_MOST.saturating_sub(all.iter().filter(|record| is_notable(record)).count());

@@ -1,7 +1,7 @@
-//! The HTML report: one file that needs no network, no script and no program but a browser.
+//! The HTML report: one file that needs only a browser, no network and no script.
 //!
-//! The template is checked when fsderby is built, and it escapes every text. What is here turns the summary into the
-//! words and lengths that the template writes.
+//! The template is checked at build time and escapes every text. This module turns the summary into the template's words and
+//! lengths.
 
 mod abilities;
 mod bias;

@@ -1,7 +1,7 @@
-//! What to choose, and speed against CPU time as a picture: its points and ticks. The template draws them.
+//! The recommendation, and speed against CPU time as a chart: points and ticks. The template draws them.
 //!
-//! As in the other charts lengths are shares of the picture, text keeps its size, and colours are classes. Nothing is told by
-//! colour alone: each point has the number of its line below the picture.
+//! As in the other charts lengths are shares, text keeps its size, and colours are classes. Colour is never the only cue: each
+//! point has the number of its line below the chart.
 
 use askama::Template;
 
@@ -13,7 +13,7 @@ use crate::report::view::number::{Scale, percent};
 use crate::report::view::plane::{Plane, Point};
 use crate::schema::metric::Better;
 
-/// A little above the largest value, so that no point lies on the edge.
+/// Slightly above the largest value, so that no point is on the edge.
 const ROOM: f64 = 1.12;
 
 #[derive(Template)]
@@ -26,7 +26,7 @@ pub struct Choosing<'r> {
 struct Chosen<'r> {
     choose: &'r ToChoose,
     columns: Vec<String>,
-    /// Each with the look of its filesystem.
+    /// Each with its filesystem's look.
     lines: Vec<(Look, Vec<String>)>,
     weights: Table,
 }
@@ -66,12 +66,12 @@ impl<'r> Choosing<'r> {
         self.chosen.is_none() && self.planes.is_empty()
     }
 
-    /// Where the contents lead.
+    /// The link target of the contents.
     pub fn anchor(&self) -> &'static str {
         if self.chosen.is_some() { "choose" } else { "speed-and-cpu" }
     }
 
-    /// As what.
+    /// The link text of the contents.
     pub fn title(&self) -> &'static str {
         if self.chosen.is_some() { ToChoose::TITLE } else { Plane::TITLE }
     }
@@ -83,7 +83,7 @@ fn drawn<'r>(plane: &'r Plane, look: &impl Fn(&str) -> Look) -> Drawn<'r> {
     let top = end(&mut plane.points.iter().map(|point| point.speed));
     let right = end(&mut plane.points.iter().map(|point| point.cpu));
     let at = |value: f64, end: f64| 100.0 * value / end;
-    // Up is faster, whether that is a rate or a time.
+    // Up is faster, for a rate and for a time.
     let falls = plane.speed.better == Better::Lower;
     let from_top = |speed: f64| percent(if falls { at(speed, top) } else { 100.0 - at(speed, top) });
     let upright = |tick: Tick| Tick { from_top: if falls { tick.at.clone() } else { tick.from_top }, ..tick };

@@ -1,4 +1,4 @@
-//! How fast a work went from its beginning to its end, each candidate in a row of its own: when it slowed down, and its longest stall.
+//! The rate of a work over its duration, one row per candidate, with its longest stall.
 
 use std::fmt::Write;
 
@@ -7,10 +7,10 @@ use crate::report::view::entry::{self, Entry};
 use crate::report::view::look::Look;
 use crate::report::view::number::grouped;
 
-/// The picture's own units, which the page stretches to its size.
+/// The chart's units, which the page stretches.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 100.0;
-/// A stall is never drawn narrower.
+/// The smallest drawn width of a stall.
 const NARROWEST: f64 = 4.0;
 
 pub struct OverTime {
@@ -24,7 +24,7 @@ pub struct CourseRow {
     /// The area below the rate, and its upper edge.
     pub area: String,
     pub line: String,
-    /// Where the longest stall begins, and how wide it is.
+    /// Start and width of the longest stall.
     pub stall: Option<[String; 2]>,
     /// `2.1 s`, and `still for 0.4 s`.
     pub time: String,
@@ -71,7 +71,7 @@ fn row(course: &Course, entries: &[Entry]) -> CourseRow {
     }
 }
 
-/// Steps from part to part, from none at the bottom to the fastest at the top.
+/// Steps from part to part, from zero at the bottom to the fastest at the top.
 fn line(rates: &[f64]) -> String {
     let most = rates.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! The page as the template has it: the opening, and a part for each workload.
+//! The page for the template: the opening, and a part for each workload.
 
 use anyhow::Context;
 use askama::Template;
@@ -34,9 +34,9 @@ use crate::report::view::workload::WorkloadSummary;
 use crate::schema::machine::Tool;
 use crate::store::Run;
 
-/// More comparisons than these are no opening: each stands with its workload, and what they have in common at the top.
+/// With more comparisons each is shown with its workload instead of the opening.
 const OPENING: usize = 4;
-/// What decides more pairs stands in the table alone.
+/// Further pairs appear only in the table, without a chart of their deciding factors.
 const PAIRS_DRAWN: usize = 12;
 
 #[derive(Template)]
@@ -44,11 +44,11 @@ const PAIRS_DRAWN: usize = 12;
 struct Page<'r> {
     run: &'r Run,
     summary: &'r Summary,
-    /// What all candidates have in common, and the host: title and text.
+    /// Common factors of all candidates, and the host: title and text.
     facts: Vec<(&'static str, String)>,
     /// Of the kinds that took part.
     tools: Vec<&'r Tool>,
-    /// Over all headline metrics, and then each; where there are many of them, each stands with its workload alone.
+    /// Over all headline metrics, then each metric. If there are many, each is only with its workload.
     overall: Option<Ratios<'r>>,
     opening: Vec<Ratios<'r>>,
     works: Vec<Work<'r>>,
@@ -62,10 +62,10 @@ struct Page<'r> {
 /// A workload's part of the page.
 struct Work<'r> {
     summary: &'r WorkloadSummary,
-    /// Where the contents lead: `work-1`.
+    /// The link target of the contents: `work-1`.
     anchor: String,
     notes: Vec<String>,
-    /// Where the page does not open with them.
+    /// Empty if the page opens with them.
     ratios: Vec<Ratios<'r>>,
     headlines: Vec<Bars>,
     in_order: Vec<InOrder>,
@@ -77,28 +77,28 @@ struct Work<'r> {
     /// By metric; empty without a verdict.
     findings: Vec<Findings<'r>>,
     order: Vec<Round>,
-    /// Rounds that are not among them.
+    /// Rounds that are not listed.
     more_rounds: usize,
 }
 
 impl Work<'_> {
-    /// Whether some have more trials than are drawn as points.
+    /// Whether some bars have more trials than are drawn as points.
     fn has_spreads(&self) -> bool {
         self.headlines.iter().flat_map(|chart| &chart.bars).any(|bar| bar.spread.is_some())
     }
 }
 
-/// What was found of one metric.
+/// The findings of one metric.
 struct Findings<'r> {
     caption: String,
     standings: Vec<Standings>,
     pairs: Vec<PairShown<'r>>,
-    /// What the program that plays a modelled disk does to the ratios.
+    /// Disk-model overhead in the ratios.
     floor: Option<Extrapolation>,
 }
 
 impl Findings<'_> {
-    /// What decides them is drawn.
+    /// The pairs whose deciding factors are drawn.
     fn open(&self) -> impl Iterator<Item = &PairShown<'_>> {
         self.pairs.iter().filter(|p| p.is_open()).take(PAIRS_DRAWN)
     }
@@ -160,7 +160,7 @@ fn work<'r>(
     let to = work.comparisons.first().map(|comparison| comparison.to.as_str());
     let (order, more_rounds) = listing::order(run, summary, work);
     let disk = disk::of(run, work, |label| look(entries, label));
-    // A modelled disk's next round is another disk and no later moment.
+    // A modelled disk's next round is another disk, not a later time.
     let by_time = headlines.iter().filter(|_| disk.is_none());
     Work {
         summary: work,

@@ -1,4 +1,4 @@
-//! A section of the page: its charts, its table and what its metrics mean.
+//! A section of the page: its charts, its table, and the meaning of its metrics.
 
 use super::chart::{self, Bars};
 use super::heat::{self, Heat};
@@ -9,7 +9,7 @@ use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::workload::SectionSummary;
 use crate::schema::declared::Declared;
 
-/// More metrics than this stand below one another.
+/// With more metrics than this, each metric is a line.
 const METRICS_ACROSS: usize = 8;
 
 /// A section: its charts and its table.
@@ -19,22 +19,22 @@ pub struct Part<'r> {
     pub panels: Vec<Bars>,
     pub heats: Vec<Heat>,
     pub numbers: Numbers,
-    /// The most that are behind a number; where there are fewer, the cell says so.
+    /// The largest number of trials behind a value; a cell with fewer says so.
     pub most: usize,
     /// The same in words.
     pub trials: String,
-    /// Each metric's title and what it means.
+    /// Each metric's title and meaning.
     pub explained: Vec<(String, &'static str)>,
 }
 
 pub struct Numbers {
-    /// What the lines are.
+    /// The heading of the line titles.
     pub corner: &'static str,
     pub columns: Vec<Title>,
     pub lines: Vec<(Title, Vec<Shown>)>,
 }
 
-/// Over a column or before a line; a filesystem has a text alone.
+/// The title of a column or line; a filesystem has only text.
 pub struct Title {
     pub text: String,
     pub unit: String,
@@ -56,7 +56,7 @@ pub struct Shown {
     pub n: usize,
 }
 
-/// Ratios are to that candidate, where it has figures.
+/// Ratios are to that candidate, if it has figures.
 pub fn of<'r>(section: &'r SectionSummary, entries: &[Entry], to: Option<&str>) -> Part<'r> {
     // A headline has its chart at the top.
     let drawn = section.rows.iter().filter(|row| row.is_drawn && !row.headline);
@@ -73,7 +73,7 @@ pub fn of<'r>(section: &'r SectionSummary, entries: &[Entry], to: Option<&str>) 
     }
 }
 
-/// Each declaration once: those of parts are of several metrics.
+/// Each declaration once: several metrics may share one.
 fn explained(rows: &[Row]) -> Vec<(String, &'static str)> {
     let mut declared: Vec<&Declared> = Vec::new();
     for one in rows.iter().filter_map(|row| row.declared) {
@@ -84,7 +84,7 @@ fn explained(rows: &[Row]) -> Vec<(String, &'static str)> {
     declared.into_iter().map(|d| (d.title_of(d.name), d.explained)).collect()
 }
 
-/// Few metrics: a line for each filesystem. Many: a line for each metric, or the table would have no end to the right.
+/// Few metrics: a line for each filesystem. Many: a line for each metric, which limits the table's width.
 fn table(section: &SectionSummary) -> Numbers {
     let rows = &section.rows;
     let scales: Vec<Scale> = rows.iter().map(Row::scale).collect();

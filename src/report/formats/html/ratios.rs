@@ -1,5 +1,5 @@
-//! The picture of a comparison: each candidate's ratio to the best or the baseline, with its interval, on a logarithmic axis, and
-//! brackets over those that are not told apart.
+//! The chart of a comparison: each candidate's ratio to the best or the baseline, with its interval, on a logarithmic axis, and
+//! brackets over candidates that are not told apart.
 
 use crate::report::view::comparison::{Comparison, Line};
 use crate::report::view::entry::{self, Entry};
@@ -13,10 +13,10 @@ pub struct Ratios<'r> {
     pub comparison: &'r Comparison,
     pub title: String,
     pub ticks: Vec<Tick>,
-    /// Where 1 is.
+    /// The position of 1.
     pub one: String,
     pub rows: Vec<Row<'r>>,
-    /// What the marks beside the ratios mean; empty without any.
+    /// The meaning of the marks beside the ratios; empty without any.
     pub marks: String,
 }
 
@@ -30,13 +30,13 @@ pub struct Row<'r> {
     pub line: &'r Line,
     pub look: Look,
     pub at: String,
-    /// Both ends; absent without an interval.
+    /// Both ends; `None` without an interval.
     pub interval: Option<(String, String)>,
     pub ratio: String,
     pub words: String,
 }
 
-/// `None` where there is nobody to compare.
+/// `None` if there is nothing to compare.
 pub fn of<'r>(comparison: &'r Comparison, title: String, entries: &[Entry]) -> Option<Ratios<'r>> {
     let axis = comparison.axis()?;
     let tick = |tick: LogTick| Tick { at: tick.at, text: plain(tick.value), anchor: tick.anchor };

@@ -1,21 +1,20 @@
-//! Many values in one bar: a line over all of them, a box over their middle half, and where there is room for it a dot for each in
-//! the order in which they were taken. Each is one element, however many values there are: a point of its own for each of ten
-//! thousand would make a page that no browser opens in time.
+//! Many values in one bar: a line over all of them, a box over their middle half, and if there is room a dot for each in measured
+//! order. Each is one element: ten thousand separate points would make the page too slow to open.
 
 use std::fmt::Write;
 
 use crate::report::view::number::percent;
 use crate::report::view::row::Cell;
 
-/// Up to so many each value is a point that says which trial it is.
+/// Up to this many values, each is a point that names its trial.
 pub const POINTS_MOST: usize = 24;
-/// More dots than this in a bar cannot be told apart: then each is the median of as many neighbours as must share one.
+/// With more values than this, each dot is the median of several neighbours.
 const DOTS_MOST: usize = 500;
-/// The dots' picture has its own measures, which the browser stretches over the bar.
+/// The dots' units, which the browser stretches over the bar.
 pub const ACROSS: usize = 1000;
 pub const DOWN: usize = 100;
 
-/// Places and lengths on the chart's scale, as SVG takes them: `12.34%`.
+/// Positions and lengths on the chart's scale, as SVG takes them: `12.34%`.
 pub struct Spread {
     pub smallest: String,
     pub largest: String,
@@ -26,7 +25,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// `None` where each value is a point. `share` is where on the scale a value lies, in percent.
+    /// `None` if each value is a point. `share` is a value's position on the scale, in percent.
     pub fn of(cell: &Cell, share: impl Fn(f64) -> f64) -> Option<Self> {
         if cell.values.len() <= POINTS_MOST {
             return None;
@@ -35,7 +34,7 @@ impl Spread {
         Some(Spread {
             smallest: percent(share(cell.min?)),
             largest: percent(share(cell.max?)),
-            // An upright scale counts from the top.
+            // A vertical scale counts from the top.
             half_from: percent(one.min(other)),
             half_length: percent((other - one).abs()),
             dots: String::new(),
@@ -49,7 +48,7 @@ impl Spread {
         let mut dots = String::new();
         for (at, group) in groups.iter().enumerate() {
             let x = share(fsderby_stats::median(group).unwrap_or_default()) * ACROSS as f64 / 100.0;
-            // A line of no length with round ends is a dot. Writing into a string does not fail.
+            // A line of zero length with round ends is a dot. Writing to a string does not fail.
             let _ = write!(dots, "M{x:.0} {}h0", at * DOWN / last);
         }
         Spread { dots, ..self }

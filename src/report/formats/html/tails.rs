@@ -1,4 +1,4 @@
-//! The latencies of one operation on a logarithmic axis: half took at most p50, and the longest may be a thousand times that.
+//! Latencies of one operation on a logarithmic axis: the longest may be a thousand times p50.
 
 use super::ratios::Tick;
 use crate::report::view::entry::{self, Entry};
@@ -22,10 +22,10 @@ pub struct TailRow {
     pub p99: String,
     /// Both ends of its interval.
     pub around: Option<(String, String)>,
-    /// Absent where too few operations tell of one in a thousand.
+    /// `None` if there are too few operations for p99.9.
     pub p999: Option<String>,
     pub longest: String,
-    /// That at p99, and its interval; empty without one.
+    /// The value at p99, and its interval; empty without one.
     pub value: String,
     pub interval: String,
     pub words: String,

@@ -1,4 +1,4 @@
-//! The page of each example, which is left beside the test programs to be looked at.
+//! The page of each example, stored beside the test programs for inspection.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ fn page_of(example: &examples::Example) -> String {
     page(&example.report()).expect("the page renders")
 }
 
-/// Beside the test programs, so that a change can be looked at in a browser.
+/// Stores the page beside the test programs, to inspect a change in a browser.
 fn leave(name: &str, page: &str) {
     let folder: PathBuf = std::env::current_exe().unwrap().parent().unwrap().to_owned();
     std::fs::write(folder.join(name), page).unwrap();
@@ -56,16 +56,16 @@ fn a_page_of_many_rounds_has_no_more_elements_than_one_of_some() {
     let pages = [&some, &many].map(page_of);
     leave("report-many.html", &pages[1]);
     let elements = pages.each_ref().map(|page| page.matches('<').count());
-    // Where marks of a picture meet, one is left out: that depends on the values, and not on how many there are.
+    // Overlapping marks are drawn once, which depends on the values, not on their number.
     assert!(elements[0].abs_diff(elements[1]) < 60, "{elements:?}");
-    // What grows are the headlines' dots, by at most `M1000 100h0` a trial of each.
+    // Only the headlines' dots grow, by at most `M1000 100h0` for each trial.
     let report = many.report();
     let headlines: usize = report.summary.workloads.iter().map(|w| w.headlines().len()).sum();
     let more = counted(&many.run).len() - counted(&some.run).len();
     assert!(pages[1].len() - pages[0].len() < more * headlines * "M1000 100h0".len() + 4096);
 }
 
-/// Ten looks a second at a work of so many of them, with a stall of four in the second round.
+/// Ten readings a second of each work, with a stall of four in the second round.
 fn looked_at(mut example: examples::Example, looks: usize) -> examples::Example {
     for record in &mut example.run.records {
         let mut series = vec![[100, 7]; looks];
@@ -250,7 +250,7 @@ fn what_was_measured_over_two_quantities_is_a_field_for_each_candidate() {
 
 #[test]
 fn every_class_has_a_rule() {
-    // These only say what something is.
+    // These only name their content.
     const NAMES: [&str; 4] = ["bars", "rows", "tails", "done"];
     for example in [examples::example(), examples::sixteen(), examples::all_skipped()] {
         let page = page_of(&example);

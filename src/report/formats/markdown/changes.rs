@@ -1,4 +1,4 @@
-//! Two runs beside each other as Markdown.
+//! The comparison of two runs as Markdown.
 
 use super::{escaped, table};
 use crate::report::view::changes::{ChangesView, Line, Part};

@@ -4,7 +4,7 @@ use super::{escaped, shown};
 use crate::report::view::imported::{Imported, Part};
 use crate::visible::visible;
 
-/// By themselves.
+/// Without a run.
 pub fn text(all: &[Imported]) -> String {
     let sections = all.iter().map(|imported| section(imported, "#"));
     visible(&(sections.collect::<Vec<_>>().join("\n\n") + "\n")).into_owned()

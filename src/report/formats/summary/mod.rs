@@ -1,4 +1,4 @@
-//! The report on one page: for who decides, as HTML to print with one picture, and for a mailing list, as text of 72 columns.
+//! The report on one page: as HTML for print with one chart, or as text of 72 columns for mailing lists.
 
 mod page;
 mod text;

@@ -1,4 +1,4 @@
-//! One printed page: the opening of the report, and one picture of its comparisons.
+//! One printed page: the opening of the report, and a chart of its comparisons.
 
 use anyhow::Context;
 use askama::Template;
@@ -8,9 +8,9 @@ use crate::report::formats::svg::{Panel, Theme, stacked};
 use crate::report::view::heading::Heading;
 use crate::store::Run;
 
-/// Of more comparisons the printed table has ratios and ranks alone.
+/// With more comparisons the printed table has only ratios and ranks.
 const MEDIANS: usize = 3;
-/// So many lines of all comparisons together have room in the picture.
+/// Lines of all comparisons that fit into the chart.
 const LINES: usize = 20;
 
 #[derive(Template)]
@@ -18,15 +18,15 @@ const LINES: usize = 20;
 struct Page<'r> {
     run: &'r Run,
     heading: &'r Heading,
-    /// Of damage, and of what is none.
+    /// Notes on damage, and notes on files that are not damaged.
     notes: Vec<String>,
-    /// Whether the table has room for them.
+    /// Whether medians fit into the table.
     has_medians: bool,
-    /// Whether intervals stand in the table, because the picture does not have all.
+    /// Whether the table has intervals, because the chart does not show all comparisons.
     has_intervals: bool,
-    /// Markup of our own.
+    /// Generated markup.
     picture: Option<String>,
-    /// Comparisons that the picture has no room for.
+    /// Comparisons that do not fit into the chart.
     left_out: usize,
 }
 
@@ -42,7 +42,7 @@ pub fn of(report: &Report<'_>) -> anyhow::Result<String> {
         })
         .collect();
     let mut lines = 0;
-    // Head and foot of a comparison take the room of three lines.
+    // Head and foot of a comparison take three lines.
     let fitting = all.iter().take_while(|panel| {
         lines += panel.comparison.lines.len() + 3;
         lines <= LINES

@@ -1,4 +1,4 @@
-//! The opening as plain text of 72 columns, as mailing lists take it, with a picture of each comparison.
+//! The opening as plain text of 72 columns for mailing lists, with a chart of each comparison.
 
 use anstream::adapter::strip_str;
 
@@ -10,10 +10,10 @@ use crate::report::view::number::ratio;
 use crate::visible::{visible, visible_line};
 
 pub const WIDTH: u16 = 72;
-/// Of a name, of the picture beside it.
+/// Columns of a name, and of the chart beside it.
 const NAME: usize = 22;
 const PICTURE: usize = 30;
-/// More comparisons than these are in the table alone.
+/// Further comparisons are only in the table.
 const DRAWN: usize = 3;
 
 pub fn of(report: &Report<'_>, is_ascii: bool) -> String {
@@ -53,7 +53,7 @@ fn drawn(title: &str, comparison: &Comparison) -> String {
     out
 }
 
-/// A line of the opening: its commands are broken as a shell takes them.
+/// A line of the opening; breaks its command so that a shell still accepts it.
 fn fitting(line: &str) -> String {
     if line.chars().count() <= usize::from(WIDTH) {
         return format!("{line}\n");
@@ -67,7 +67,7 @@ fn fitting(line: &str) -> String {
     }
 }
 
-/// With room for three dots, which some mail has to have.
+/// Leaves room for three dots, which ASCII mail needs.
 fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -75,14 +75,13 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(3)).chain(['…']).collect()
 }
 
-/// A shell's command on several lines: each option begins one where it would be too long, and one that is too long by itself goes on
-/// in the next line.
+/// A shell command on several lines: an option that does not fit begins a new line, and an overlong option continues on the next.
 fn command(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut options = options(text).into_iter();
     lines.extend(options.next().map(|first| format!("  {first}")));
     for option in options {
-        // Two columns are for the backslash.
+        // The backslash takes two columns.
         let fits = |line: &String| line.chars().count() + option.chars().count() + 2 <= usize::from(WIDTH);
         match lines.last_mut().filter(|line| fits(line)) {
             Some(line) => line.push_str(option),
@@ -93,7 +92,7 @@ fn command(text: &str) -> String {
     lines.join(" \\\n") + "\n"
 }
 
-/// The program with what follows it, and each option: ` --rounds 6`. What stands in quotes is none.
+/// The program with its arguments, and each option: ` --rounds 6`. Ignores quoted text.
 fn options(text: &str) -> Vec<&str> {
     let mut begins = vec![0];
     let mut is_quoted = false;
@@ -108,10 +107,10 @@ fn options(text: &str) -> Vec<&str> {
     begins.iter().zip(ends).map(|(from, to)| &text[*from..to]).collect()
 }
 
-/// What a shell reads as the same line. A backslash joins lines outside of quotes alone, and a space at the beginning of the next
-/// line would be one of the command.
+/// Lines that a shell reads as the same command. A backslash joins lines only outside quotes, and a space at the start of the
+/// next line would be part of the command.
 fn broken(line: &str) -> String {
-    // Two columns for ` \` behind the last part, two for `'\` behind any other.
+    // Two columns for ` \` after the last part, two for `'\` after any other.
     let most = usize::from(WIDTH) - 2;
     let mut out = String::new();
     let (mut column, mut is_quoted, mut is_escaped) = (0, false, false);
@@ -131,12 +130,12 @@ fn broken(line: &str) -> String {
     out
 }
 
-/// Whether a reader would break a line before this letter.
+/// Whether a line may be broken before this letter.
 fn is_gap(letters: &[char], at: usize) -> bool {
     at > 0 && matches!(letters[at - 1], ' ' | ',') && letters[at] != ' '
 }
 
-/// For mail that takes nothing else.
+/// For mail that accepts only ASCII.
 fn ascii(text: &str) -> String {
     let one = |c: char| match c {
         '–' | '—' | '─' | '−' => "-".to_owned(),
@@ -156,7 +155,7 @@ fn ascii(text: &str) -> String {
         '●' => "@".to_owned(),
         '○' => "o".to_owned(),
         c if c.is_ascii() => c.to_string(),
-        // As wide as it was.
+        // Keeps the width.
         _ => "?".to_owned(),
     };
     text.chars().map(one).collect()

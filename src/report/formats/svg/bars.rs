@@ -1,4 +1,4 @@
-//! One metric: a bar as long as the median of each candidate, and its trials as points.
+//! One metric: a bar for each candidate's median, and its trials as points.
 
 use super::canvas::{Anchor, Canvas, Ink, Theme, cut};
 use crate::report::view::entry::{Entry, look};
@@ -9,10 +9,10 @@ const ROW: f64 = 26.0;
 const HEAD: f64 = 52.0;
 const PLOT: (f64, f64) = (190.0, 590.0);
 const EDGE: f64 = 10.0;
-/// More trials than these are no points.
+/// With more trials no points are drawn.
 const POINTS: usize = 60;
 
-/// `None` where no trial has it.
+/// `None` if no trial has it.
 pub fn of(workload: &str, row: &Row, entries: &[Entry]) -> Option<String> {
     let most = row.values().fold(0.0, f64::max);
     if most <= 0.0 {

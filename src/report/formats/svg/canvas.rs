@@ -1,14 +1,14 @@
-//! What SVG pictures are drawn with: text, lines, marks, in pixels from the upper left corner.
+//! Drawing primitives for SVG: text, lines, marks, in pixels from the upper left corner.
 //!
-//! Each shape has its colour on white as an attribute, which every program understands, and a class beside it. In a browser the picture
-//! follows the reader's dark setting by the classes; programs that turn SVG into PNG or PDF leave such rules out.
+//! Each shape has its colour on white as an attribute, which every program understands, and a class. In a browser the classes
+//! follow the reader's dark setting; programs that convert SVG to PNG or PDF ignore them.
 
 use std::fmt::Write;
 
 use crate::report::view::look::{HUES, Look};
 use crate::visible::visible;
 
-/// On white, and on a dark page.
+/// The colours on white and on a dark page.
 #[derive(Clone, Copy)]
 struct Colour {
     class: &'static str,
@@ -22,9 +22,9 @@ const GRID: Colour = Colour { class: "grid", light: "#dfe3e6", dark: "#343c45" }
 const PAGE: Colour = Colour { class: "page", light: "#ffffff", dark: "#14181c" };
 const CELL: Colour = Colour { class: "cell", light: "#0a5c9e", dark: "#7cc0f5" };
 const STALL: Colour = Colour { class: "stall", light: "#b98900", dark: "#d5a52a" };
-/// Those that are filled or drawn in, apart from the candidates'.
+/// Fill and line colours other than the candidates'.
 const PLAIN: [Colour; 6] = [INK, SOFT, GRID, PAGE, CELL, STALL];
-/// As in the style sheet of the HTML report: after Okabe and Ito, a little darker where yellow stands on white.
+/// As in the HTML report's style sheet: after Okabe and Ito, slightly darker if yellow is on white.
 const COLOURS: [Colour; HUES] = [
     Colour { class: "c0", light: "#6b7280", dark: "#9aa4af" },
     Colour { class: "c1", light: "#8b7fd6", dark: "#8b7fd6" },
@@ -39,7 +39,7 @@ const COLOURS: [Colour; HUES] = [
     Colour { class: "c10", light: "#d55e00", dark: "#d55e00" },
     Colour { class: "c11", light: "#8c6d4f", dark: "#b8946f" },
 ];
-/// Of a letter, on average; texts are cut to what fits.
+/// Average width of a letter, in pixels; texts are cut to fit.
 const LETTER: f64 = 6.6;
 
 pub struct Canvas {
@@ -48,10 +48,10 @@ pub struct Canvas {
     described: Vec<String>,
 }
 
-/// Where a picture stands.
+/// The page that a chart is shown on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// In a file of its own: as the reader has it, light or dark.
+    /// A separate file: light or dark, as the reader's setting.
     Readers,
     /// Within a page that is always white.
     White,
@@ -72,7 +72,7 @@ pub enum Anchor {
 }
 
 impl Colour {
-    /// `fill="#1c2126" class="f-ink"`; of what is also drawn around, its line as well.
+    /// `fill="#1c2126" class="f-ink"`; with an outline, its line as well.
     fn fill(self) -> String {
         format!("fill=\"{}\" class=\"f-{}\"", self.light, self.class)
     }
@@ -98,7 +98,7 @@ impl Canvas {
         Canvas { width, out: String::new(), described: Vec::new() }
     }
 
-    /// A sentence of what screen readers say of the picture.
+    /// Adds a sentence to the screen-reader description.
     pub fn says(&mut self, text: &str) {
         self.described.push(text.trim().to_owned());
     }
@@ -141,7 +141,7 @@ impl Canvas {
         );
     }
 
-    /// A point in the colour of its kind and the shape of its mark: circle, square, diamond, triangle; hollow where it is open.
+    /// A point in its kind's colour and its mark's shape: circle, square, diamond, triangle; hollow if open.
     pub fn mark(&mut self, (x, y): (f64, f64), look: Look, is_open: bool) {
         let colour = Colour::of(look);
         let painted = Colour::both(if is_open { PAGE } else { colour }, colour);
@@ -159,7 +159,7 @@ impl Canvas {
         let _ = writeln!(self.out, "{shape}");
     }
 
-    /// A cross, for one more value of a candidate.
+    /// A cross, for a further value of a candidate.
     pub fn cross(&mut self, (x, y): (f64, f64)) {
         self.line((x - 4.0, y - 4.0), (x + 4.0, y + 4.0), INK, 1.6);
         self.line((x - 4.0, y + 4.0), (x + 4.0, y - 4.0), INK, 1.6);
@@ -174,7 +174,7 @@ impl Canvas {
         self.rect(at, size, CELL, share);
     }
 
-    /// Where nothing went on.
+    /// A period without progress.
     pub fn stall(&mut self, at: (f64, f64), size: (f64, f64)) {
         self.rect(at, size, STALL, 0.55);
     }
@@ -187,7 +187,7 @@ impl Canvas {
         );
     }
 
-    /// The area below steps from left to right, and its upper edge; `ground` is where nothing is.
+    /// The area below steps from left to right, and its upper edge; `ground` is the position of zero.
     pub fn steps(&mut self, left: f64, ground: f64, steps: &[(f64, f64)], look: Look) {
         let mut edge = String::new();
         for (at, (right, y)) in steps.iter().enumerate() {
@@ -207,7 +207,7 @@ impl Canvas {
             writeln!(self.out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"1.8\" {fill} fill-opacity=\"0.7\"/>");
     }
 
-    /// The picture, so high, with what screen readers say of it.
+    /// The finished chart of this height, with its screen-reader description.
     pub fn done(self, height: f64, title: &str, theme: Theme) -> String {
         let (width, title, body) = (self.width, escaped(title), self.out);
         let described = escaped(&self.described.join(" "));
@@ -231,7 +231,7 @@ fn dark() -> String {
     format!("<style>\n@media (prefers-color-scheme: dark) {{\n{}\n}}\n</style>\n", rules.join("\n"))
 }
 
-/// What is longer than so many pixels is cut, with `…`.
+/// Cuts text longer than this many pixels, with `…`.
 pub fn cut(text: &str, width: f64) -> String {
     let most = (width / LETTER) as usize;
     if text.chars().count() <= most {

@@ -1,25 +1,25 @@
-//! What was measured over two quantities: a field of cells for each candidate, below each other, on one scale of colour. The number
-//! stands in each cell, so that nobody has to tell colours apart.
+//! A metric over two quantities: a heat map for each candidate, on one colour scale. Each cell has its number, so colour is not
+//! the only cue.
 
 use super::canvas::{Anchor, Canvas, Ink, Theme, cut};
 use crate::report::view::heat_map::{Field, HeatMap};
 use crate::report::view::number::Scale;
 
 const HEAD: f64 = 50.0;
-/// Of a field: its name, the heads of its columns, what follows it.
+/// Heights of a heat map: its name, its column headings, its foot.
 const NAME: f64 = 20.0;
 const COLUMNS: f64 = 18.0;
 const FOOT: f64 = 14.0;
 const LEFT: f64 = 10.0;
-/// Of the lines' heads.
+/// Width of the row headings.
 const LINE: f64 = 86.0;
 const CELL: (f64, f64) = (62.0, 22.0);
-/// So narrow a title would be cut.
+/// Smallest width; a narrower chart would cut its title.
 const WIDTH_LEAST: f64 = 480.0;
-/// The palest and the strongest colour.
+/// Opacity of the palest and the strongest colour.
 const SHARES: (f64, f64) = (0.04, 0.5);
 
-/// `None` where nothing was measured.
+/// `None` if nothing was measured.
 pub fn of(workload: &str, map: &HeatMap) -> Option<String> {
     let fields: Vec<&Field> = map.fields.iter().filter(|field| field.has_any()).collect();
     if fields.is_empty() {
@@ -64,7 +64,7 @@ pub fn of(workload: &str, map: &HeatMap) -> Option<String> {
     Some(canvas.done(top, &title, Theme::Readers))
 }
 
-/// How strong a value's colour is, by its logarithm between the least and the most of all candidates.
+/// A value's colour strength, by its logarithm between the least and the most of all candidates.
 fn shares(map: &HeatMap) -> impl Fn(f64) -> f64 {
     let positive = || map.values().filter(|value| *value > 0.0);
     let (least, most) = (positive().fold(f64::INFINITY, f64::min), positive().fold(0.0, f64::max));

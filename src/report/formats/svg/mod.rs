@@ -1,8 +1,8 @@
-//! Each picture of the report as an SVG file of its own: no script, no font but the reader's sans-serif, on white or as the reader's dark
-//! setting has it.
+//! Each chart of the report as a separate SVG file: no script, only the reader's sans-serif font, on white or in the reader's
+//! dark setting.
 //!
-//! The pictures of the HTML report take their colours and widths from the page around them; these stand alone, for slides and papers.
-//! There is no PNG: to turn text into pixels takes fonts, which belong to the machine; `rsvg-convert`, Inkscape or a browser has them.
+//! The HTML report's charts take colours and widths from their page; these stand alone, for slides and papers. There is no PNG,
+//! because it would depend on the machine's fonts; use `rsvg-convert`, Inkscape or a browser.
 
 mod bars;
 mod canvas;
@@ -25,7 +25,7 @@ use crate::report::view::entry::Entry;
 use crate::report::view::heat_map;
 use crate::report::view::workload::WorkloadSummary;
 
-/// A file's name and its text.
+/// A file's name and text.
 pub struct Picture {
     pub name: String,
     pub svg: String,
@@ -72,7 +72,7 @@ impl Format for Svg {
     }
 }
 
-/// With what each is called.
+/// The charts with their names.
 fn of_work(work: &WorkloadSummary, entries: &[Entry]) -> Vec<(String, String)> {
     let label = &work.label;
     let mut named: Vec<(String, Option<String>)> = Vec::new();
@@ -99,7 +99,7 @@ fn of_work(work: &WorkloadSummary, entries: &[Entry]) -> Vec<(String, String)> {
     named.into_iter().filter_map(|(name, svg)| Some((name, svg?))).collect()
 }
 
-/// A file's name that no other picture has, of letters that every filesystem takes.
+/// A unique file name, of letters that every filesystem accepts.
 fn unique(name: &str, known: &mut BTreeSet<String>) -> String {
     let plain: String = name
         .chars()
@@ -120,7 +120,7 @@ mod tests {
     use crate::report::examples::{self, Example, verdict};
     use crate::report::view::row::Row;
 
-    /// With work that was looked at, and a metric over two sizes.
+    /// With readings over time, and a metric over two sizes.
     fn with_all(example: &Example) -> Report<'_> {
         let mut report = example.judged(verdict::over_rounds(12), None);
         let work = &mut report.summary.workloads[0];
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Each class that a shape has is one that the dark rules know, or of a colour that is the same there.
+    /// Each shape's class is known to the dark rules, or its colour is the same there.
     #[test]
     fn on_a_dark_page_every_colour_that_must_change_does() {
         let example = examples::rounds(12);

@@ -1,4 +1,4 @@
-//! How fast a work went from its beginning to its end: a row of steps for each candidate, as high as its own fastest moment.
+//! The rate of a work over its duration: a row of steps for each candidate, scaled to its highest rate.
 
 use super::canvas::{Anchor, Canvas, Ink, Theme, cut};
 use crate::analysis::over_time::{Course, OverTime};
@@ -12,7 +12,7 @@ const HEAD: f64 = 54.0;
 const FOOT: f64 = 14.0;
 const PLOT: (f64, f64) = (190.0, 570.0);
 const EDGE: f64 = 10.0;
-/// A stall is never drawn narrower.
+/// The smallest drawn width of a stall.
 const NARROWEST: f64 = 2.0;
 
 pub fn of(workload: &str, courses: &OverTime, entries: &[Entry]) -> Option<String> {

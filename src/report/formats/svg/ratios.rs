@@ -1,4 +1,4 @@
-//! Comparisons: each candidate's ratio with its interval on a logarithmic axis, with rank and number. Several stand below each other.
+//! Comparisons: each candidate's ratio with its interval on a logarithmic axis, with rank and number, one below the other.
 
 use super::canvas::{Anchor, Canvas, Ink, Theme, cut};
 use crate::report::view::comparison::{Comparison, Line, RATIO};
@@ -10,7 +10,7 @@ const WIDTH: f64 = 720.0;
 const ROW: f64 = 24.0;
 const HEAD: f64 = 52.0;
 const FOOT: f64 = 30.0;
-/// Where the plot begins and ends.
+/// Start and end of the plot.
 const PLOT: (f64, f64) = (210.0, 560.0);
 const RANK: f64 = 10.0;
 const NAME: f64 = 46.0;
@@ -21,7 +21,7 @@ pub struct Panel<'c> {
     pub comparison: &'c Comparison,
 }
 
-/// `None` where there is nobody to compare.
+/// `None` if there is nothing to compare.
 pub fn stacked(panels: &[Panel<'_>], entries: &[Entry], theme: Theme) -> Option<String> {
     let mut canvas = Canvas::new(WIDTH);
     let mut top = 0.0;
@@ -34,7 +34,7 @@ pub fn stacked(panels: &[Panel<'_>], entries: &[Entry], theme: Theme) -> Option<
     (!titles.is_empty()).then(|| canvas.done(top, &titles.join("; "), theme))
 }
 
-/// Returns where the next one begins.
+/// Returns the top of the next one.
 fn drawn(canvas: &mut Canvas, panel: &Panel<'_>, axis: &LogAxis, entries: &[Entry], top: f64) -> f64 {
     let comparison = panel.comparison;
     let x = |value: f64| PLOT.0 + axis.at(value) / 100.0 * (PLOT.1 - PLOT.0);

@@ -15,7 +15,7 @@ const PLOT: (f64, f64) = (190.0, 560.0);
 const EDGE: f64 = 10.0;
 const TICKS: usize = 5;
 
-/// `None` where no operation was counted.
+/// `None` if no operation was counted.
 pub fn of(workload: &str, latency: &Latency, entries: &[Entry]) -> Option<String> {
     let ends = latency.rows.iter().flat_map(|row| [row.p50, row.max]).map(|value| value as f64);
     let axis = LogAxis::over(ends)?;
@@ -72,7 +72,7 @@ fn drawn(canvas: &mut Canvas, row: &Row, look: Look, middle: f64, x: &impl Fn(u6
     if let Some(p999) = row.p999 {
         canvas.cross((x(p999), middle));
     }
-    // The shapes say which percentile it is, and the name which candidate.
+    // The shape gives the percentile, the name the candidate.
     canvas.mark((x(row.p99), middle), Look { mark: 2, ..look }, false);
     canvas.mark((x(row.p50), middle), Look { mark: 0, ..look }, false);
 }

@@ -1,6 +1,6 @@
-//! Whether a text is well-formed XML, as far as pictures use it: elements, attributes in quotes, text, entities.
+//! Whether a text is well-formed XML, for the subset that charts use: elements, quoted attributes, text, entities.
 
-/// What is wrong with it.
+/// The first error.
 pub fn mistake(text: &str) -> Option<String> {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = text.trim_end();
@@ -61,7 +61,7 @@ fn in_attributes(attributes: &str) -> Option<String> {
     None
 }
 
-/// Neither a `&` that begins no entity nor a control character.
+/// Neither a `&` without an entity nor a control character.
 fn in_text(text: &str) -> Option<String> {
     const ENTITIES: [&str; 4] = ["amp;", "lt;", "gt;", "quot;"];
     let is_entity = |rest: &str| ENTITIES.iter().any(|entity| rest.starts_with(entity));

@@ -1,4 +1,4 @@
-//! Two runs beside each other as text, drawn as the report draws candidates beside the best.
+//! The comparison of two runs as text, drawn like candidates relative to the best.
 
 use anstyle::Style;
 use comfy_table::{ColumnConstraint, Table};
@@ -12,9 +12,9 @@ use crate::report::view::number::ratio;
 use crate::schema::finding::Found;
 use crate::visible::visible_line;
 
-/// Columns of the picture, at least and at most.
+/// Columns of the chart, least and most.
 const PICTURE: std::ops::RangeInclusive<usize> = 12..=48;
-/// What stands beside it.
+/// Columns beside it.
 const BESIDE: usize = 72;
 
 /// With colours; print it through `anstream`.
@@ -51,7 +51,7 @@ pub fn text(view: &ChangesView, width: u16) -> String {
     page.out
 }
 
-/// With the picture where it fits.
+/// With the chart if it fits.
 fn part_table(part: &Part, axis: Option<&LogAxis>, width: u16) -> Table {
     let columns = usize::from(width).saturating_sub(BESIDE).clamp(*PICTURE.start(), *PICTURE.end());
     let drawn = table(part, axis.map(|axis| (axis, columns)));

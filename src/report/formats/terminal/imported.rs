@@ -1,4 +1,4 @@
-//! Imported figures in a terminal.
+//! Imported figures on a terminal.
 
 use anstyle::Style;
 use comfy_table::CellAlignment;
@@ -9,7 +9,7 @@ use crate::report::view::imported::Imported;
 use crate::report::view::needs::Table;
 use crate::visible::visible_line;
 
-/// By themselves, with colours; print it through `anstream`.
+/// Without a run, with colours; print it through `anstream`.
 pub fn text(all: &[Imported], width: u16) -> String {
     let mut page = Page::new(width);
     for (at, imported) in all.iter().enumerate() {
@@ -22,14 +22,14 @@ pub fn text(all: &[Imported], width: u16) -> String {
 }
 
 impl Page {
-    /// Beside a workload of the run.
+    /// With a workload of the run.
     pub(super) fn imported_beside(&mut self, workload: &str, imported: &Imported) {
         self.line("");
         self.paragraph(TITLE, &format!("{workload}: {}", lower_first(&imported.caption())));
         self.imported(imported);
     }
 
-    /// What stands beside no workload of the run.
+    /// Imports that belong to no workload of the run.
     pub(super) fn imported_apart(&mut self, all: &[Imported]) {
         for imported in all {
             self.line("");
@@ -48,7 +48,7 @@ impl Page {
         self.paragraph(QUIET, &imported.note);
     }
 
-    /// In one table where it fits, and in several of as many columns as fit where not.
+    /// One table if it fits, otherwise several with as many columns as fit.
     fn columns(&mut self, table: &Table) {
         let mut left: Vec<usize> = (Imported::TEXTS..table.columns.len()).collect();
         while !left.is_empty() {
@@ -60,13 +60,13 @@ impl Page {
     }
 }
 
-/// One less where the next column is the CPU share of the last one.
+/// One less if the next column is the CPU share of the last one.
 fn together(table: &Table, left: &[usize], fitting: usize) -> usize {
     let is_share = left.get(fitting).is_some_and(|at| table.columns[*at].starts_with(Imported::SHARE));
     if is_share && fitting > 1 { fitting - 1 } else { fitting }
 }
 
-/// The columns of text, and these.
+/// The text columns, and these.
 fn drawn(table: &Table, of: &[usize]) -> comfy_table::Table {
     let mut drawn = new_table();
     let picked = |cells: &[String]| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What to choose, and speed beside CPU time, in a terminal.
+//! The recommendation, and speed against CPU time, on a terminal.
 
 use anstyle::Style;
 use comfy_table::CellAlignment;
@@ -25,7 +25,7 @@ impl Page {
         }
     }
 
-    /// In one table where it fits, and in several of as many needs as fit where not.
+    /// One table if it fits, otherwise several with as many needs as fit.
     fn ratios(&mut self, choose: &ToChoose) {
         let mut left = choose.judged();
         while !left.is_empty() {

@@ -1,4 +1,4 @@
-//! What a terminal shows first, and a run again at its end: the answer, how sure it is, one table, and where more is.
+//! The opening on a terminal, also at the end of a run: the answer, how sure it is, one table, and where to find more.
 
 use anstyle::Style;
 use comfy_table::{CellAlignment, Table};
@@ -45,7 +45,7 @@ impl Page {
         self.line(&format!("More: {}", visible_line(&heading.more)));
     }
 
-    /// What there is to do for a verdict.
+    /// The step that leads to a verdict.
     fn lacks(&mut self, heading: &Heading) {
         if !heading.conclusion.is_empty() {
             self.paragraph(Style::new(), &heading.conclusion);
@@ -55,7 +55,7 @@ impl Page {
         }
     }
 
-    /// In one table where it fits, else in several of as many comparisons as fit.
+    /// One table if it fits, otherwise several with as many comparisons as fit.
     fn glanced(&mut self, glance: &Glance) {
         let all: Vec<usize> = (0..glance.columns.len()).collect();
         let shapes = [by_candidate as Shape, by_comparison, ranks_by_comparison];
@@ -84,7 +84,7 @@ impl Page {
     }
 }
 
-/// More tables than these are no opening.
+/// With more tables the opening has none.
 const PARTS: usize = 3;
 
 type Shape = fn(&Glance, &[usize]) -> Table;
@@ -93,7 +93,7 @@ fn label(line: &Line) -> String {
     format!("{}{}", visible_line(&line.candidate), if line.is_unequal { UNEQUAL } else { "" })
 }
 
-/// A line for each candidate. Of one comparison all that there is; of several rank and ratio of each.
+/// A line for each candidate: everything for one comparison, rank and ratio for several.
 fn by_candidate(glance: &Glance, of: &[usize]) -> Table {
     let mut table = new_table();
     let has_ranks = glance.has_ranks();
@@ -131,7 +131,7 @@ fn by_candidate(glance: &Glance, of: &[usize]) -> Table {
     table
 }
 
-/// A line for each comparison, where there are more of them than candidates.
+/// A line for each comparison, if there are more of them than candidates.
 fn by_comparison(glance: &Glance, of: &[usize]) -> Table {
     turned(glance, of, |cell| match cell.rank.as_str() {
         "" => cell.ratio(),

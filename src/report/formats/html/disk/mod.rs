@@ -1,4 +1,4 @@
-//! What a modelled disk did in one round: where its time went, and each filesystem's requests over time and place.
+//! A modelled disk in one round: its time by activity, and each filesystem's requests over time and position.
 
 mod picture;
 mod requests;
@@ -17,12 +17,12 @@ use crate::report::view::workload::WorkloadSummary;
 use crate::schema::record::Record;
 use crate::store::Run;
 
-/// Up to so many pictures are unfolded: two rows of them.
+/// At most this many charts are unfolded: two rows.
 const UNFOLDED: usize = 4;
-/// Less lateness than this share of the time explains nothing.
+/// Lateness below this share of the time explains nothing.
 const LATE: f64 = 0.02;
 
-/// The classes of the bars' parts, and what they are.
+/// The classes of the bars' parts, and their labels.
 pub const LEGEND: [(&str, &str); 8] = [
     ("seek", "seeking"),
     ("rotation", "rotating to the sector"),
@@ -34,10 +34,10 @@ pub const LEGEND: [(&str, &str); 8] = [
     ("cpu", "CPU"),
 ];
 
-/// The same of the pictures.
+/// The same for the charts.
 pub const REQUESTS: [(&str, &str); 3] = [("write", "writes"), ("read", "reads"), ("flush", "flushes")];
 
-/// A workload's pictures, all of one round, so that all filesystems had the same disk.
+/// A workload's charts, all from one round: all filesystems had the same disk.
 pub struct DiskUse {
     /// `round 1, with the disk as its file says`
     pub round: String,
@@ -59,7 +59,7 @@ pub struct TimeRow {
     pub label: String,
     /// Of the mechanism: look, left, width, words.
     pub parts: Vec<Part>,
-    /// What went on beside it, a thin bar each.
+    /// Parallel activities, a thin bar each.
     pub beside: Vec<Part>,
     pub value: String,
     pub words: String,
@@ -75,11 +75,11 @@ pub struct Part {
 pub struct Figure {
     pub label: String,
     pub look: Look,
-    /// Or why there is none.
+    /// The picture, or why there is none.
     pub picture: Result<Picture, String>,
 }
 
-/// `None` where no disk was modelled. `looks` gives each filesystem its colour.
+/// `None` if no disk was modelled. `looks` gives each filesystem its colour.
 pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> Look) -> Option<DiskUse> {
     let records = nominal(run, &work.label);
     let modelled = sampled(records.first()?)?;
@@ -107,7 +107,7 @@ pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> Look) -> Op
     })
 }
 
-/// The first round of those with the most trials that count; its trials in the order of the plan.
+/// The trials of one round in plan order: the first round among those with the most counted trials.
 fn nominal<'r>(run: &'r Run, workload: &str) -> Vec<&'r Record> {
     let all: Vec<&Record> = counted(run).into_iter().filter(|r| r.scenario == workload).collect();
     let n = |round: u32| all.iter().filter(|r| r.round == round).count();
@@ -118,14 +118,14 @@ fn nominal<'r>(run: &'r Run, workload: &str) -> Vec<&'r Record> {
     records
 }
 
-/// A trial's time by the disk's counters, and how long the disk held a request.
+/// A trial's time by the disk's counters, and how long the disk held requests.
 struct Trial<'r> {
     record: &'r Record,
     spent: Spent,
     held_ns: Option<f64>,
 }
 
-/// How many members or dies a shipped disk has; of any other kind, one.
+/// Members or dies of a shipped disk; 1 for other types.
 fn members(disk: &str) -> Option<u64> {
     let (_, text) = SHIPPED.iter().find(|(name, _)| *name == disk)?;
     let spec = Spec::parse(text).ok()?;
@@ -187,7 +187,7 @@ fn row(trial: &Trial<'_>, full_ns: f64) -> TimeRow {
     }
 }
 
-/// What must be known to read the bars, and on this disk only.
+/// Notes on reading the bars that apply to this disk.
 fn notes(trials: &[Trial<'_>]) -> Vec<String> {
     let mut notes = Vec::new();
     let most = trials.iter().map(|t| t.spent.at_once).max().unwrap_or(1);

@@ -1,4 +1,4 @@
-//! One trial's requests, ready to be drawn.
+//! One trial's requests, ready to draw.
 
 use std::fmt::Write;
 
@@ -9,15 +9,15 @@ use crate::schema::record::Record;
 use crate::schema::units::Bytes;
 use crate::store::Run;
 
-/// Shades of one colour, each for about as many times more requests than the one before.
+/// Shades of one colour, on a logarithmic scale of requests.
 const SHADES: usize = 4;
 
 pub struct Picture {
     /// `987 writes, no reads, 69 flushes`
     pub counts: String,
-    /// How long the disk held at least one request; `None` where the work's ends are not known.
+    /// How long the disk held at least one request; `None` if the work's start and end are unknown.
     pub held_ns: Option<u64>,
-    /// Where the work's ends are not known: that all of the trial is drawn.
+    /// Notes that the whole trial is drawn, if the work's start and end are unknown.
     pub note: &'static str,
     pub layers: Vec<Layer>,
     pub flushes: Vec<Layer>,
@@ -29,14 +29,14 @@ pub struct Picture {
     pub depths: Vec<Column>,
 }
 
-/// Cells of one kind and shade: `M3 5h2` is two cells from column 3 on in row 5 from the top.
+/// Cells of one kind and shade: `M3 5h2` is two cells from column 3 in row 5 from the top.
 #[derive(Clone)]
 pub struct Layer {
     pub class: String,
     pub path: String,
 }
 
-/// Of a small histogram, in percents of its chart.
+/// A column of a small histogram, in percent of its chart.
 pub struct Column {
     pub name: &'static str,
     pub left: String,
@@ -58,11 +58,11 @@ impl Picture {
 }
 
 /// # Errors
-/// In a sentence, where the list of requests is not to be had.
+/// One sentence, if the list of requests is not available.
 pub fn of(run: &Run, record: &Record, offset: Bytes) -> Result<Picture, String> {
     let served = run.requests(record).map_err(|e| format!("No picture: {e:#}."))?;
     let mut served = served.ok_or("No picture: the list of requests was not kept.")?;
-    // The work is done before the power is cut; what comes after it has another clock.
+    // The work ends before the power cut; later requests have another clock.
     served.retain(|s| s.life == 0);
     let whole = || {
         let begin = served.iter().map(|s| s.arrived_ns).min().unwrap_or(0);
@@ -117,7 +117,7 @@ fn counts(seen: &Seen) -> String {
     .join(", ")
 }
 
-/// The partition's beginning is at the bottom.
+/// The partition's start is at the bottom.
 fn layers(kind: &str, grid: &Grid) -> Vec<Layer> {
     let most = grid.most();
     let rows: Vec<&[u32]> = grid.rows().collect();
@@ -141,7 +141,7 @@ fn strip(flushes: &[u32]) -> Vec<Layer> {
     (1..=SHADES).map(layer).filter(|l| !l.path.is_empty()).collect()
 }
 
-/// Neighbours of one shade are one stroke.
+/// Adjacent cells of one shade are one stroke.
 fn runs(row: &[u32], most: u32, shade: usize, y: usize, path: &mut String) {
     let mut x = 0;
     for run in row.chunk_by(|a, b| self::shade(*a, most) == self::shade(*b, most)) {
@@ -152,7 +152,7 @@ fn runs(row: &[u32], most: u32, shade: usize, y: usize, path: &mut String) {
     }
 }
 
-/// 0 for nothing, then by the logarithm: one request must be seen beside thousands.
+/// 0 for none, then logarithmic: one request must be visible beside thousands.
 fn shade(n: u32, most: u32) -> usize {
     if n == 0 {
         return 0;

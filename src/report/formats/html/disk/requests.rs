@@ -1,14 +1,14 @@
-//! From the list of what a disk was asked for to what can be drawn: counts in cells, however long the list is.
+//! Turns a disk's request list into counts per cell, of a size independent of the list's length.
 
 use fsderby_diskmodel::Op;
 
 use crate::schema::request::{MOST, Served};
 
-/// Cells over the time and over the disk. At most so many runs are drawn, of some ten bytes each: under 100 KB a trial.
+/// Cells over time and over the disk. Each run of cells takes about ten bytes: under 100 KB a trial.
 pub const COLUMNS: usize = 160;
 pub const ROWS: usize = 48;
 
-/// What is looked at: a part of the time, and the partition.
+/// The part of the time, and the partition.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     pub begin_ns: u64,
@@ -17,38 +17,38 @@ pub struct Window {
     pub sectors: u64,
 }
 
-/// Requests of one kind in each cell, row by row; the first row is the partition's beginning.
+/// Requests of one kind in each cell, row by row; the first row is the partition's start.
 pub struct Grid(Vec<u32>);
 
 pub struct Seen {
     pub reads: Grid,
     pub writes: Grid,
-    /// One row: a flush has no place.
+    /// One row: a flush has no position.
     pub flushes: Vec<u32>,
     pub read: u64,
     pub written: u64,
     pub flushed: u64,
     /// How long the disks held at least one request.
     pub held_ns: u64,
-    /// How far a read or write began from where the one before it on its disk had ended, by [`DISTANCES`].
+    /// Distance of each read or write from the end of the previous one on its disk, by [`DISTANCES`].
     pub distances: [u64; DISTANCES.len()],
-    /// How many requests the disk held when one came, by [`DEPTHS`].
+    /// Requests that the disk held when one arrived, by [`DEPTHS`].
     pub depths: [u64; DEPTHS.len()],
 }
 
-/// Sectors at most, and the same in bytes.
+/// Sectors (upper limit), and the same in bytes.
 pub const DISTANCES: [(u64, &str); 6] =
     [(0, "0"), (128, "64K"), (2048, "1M"), (32_768, "16M"), (524_288, "256M"), (u64::MAX, "more")];
 
-/// Requests at most, and the column's name.
+/// Requests (upper limit), and the column's name.
 pub const DEPTHS: [(u64, &str); 7] =
     [(1, "1"), (2, "2"), (4, "4"), (8, "8"), (16, "16"), (32, "32"), (u64::MAX, "more")];
 
-/// What came within the window, on all disks.
+/// The requests that arrived within the window, on all disks.
 pub fn look(served: &[Served], window: Window) -> Seen {
     let mut came: Vec<&Served> =
         served.iter().filter(|s| (window.begin_ns..window.end_ns).contains(&s.arrived_ns)).collect();
-    // The list is in the order of the answers. What arrived in one nanosecond keeps it.
+    // The list is in completion order. Requests that arrived in one nanosecond keep that order.
     came.sort_by_key(|s| s.arrived_ns);
     let mut seen = Seen {
         reads: Grid(vec![0; COLUMNS * ROWS]),
@@ -92,7 +92,7 @@ pub fn look(served: &[Served], window: Window) -> Seen {
     seen
 }
 
-/// The union of the times from arrival to answer, of requests in the order of their arrival.
+/// The union of the intervals from arrival to completion, of requests in arrival order.
 fn held_ns(came: &[&Served], window: Window) -> u64 {
     let mut held = 0;
     let mut until = window.begin_ns;
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn distances_are_those_from_the_end_of_the_one_before_in_the_order_of_arrival() {
-        // Answered in another order; a flush between two writes does not move the arm.
+        // Completed in another order; a flush between two writes does not move the arm.
         let list = [
             served(1300, Op::Write, 5000, 8, 1),
             served(1100, Op::Write, 4800, 8, 1),
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn requests_that_overlap_are_held_once() {
         let at = |arrived_ns, done_ns| Served { done_ns, ..served(arrived_ns, Op::Write, 4800, 8, 1) };
-        // 1100–1400, with one inside of it and one that outlasts it; later one that the window's end cuts.
+        // 1100–1400, with one inside and one that ends later; then one that the window's end cuts.
         let list = [at(1100, 1300), at(1150, 1200), at(1250, 1400), at(1900, 2500)];
         assert_eq!(look(&list, WINDOW).held_ns, 300 + 100);
     }

@@ -1,39 +1,39 @@
-//! Where the time of the work and its sync went, by the disk's own counters.
+//! Time of the work and its sync by activity, from the disk's counters.
 
 use crate::probes::{self, cpu};
 use crate::schema::job::StepName;
 use crate::schema::record::Record;
 
-/// One trial's time in nanoseconds. The mechanism's four parts and its idleness fill the wall time; the controller and the CPU
-/// work beside it.
+/// One trial's time in nanoseconds. The mechanism's four parts and its idle time add up to the wall time; controller and CPU work
+/// in parallel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spent {
     /// Work and sync.
     pub wall_ns: f64,
-    /// Members of an array, or dies: the counters are sums over them, and the parts are those sums divided by it.
+    /// Members of an array, or dies: the counters are sums over them, the parts those sums divided by this number.
     pub at_once: u64,
     pub seek_ns: f64,
     pub rotation_ns: f64,
-    /// What was asked for: reading and writing.
+    /// Reading and writing on request.
     pub transfer_ns: f64,
-    /// What nobody asked for: flash that copies and erases.
+    /// Flash garbage collection: copying and erasing.
     pub copy_ns: f64,
     pub idle_ns: f64,
     pub overhead_ns: f64,
-    /// Of the whole machine, the server of the modelled disk included.
+    /// Of the whole machine, including the disk-model server.
     pub cpu_ns: Option<f64>,
-    /// By how much answers came later than the model says, in all.
+    /// Total delay of completions against the model.
     pub late_ns: f64,
 }
 
-/// `members` is how many work at once in this disk, where its file is known; else it is guessed from the counters. `None` where
-/// no disk was modelled, or the work did not end.
+/// `members` work in parallel in this disk, if its file is known; otherwise guessed from the counters. `None` if no disk was
+/// modelled, or if the work did not end.
 pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
     let counted = probes::sum(record.measured());
     let counter = |name: &str| Some(*counted.get("disk")?.get(name)? as f64);
     let step = |step: StepName| record.step_ns(step).unwrap_or(0) as f64;
     let wall_ns = record.step_ns(StepName::Work)? as f64 + step(StepName::Sync);
-    // Records of before it was counted have none.
+    // Older records lack this counter.
     let copy_ns = counter("copy_ns").unwrap_or(0.0);
     let parts = [counter("seek_ns")?, counter("rotation_ns")?, counter("transfer_ns")? - copy_ns, copy_ns];
     let busy: f64 = parts.iter().sum();
@@ -41,7 +41,7 @@ pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
     let watched = wall_ns + step(StepName::ProbesOn) + step(StepName::ProbesOff);
     let guessed = ((busy + counter("idle_ns")?) / watched.max(1.0)).round().max(1.0);
     let at_once = members.map_or(guessed, |n| n as f64);
-    // What was still going on before the work began may make a little more than there is.
+    // Activity from before the work may exceed the wall time slightly.
     let fits = (wall_ns / (busy / at_once).max(1.0)).min(1.0);
     let [seek_ns, rotation_ns, transfer_ns, copy_ns] = parts.map(|part| part / at_once * fits);
     Some(Spent {
