@@ -155,9 +155,10 @@ impl Asked {
             let each = works.iter().map(|laid| clients::expected(&*laid.work, seed, laid.clients).bytes_peak);
             Bytes(each.fold(0, u64::saturating_add))
         };
-        asked.peak = peak(1);
         // Seeds differ by less than twofold: only near the limit is each one's peak worth its time.
-        if asked.peak > Bytes(room.0 / 2) {
+        let near = Bytes(room.0 / 2);
+        asked.peak = peak(1);
+        if asked.peak > near {
             let others = [0].into_iter().chain(2..=plan.rounds.at_least());
             asked.peak = others.map(peak).fold(asked.peak, Bytes::max);
         }
