@@ -87,7 +87,7 @@ fn told_apart(values: Vec<String>) -> Vec<String> {
 
 /// Trial names are labels split at slashes: of a path its last part, or all parts where two have the same. The same directory
 /// twice is told apart by a word.
-fn in_labels(values: Vec<String>) -> Vec<String> {
+pub(super) fn in_labels(values: Vec<String>) -> Vec<String> {
     let last = |value: &String| value.rsplit('/').next().unwrap_or(value).to_owned();
     let whole = |value: &String| value.trim_matches('/').replace('/', "-");
     let is_clear = |value: &String| values.iter().all(|other| other == value || last(other) != last(value));

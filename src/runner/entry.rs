@@ -174,6 +174,10 @@ impl std::str::FromStr for FilesystemEntry {
         for word in words {
             match word.split_once('=') {
                 None if word == "conversion" => entry.conversion = true,
+                // The kind that is expected in a directory.
+                Some(("kind", kind)) if entry.on.is_some() && entry.kind == mounted::MOUNTED => {
+                    kind.clone_into(&mut entry.kind);
+                }
                 Some((key, value)) if WITH_VALUE.contains(&key) => {
                     entry.take(key, value).map_err(|e| format!("{key}={value}: {e}"))?;
                 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::entry::FilesystemEntry;
-use super::{machine, values};
+use super::{crossing, machine, values};
 use crate::exit::Failure;
 use crate::filesystems;
 use crate::names;
@@ -30,7 +30,7 @@ pub fn rows(
     common: &[&str],
 ) -> Result<Vec<FilesystemEntry>, Failure> {
     if common.is_empty() || !common.iter().all(|on| is_directory(on)) {
-        return Ok([listed, own].concat());
+        return Ok(told_apart([listed, own].concat()));
     }
     let known = || filesystems::TABLE.iter().map(|kind| kind.name());
     if let Some(unknown) = listed.iter().find(|entry| filesystems::find(&entry.kind).is_none()) {
@@ -43,7 +43,27 @@ pub fn rows(
         [] if listed.is_empty() && !placed.is_empty() => None,
         _ => Some(FilesystemEntry::of_kind(MOUNTED)),
     };
-    Ok(row.into_iter().chain(placed).collect())
+    Ok(told_apart(row.into_iter().chain(placed).collect()))
+}
+
+/// Directories without a label of their own get the end of their path, where there are other candidates.
+fn told_apart(mut entries: Vec<FilesystemEntry>) -> Vec<FilesystemEntry> {
+    let is_unnamed = |entry: &FilesystemEntry| {
+        entry.label.is_none() && entry.kind == MOUNTED && entry.on.as_deref().is_some_and(is_directory)
+    };
+    if entries.len() > 1 {
+        let paths = entries.iter().filter(|entry| is_unnamed(entry)).filter_map(|entry| entry.on.clone());
+        let names = crossing::in_labels(paths.map(|on| path(&on).to_owned()).collect());
+        for (entry, name) in entries.iter_mut().filter(|entry| is_unnamed(entry)).zip(names) {
+            entry.label = Some(format!("{MOUNTED}, on {name}"));
+        }
+    }
+    entries
+}
+
+/// What stands behind the colon.
+fn path(on: &str) -> &str {
+    on.split_once(':').map_or(on, |(_, path)| path)
 }
 
 /// A candidate on a directory.

@@ -3,7 +3,7 @@
 
 use super::entry::FilesystemEntry;
 use super::experiment::{Experiment, RoundsAsked};
-use super::{mounted, scenarios};
+use super::{mounted, scenarios, values};
 use crate::exit::{DAMAGED, Failure};
 use crate::schema::plan::{Candidate, Plan, Rounds};
 use crate::store::Run;
@@ -24,6 +24,7 @@ impl TryFrom<Plan> for Experiment {
     fn try_from(plan: Plan) -> Result<Self, Failure> {
         let none =
             |why: String| Failure::new(DAMAGED, format!("this plan does not come from an experiment: {why}"));
+        values::place(&plan.testbed).map_err(none)?;
         let experiment = Experiment::of(plan.clone());
         let again = experiment.plan(plan.testbed.clone(), plan.plan_seed).map_err(|e| none(e.message))?;
         differing(&plan, &again).map_or(Ok(experiment), |key| Err(none(format!("its {key} is not possible"))))

@@ -32,7 +32,8 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
     for candidate in &plan.candidates {
         let testbed = testbeds.of(plan, candidate);
         // A plan whose layers form no device is refused earlier.
-        let device = jobs::device(plan, candidate, testbed).unwrap_or(plan.size);
+        let free = testbed.free();
+        let device = free.unwrap_or_else(|| jobs::device(plan, candidate, testbed).unwrap_or(plan.size));
         let asked: Vec<_> =
             plan.scenarios.iter().map(|scenario| Asked::of(plan, candidate, scenario, device)).collect();
         if !testbed.traits().fidelity.makes_filesystem() {
@@ -42,6 +43,12 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
             let copies = plan.scenarios.iter().zip(&asked);
             let copies = copies.filter(|(_, asked)| asked.needs.source);
             let name = testbed.name();
+            if free.is_some() {
+                let full = plan.scenarios.iter().zip(&asked).filter(|(_, asked)| asked.peak > asked.room);
+                skips.extend(full.map(|(scenario, asked)| {
+                    skip(candidate, scenario, too_full(scenario, asked.peak, &name, device), true)
+                }));
+            }
             skips.extend(
                 copies.map(|(scenario, _)| skip(candidate, scenario, no_disk(scenario, &name), true)),
             );
@@ -74,6 +81,15 @@ fn not_ours(scenario: &Scenario) -> String {
     let label = &scenario.label;
     format!(
         "{label} fills a whole filesystem, but this one also has other users' data\n  try: --on loop, or --on vm"
+    )
+}
+
+/// The workload would fill what others use too.
+fn too_full(scenario: &Scenario, peak: Bytes, testbed: &str, free: Bytes) -> String {
+    let label = &scenario.label;
+    format!(
+        "{label} has up to {peak} of live files, too much for {testbed}, which has {free} free\n  try: --scale, or \
+         another directory"
     )
 }
 

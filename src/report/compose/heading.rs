@@ -283,10 +283,23 @@ fn layered(run: &Run, disk: String) -> String {
 /// `The candidates differ in testbed and kernel. All have: volume 1 GiB, memory 64 MiB, …`
 fn differing(run: &Run, setups: &Setups) -> String {
     let differ: Vec<String> = setups.factors.iter().map(|factor| (*factor).to_owned()).collect();
-    let mut common = vec![format!("volume {}", run.plan.size)];
+    let is_made = makes_filesystem(run);
+    let mut common = is_made.then(|| format!("volume {}", run.plan.size)).into_iter().collect::<Vec<_>>();
     common.extend(setups.common.iter().map(|(factor, value)| format!("{factor} {value}")));
     let cold = if run.plan.cold { "; caches are cold when the workload begins" } else { "" };
-    format!("The candidates differ in {}. All have: {}{cold}.", list(&differ), common.join(", "))
+    let places = match is_made {
+        true => "",
+        false => {
+            "This compares places, not filesystems: age, free space, device and other users of each directory are part \
+             of the result. "
+        }
+    };
+    let beyond = setups::beyond_reach(run).map_or_else(String::new, |said| format!(" {said}"));
+    format!(
+        "{places}The candidates differ in {}. All have: {}{cold}.{beyond}",
+        list(&differ),
+        common.join(", ")
+    )
 }
 
 fn machine(run: &Run) -> String {
@@ -306,7 +319,12 @@ fn makes_filesystem(run: &Run) -> bool {
 fn site(run: &Run) -> String {
     let plan = &run.plan;
     if !makes_filesystem(run) {
-        return format!("On {}: each trial works in a new directory on the mounted filesystem", plan.testbed);
+        let beyond = setups::beyond_reach(run)
+            .map_or_else(String::new, |said| format!(". {}", said.trim_end_matches('.')));
+        return format!(
+            "On {}: each trial works in a new directory on the mounted filesystem{beyond}",
+            plan.testbed
+        );
     }
     if let Some(disk) = model::disk(run) {
         let disk = layered(run, disk);
