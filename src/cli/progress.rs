@@ -6,6 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::foresight;
+use crate::report::view::number::count;
 use crate::runner::rounds::Watch;
 use crate::runner::skips::Skip;
 use crate::schema::plan::{Plan, Rounds};
@@ -46,14 +47,16 @@ impl Watch for Progress {
     fn begins(&mut self, plan: &Plan, skips: &[Skip]) {
         let (filesystems, workloads) = (plan.candidates.len(), plan.scenarios.len());
         let rounds = match plan.rounds {
-            Rounds::Exactly(n) => format!("{n} rounds"),
-            Rounds::AtLeast(n) => format!("at least {n} rounds"),
+            Rounds::Exactly(n) => count(n as usize, "round"),
+            Rounds::AtLeast(n) => format!("at least {}", count(n as usize, "round")),
             Rounds::Auto => "10 to 20 rounds".to_owned(),
         };
         let budget = plan.budget.map_or(String::new(), |b| format!(", as many as fit into {b}"));
         self.say(&format!(
-            "{}: {filesystems} filesystems, {workloads} workloads, {rounds}{budget}, on {} of {}",
+            "{}: {}, {}, {rounds}{budget}, on {} of {}",
             plan.name,
+            count(filesystems, "filesystem"),
+            count(workloads, "workload"),
             plan.testbeds().join(" and "),
             plan.size
         ));

@@ -4,9 +4,9 @@ mod answer;
 
 use std::collections::BTreeMap;
 
-use super::advice;
 use super::known::Known;
 use super::sentence::Words;
+use super::{advice, confounded};
 use crate::analysis::changes::Pair;
 use crate::analysis::dataset::{Dataset, Series, counted};
 use crate::report::view::changes::{ChangesView, Line, Part, RunSaid};
@@ -28,6 +28,7 @@ pub fn of(pair: &Pair<'_>, changes: &Changes, known: Known) -> ChangesView {
         runs: [said(pair.before), said(pair.after)],
         claims: answer.claims.clone(),
         answer,
+        confounded: confounded::in_two_runs(pair, changes),
         basis: basis(pair, changes),
         differences: changes.differences.iter().map(differs).collect(),
         parts,

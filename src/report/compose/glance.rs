@@ -1,13 +1,20 @@
 //! The table of the opening: one line for each candidate, from the comparisons.
 
+use std::collections::BTreeSet;
+
 use crate::report::view::comparison::Comparison;
-use crate::report::view::glance::{Cell, Column, Glance, Line};
-use crate::report::view::number::ratio;
+use crate::report::view::glance::{Cell, Column, Counted, Counts, Glance, Line};
+use crate::report::view::number::{list, ratio};
 use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
+use crate::schema::declared::Over;
+use crate::schema::metric::Of;
 
-/// `None` if nothing is compared. Ranked candidates come first, by mean place.
-pub fn of(workloads: &[WorkloadSummary]) -> Option<Glance> {
+/// With more workloads, the metrics that the answer leaves out are not named.
+const NAMED: usize = 3;
+
+/// `None` if nothing is compared. Ranked candidates come first, by mean place. `is_on_models`: counts come before times.
+pub fn of(workloads: &[WorkloadSummary], is_on_models: bool) -> Option<Glance> {
     let all: Vec<(&WorkloadSummary, &Comparison)> =
         workloads.iter().flat_map(|work| work.comparisons.iter().map(move |c| (work, c))).collect();
     if all.is_empty() {
@@ -39,8 +46,62 @@ pub fn of(workloads: &[WorkloadSummary]) -> Option<Glance> {
     };
     let columns = all.iter().map(column).collect();
     let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
-    let note = note(&all, &lines);
-    Some(Glance { columns, lines, note })
+    let counted = workloads.iter().filter(|work| is_on_models && !work.comparisons.is_empty());
+    let counts = counted.filter_map(|work| counts(work, &lines)).collect();
+    let note = [note(&all, &lines), unanswered(workloads)].join(" ").trim_end().to_owned();
+    Some(Glance { columns, lines, counts, note })
+}
+
+/// Requests, then bytes; omits what nobody did.
+fn counts(work: &WorkloadSummary, lines: &[Line]) -> Option<Counts> {
+    let mut rows: Vec<&Row> = work.rows().filter(|row| row.declared.is_some_and(|d| d.stands_in)).collect();
+    rows.retain(|row| row.cells.iter().any(|cell| cell.median.is_some_and(|median| median > 0.0)));
+    rows.sort_by_key(|row| row.of != Of::Count);
+    let of_one = |row: &Row, label: &str| {
+        let median = row.cells.iter().find(|cell| cell.filesystem == label).and_then(|cell| cell.median);
+        median.map_or_else(|| "–".to_owned(), |median| row.scale().number(median))
+    };
+    let line = |line: &Line| Counted {
+        candidate: line.candidate.clone(),
+        cells: rows.iter().map(|row| of_one(row, &line.candidate)).collect(),
+    };
+    let first = rows.first()?;
+    Some(Counts {
+        scenario: work.label.clone(),
+        of: first.median_of(),
+        columns: rows.iter().map(|row| row.scale().heading(&row.title)).collect(),
+        lines: lines.iter().map(line).collect(),
+    })
+}
+
+/// The phases that have figures but no part in the answer: `create and delete in postmark-quick`.
+fn unanswered(workloads: &[WorkloadSummary]) -> String {
+    let phase = |row: &Row| match row.declared.map(|declared| declared.over) {
+        Some(Over::Phase(phase)) => Some(phase),
+        _ => None,
+    };
+    let left = |work: &WorkloadSummary| {
+        let is_compared = |row: &Row| {
+            work.comparisons.iter().any(|c| c.metric == row.name && c.dimensions == row.dimensions)
+        };
+        let answered: BTreeSet<&str> = work.rows().filter(|row| is_compared(row)).filter_map(phase).collect();
+        let mut phases: Vec<String> = Vec::new();
+        for row in work.rows().filter(|_| !answered.is_empty()) {
+            let own = phase(row).filter(|phase| !answered.contains(phase) && row.of == Of::Time);
+            phases.extend(own.map(str::to_owned).filter(|phase| !phases.contains(phase)));
+        }
+        (!phases.is_empty()).then(|| (work.label.clone(), phases))
+    };
+    let all: Vec<(String, Vec<String>)> = workloads.iter().filter_map(left).collect();
+    let which = match all.as_slice() {
+        [] => return String::new(),
+        few if few.len() <= NAMED => {
+            let each = few.iter().map(|(label, phases)| format!("{} of {label}", list(phases)));
+            format!("Phases not in the answer: {}", each.collect::<Vec<String>>().join("; "))
+        }
+        many => format!("{} workloads have phases that are not in the answer", many.len()),
+    };
+    format!("The answer is by the metrics named above. {which}; their figures are below.")
 }
 
 fn cell(work: &WorkloadSummary, comparison: &Comparison, label: &str) -> Cell {

@@ -36,7 +36,8 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
     let is_short = stationary().next().is_some() && stationary().all(|check| check.held == Held::Label);
     let short = noted(Condition::Stationary).map(|(trials, seen)| {
         let enough = "long enough: twice the memory written, and three commit intervals of the filesystem";
-        format!("{trials} are short, {} ({enough})", seen.replacen("short: ", "", 1))
+        let are = if trials.starts_with("1 of") { "is" } else { "are" };
+        format!("{trials} {are} short, {} ({enough})", seen.replacen("short: ", "", 1))
     });
     let disturbed = noted(Condition::Interference).map(|(trials, seen)| {
         format!("in {trials} other processes used over a tenth of the workload's time, {}", told(&seen))

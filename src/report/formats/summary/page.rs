@@ -8,6 +8,8 @@ use crate::report::formats::svg::{Panel, Theme, stacked};
 use crate::report::view::heading::Heading;
 use crate::store::Run;
 
+/// Counts of further scenarios are in the full report only.
+const COUNTED: usize = 2;
 /// With more comparisons the printed table has only ratios and ranks.
 const MEDIANS: usize = 3;
 /// Lines of all comparisons that fit into the chart.
