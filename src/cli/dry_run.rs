@@ -87,7 +87,7 @@ pub fn print(
     };
     lines.push(format!(
         "\n{} per round in random order, {of}, after one integrity check of each cell.",
-        count((number / 2) as usize, "trial")
+        count(number / 2, "trial")
     ));
     if extras > 0 {
         let what =

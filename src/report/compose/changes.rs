@@ -33,6 +33,7 @@ pub fn of(pair: &Pair<'_>, changes: &Changes, known: Known) -> ChangesView {
         differences: changes.differences.iter().map(differs).collect(),
         parts,
         missing: missing(&changes.missing),
+        notes: Vec::new(),
         advice: advice.text,
         command: advice.command,
     }

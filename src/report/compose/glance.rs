@@ -69,12 +69,17 @@ fn counts(work: &WorkloadSummary, lines: &[Line]) -> Option<Counts> {
     Some(Counts {
         scenario: work.label.clone(),
         of: first.median_of(),
-        columns: rows.iter().map(|row| row.scale().heading(&row.title)).collect(),
+        columns: rows.iter().map(|row| counted_in(row)).collect(),
         lines: lines.iter().map(line).collect(),
     })
 }
 
-/// The phases that have figures but no part in the answer: `create and delete in postmark-quick`.
+/// A count needs no unit.
+fn counted_in(row: &Row) -> String {
+    if row.of == Of::Count { row.title.clone() } else { row.scale().heading(&row.title) }
+}
+
+/// The operations that are measured in other phases than the answer's: `create and delete in postmark-quick`.
 fn unanswered(workloads: &[WorkloadSummary]) -> String {
     let phase = |row: &Row| match row.declared.map(|declared| declared.over) {
         Some(Over::Phase(phase)) => Some(phase),
@@ -85,23 +90,39 @@ fn unanswered(workloads: &[WorkloadSummary]) -> String {
             work.comparisons.iter().any(|c| c.metric == row.name && c.dimensions == row.dimensions)
         };
         let answered: BTreeSet<&str> = work.rows().filter(|row| is_compared(row)).filter_map(phase).collect();
-        let mut phases: Vec<String> = Vec::new();
-        for row in work.rows().filter(|_| !answered.is_empty()) {
-            let own = phase(row).filter(|phase| !answered.contains(phase) && row.of == Of::Time);
-            phases.extend(own.map(str::to_owned).filter(|phase| !phases.contains(phase)));
+        let is_left = |row: &&Row| {
+            !answered.is_empty()
+                && row.of == Of::Time
+                && phase(row).is_some_and(|own| !answered.contains(own))
+        };
+        let mut titles: Vec<String> = Vec::new();
+        for row in work.rows().filter(is_left) {
+            let title = row.title.split_once(" (").map_or(row.title.as_str(), |(title, _)| title);
+            if !titles.iter().any(|known| known == title) {
+                titles.push(title.to_owned());
+            }
         }
-        (!phases.is_empty()).then(|| (work.label.clone(), phases))
+        (!titles.is_empty()).then(|| (work.label.clone(), titles))
     };
-    let all: Vec<(String, Vec<String>)> = workloads.iter().filter_map(left).collect();
+    let mut all: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    for (label, titles) in workloads.iter().filter_map(left) {
+        match all.iter_mut().find(|(known, _)| *known == titles) {
+            Some((_, labels)) => labels.push(label),
+            None => all.push((titles, vec![label])),
+        }
+    }
     let which = match all.as_slice() {
         [] => return String::new(),
         few if few.len() <= NAMED => {
-            let each = few.iter().map(|(label, phases)| format!("{} of {label}", list(phases)));
-            format!("Phases not in the answer: {}", each.collect::<Vec<String>>().join("; "))
+            let each = few.iter().map(|(titles, labels)| format!("{} in {}", list(titles), list(labels)));
+            each.collect::<Vec<String>>().join("; ")
         }
-        many => format!("{} workloads have phases that are not in the answer", many.len()),
+        many => {
+            let n = many.iter().map(|(_, labels)| labels.len()).sum::<usize>();
+            format!("other phases of {n} workloads")
+        }
     };
-    format!("The answer is by the metrics named above. {which}; their figures are below.")
+    format!("The answer covers only the metrics named here. Also measured, in the full report: {which}.")
 }
 
 fn cell(work: &WorkloadSummary, comparison: &Comparison, label: &str) -> Cell {

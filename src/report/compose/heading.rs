@@ -12,7 +12,7 @@ use crate::analysis::ensemble::{self, SAMPLES_NEEDED};
 use crate::analysis::evidence::Coverage;
 use crate::report::view::heading::{Heading, Next, Standing};
 use crate::report::view::needs::ToChoose;
-use crate::report::view::number::{count, list};
+use crate::report::view::number::{count, list, named};
 use crate::report::view::sentence::Sentence;
 use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
@@ -248,7 +248,9 @@ fn turns(
     let of = if did.len() == filesystems.len() { String::new() } else { format!("{} of ", did.len()) };
     let left: Vec<&str> = filesystems.iter().map(|l| l.as_str()).filter(|l| !did.contains(l)).collect();
     let left = absent::left_out(run, &left).map_or_else(String::new, |why| format!(" ({why})"));
-    let all = format!("{}{left}", count(filesystems.len(), noun(setups)));
+    let twice =
+        run.plan.guard.as_ref().map(|twice| format!(" ({} twice, for the A/A check)", named(&twice.of)));
+    let all = format!("{}{left}{}", count(filesystems.len(), noun(setups)), twice.unwrap_or_default());
     let rest: String = uncounted(run).iter().map(|n| format!(", {n}")).collect();
     let trials = count(counted.len(), "trial");
     let sure =

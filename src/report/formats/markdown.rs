@@ -342,11 +342,11 @@ fn machine(report: &Report<'_>) -> String {
     let host =
         if model::cpu(report.run).is_some() { "Machine (does not affect the figures)" } else { "Machine" };
     let text = format!(
-        "{host}: Linux {} ({}), {}, {} CPUs, {} of memory, disk {}. Seeds: order {}, workload {}. fsderby {}.",
+        "{host}: Linux {} ({}), {}, {}, {} of memory, disk {}. Seeds: order {}, workload {}. fsderby {}.",
         on.kernel,
         machine.architecture,
         on.cpu,
-        on.cpus,
+        number::count(on.cpus as usize, "CPU"),
         machine.memory,
         format!("{} {}", on.disk.name, on.disk.model).trim(),
         plan.plan_seed,

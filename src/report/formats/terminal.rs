@@ -525,7 +525,7 @@ mod tests {
         let example = examples::rounds(12);
         let report = example.judged(verdict::of_one_workload(12), Some("birchfs"));
         let text = plain(&report, 100, Detail::Glance);
-        insta::assert_snapshot!(text.lines().take(32).collect::<Vec<_>>().join("\n"));
+        insta::assert_snapshot!(text.lines().take(34).collect::<Vec<_>>().join("\n"));
         let narrow = plain(&report, 80, Detail::Glance);
         assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     }

@@ -28,6 +28,9 @@ pub struct ChangesView {
     /// Figures that one of the runs lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+    /// Notes on the runs' files, printed last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// How to learn more than two runs can show.
     pub advice: String,
     /// The command for it.

@@ -217,7 +217,9 @@ fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -
         Found::Better => format!("{a} is better ({})", held(a_better)),
         Found::Worse => format!("{b} is better ({})", held(b_better)),
         Found::Equivalent => format!("equivalent ({})", held(within_margin)),
-        Found::CannotTell if *n < SAMPLES_NEEDED as u32 => format!("preliminary: {n} samples"),
+        Found::CannotTell if *n < SAMPLES_NEEDED as u32 => {
+            format!("preliminary: {}", count(*n as usize, "sample"))
+        }
         Found::CannotTell => format!(
             "cannot tell: depends on the model (above 1 in {a_better} samples, within the margin in {within_margin}, below 1 in {b_better})"
         ),

@@ -25,6 +25,7 @@ pub fn text(view: &ChangesView) -> String {
     }
     out.push(format!("## {}\n\n{}", ChangesView::MORE, escaped(&view.advice)));
     out.extend(view.command.iter().map(|command| format!("```sh\n{}\n```", visible_line(command))));
+    out.extend(view.notes.iter().map(|note| format!("**Note:** {}", escaped(note))));
     visible(&(out.join("\n\n") + "\n")).into_owned()
 }
 

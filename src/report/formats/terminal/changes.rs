@@ -49,6 +49,10 @@ pub fn text(view: &ChangesView, width: u16) -> String {
     if let Some(command) = &view.command {
         page.line(&format!("  {}", visible_line(command)));
     }
+    if !view.notes.is_empty() {
+        page.line("");
+    }
+    view.notes.iter().for_each(|note| page.paragraph(QUIET, &format!("note: {note}")));
     page.out
 }
 

@@ -96,11 +96,12 @@ const PARTS: usize = 3;
 /// A line for each candidate, headed by the scenario if there are several.
 fn counted(counts: &Counts, is_named: bool) -> Table {
     let mut table = new_table();
-    let corner = if is_named { counts.scenario.as_str() } else { "" };
-    let heading = |column: &String| format!("{column}\n{}", counts.of);
-    table.set_header(
-        [visible_line(corner).into_owned()].into_iter().chain(counts.columns.iter().map(heading)),
-    );
+    let corner = if is_named {
+        format!("{}\n{}", visible_line(&counts.scenario), counts.of)
+    } else {
+        counts.of.clone()
+    };
+    table.set_header([corner].iter().chain(&counts.columns));
     for line in &counts.lines {
         table.add_row([visible_line(&line.candidate).into_owned()].iter().chain(&line.cells));
     }
