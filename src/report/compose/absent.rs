@@ -72,7 +72,7 @@ pub fn reason(record: &Record) -> String {
     out
 }
 
-/// Why these candidates have no valid trial, one clause for each reason: `f2fs skipped: this kernel has no f2fs`. `None` for
+/// Why these candidates have no valid trial, one clause for each reason: `oakfs skipped: this kernel has no oakfs`. `None` for
 /// none.
 pub fn left_out(run: &Run, labels: &[&str]) -> Option<String> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();

@@ -65,7 +65,7 @@ pub fn in_two_runs(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
         format!(
             "{} things changed at once for {}: {}. A difference between the runs cannot be attributed to {}.",
             whats.len(),
-            list(&labels),
+            list(&labels.iter().map(|label| named(label)).collect::<Vec<String>>()),
             listed(&whats),
             to_none(whats.len())
         )

@@ -232,7 +232,7 @@ fn clients(workloads: &[WorkloadSummary]) -> Option<String> {
     ))
 }
 
-/// `12 rounds in random order, simultaneous 95 % intervals; 3 of 4 filesystems (f2fs skipped: this kernel has no f2fs), 96 trials
+/// `12 rounds in random order, simultaneous 95 % intervals; 3 of 4 filesystems (oakfs skipped: this kernel has no oakfs), 96 trials
 /// counted, 1 failed.`
 fn turns(
     run: &Run,

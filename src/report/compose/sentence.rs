@@ -280,7 +280,7 @@ impl<'t> Told<'t> {
             }
         }
         let n = labels.len() * (labels.len() - 1) / 2;
-        let who = list(&owned);
+        let who = listed(labels);
         let text = match (is_equivalent, claims.len() == n) {
             (true, _) => format!("{who} are equivalent within {}", self.about.verdict.margin),
             (_, true) => format!("{who} are not told apart"),
@@ -327,7 +327,7 @@ impl<'t> Told<'t> {
 }
 
 fn listed(labels: &[&str]) -> String {
-    list(&labels.iter().map(|label| (*label).to_owned()).collect::<Vec<String>>())
+    list(&labels.iter().map(|label| named(label)).collect::<Vec<String>>())
 }
 
 /// The meaning of an interval's ends: `simultaneous 95 % intervals`, `intervals are minimum and maximum of 12 samples`.
