@@ -302,6 +302,22 @@ mod tests {
     }
 
     #[test]
+    fn several_changes_at_once_are_named_and_one_is_not() {
+        let with = |mount: &[&str]| {
+            let mut after = times("birchfs", 1.25);
+            let own = after.run.plan.candidates.iter_mut().filter(|c| c.label == "birchfs");
+            own.for_each(|c| c.variant.mount = mount.iter().map(|option| (*option).to_owned()).collect());
+            beside(&model::samples(13), &after).view.confounded
+        };
+        assert_eq!(with(&["noatime"]), Vec::<String>::new());
+        assert_eq!(
+            with(&["noatime", "commit=60"]),
+            ["2 things changed at once for birchfs: mount -o noatime and mount -o commit=60. A difference \
+              between the runs cannot be attributed to either."]
+        );
+    }
+
+    #[test]
     fn in_virtual_time_what_did_not_change_is_the_same_to_the_last_digit() {
         let Beside { view, .. } = beside(&model::samples(13), &model::samples(13));
         assert_eq!(&*view.answer, "Every compared figure is identical in both runs.");

@@ -122,7 +122,7 @@ fn unanswered(workloads: &[WorkloadSummary]) -> String {
             format!("other phases of {n} workloads")
         }
     };
-    format!("The answer covers only the metrics named here. Also measured, in the full report: {which}.")
+    format!("The answer covers only the metrics named here. Also measured: {which}.")
 }
 
 fn cell(work: &WorkloadSummary, comparison: &Comparison, label: &str) -> Cell {
@@ -162,4 +162,44 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
     let unequal =
         if lines.iter().any(|line| line.is_unequal) { "; ‡ weaker durability, not ranked" } else { "" };
     format!("Ratio of geometric means over the rounds{interval}: {times}{ranks}{unequal}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::examples::{self, Example, model};
+    use crate::report::view::glance::Glance;
+
+    fn table(example: &Example) -> Glance {
+        example.report().summary.heading.table.expect("something is compared")
+    }
+
+    #[test]
+    fn on_a_modelled_disk_counts_come_first_and_elsewhere_there_are_none() {
+        assert!(table(&examples::rounds(12)).counts.is_empty());
+        let glance = table(&model::samples(13));
+        let [counts] = glance.counts.as_slice() else { panic!("one workload: {:?}", glance.counts) };
+        let all = [
+            "write requests",
+            "read requests",
+            "flushes",
+            "written to the device, GiB",
+            "read from the device, MiB",
+        ];
+        assert_eq!(
+            (counts.of.as_str(), counts.columns.as_slice()),
+            ("median of 13", &all.map(str::to_owned)[..])
+        );
+        let candidates = |of: Vec<&String>| of.into_iter().cloned().collect::<Vec<String>>();
+        assert_eq!(
+            candidates(counts.lines.iter().map(|line| &line.candidate).collect()),
+            candidates(glance.lines.iter().map(|line| &line.candidate).collect())
+        );
+        assert!(counts.lines.iter().all(|line| line.cells.len() == all.len()));
+    }
+
+    #[test]
+    fn what_is_measured_and_not_in_the_answer_is_named() {
+        let note = table(&model::samples(13)).note;
+        assert!(note.ends_with("Also measured: sealing, create and delete in letters-quick."), "{note}");
+    }
 }

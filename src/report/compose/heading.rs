@@ -82,7 +82,6 @@ pub fn of(
     let warnings = timeless.iter().map(|why| why.said.clone()).chain(setups.apart.iter().cloned());
     let warnings = warnings.chain(scaled::no_longer_tested(&run.plan));
     let did = taking_part(run);
-    let warnings = warnings.chain(confounded::in_run(&run.plan, |label| did.contains(label)));
     let warnings =
         warnings.chain(page_cache(workloads)).chain(short(workloads, standing)).chain(disturbed(workloads));
     let sure = match standing {
@@ -90,6 +89,7 @@ pub fn of(
         _ => [turns(run, filesystems, setups, verdict, standing)]
             .into_iter()
             .chain(stopping::of(run, verdict))
+            .chain(confounded::in_run(&run.plan, |label| did.contains(label)))
             .chain([terms(run, setups)])
             .chain(model::unsupported(run))
             .collect(),

@@ -112,7 +112,8 @@ fn noted(counted: &[&Record], condition: Condition) -> Option<(String, String)> 
         || counted.iter().flat_map(|record| &record.validity).filter(|check| check.name == condition);
     let notes: Vec<&str> =
         checks().filter(|c| c.held == Held::Label).map(|check| check.seen.as_str()).collect();
-    let trials = format!("{} of {}", notes.len(), number::count(checks().count(), "trial"));
+    let of = number::count(checks().count(), "trial");
+    let trials = format!("{} of {of}", number::grouped(&notes.len().to_string()));
     let example = if notes.len() > 1 { "e.g. " } else { "" };
     notes.first().map(|seen| (trials, format!("{example}{seen}")))
 }

@@ -290,12 +290,12 @@ impl<'t> Told<'t> {
         Sentence::new(text, claims)
     }
 
-    /// Why an interval that excludes 1 is no finding.
-    fn despite_interval(&self, a: &str, b: &str) -> String {
+    /// Why the interval of `one` relative to `to`, which excludes 1, is no finding.
+    fn despite_interval(&self, one: &str, to: &str) -> String {
         let Comparison { scenario, metric, dimensions, .. } = self.comparison;
         let mut findings = self.about.verdict.of(scenario, metric, dimensions);
-        let why =
-            findings.find(|f| [&f.a, &f.b] == [a, b] || [&f.a, &f.b] == [b, a]).and_then(standings::why_open);
+        let finding = findings.find_map(|f| f.from_the_side_of(one).filter(|f| f.b == to));
+        let why = finding.as_ref().and_then(standings::why_open);
         why.map_or_else(String::new, |why| format!(", which is no finding: {why}"))
     }
 
@@ -310,7 +310,7 @@ impl<'t> Told<'t> {
             if let Some(ends) = ends {
                 said.text += &format!("; {}", self.words.between(&named(one), ends, &named(to)));
                 if ends.0 > 1.0 || ends.1 < 1.0 {
-                    said.text += &self.despite_interval(a, b);
+                    said.text += &self.despite_interval(one, to);
                 }
             }
         }

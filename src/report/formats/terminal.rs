@@ -427,6 +427,8 @@ mod tests {
     use super::*;
     use crate::report::examples::{self, model, verdict};
     use crate::report::view::row::range;
+    use crate::schema::job::Purpose;
+    use crate::schema::record::Record;
 
     fn plain(report: &Report<'_>, width: u16, detail: Detail) -> String {
         strip_str(&text(report, width, detail)).to_string()
@@ -536,6 +538,31 @@ mod tests {
         let text = plain(&example.report(), 80, Detail::Glance);
         assert!(!text.contains("significant"));
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_pair_that_is_open_although_its_interval_excludes_1_has_its_reason() {
+        let mut example = model::samples(13);
+        let is_corner = |r: &Record| matches!(r.purpose, Purpose::Corner(_)) && r.filesystem == "cedarfs";
+        let corners = example.run.records.iter_mut().filter(|record| is_corner(record));
+        let headlines = corners.flat_map(|record| &mut record.metrics).filter(|metric| metric.headline);
+        headlines.for_each(|metric| metric.value *= 0.5);
+        let words = |example: &examples::Example| {
+            let text = plain(&example.report(), 80, Detail::Glance);
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let why = "held in 13 of 13 samples, but not in the worst corner (1.31)";
+        let text = words(&example);
+        assert!(text.contains(&format!("is not told apart: {why}.")), "{text}");
+        // Of two candidates the first sentence says it.
+        let two = ["cedarfs", "birchfs"];
+        example.run.plan.candidates.retain(|c| two.contains(&c.label.as_str()));
+        example.run.records.retain(|r| two.contains(&r.filesystem.as_str()));
+        let text = words(&example);
+        let said = format!(
+            "are not told apart; birchfs is 0.40 to 0.66 times as fast as cedarfs, which is no finding: {why}."
+        );
+        assert!(text.contains(&said), "{text}");
     }
 
     #[test]
