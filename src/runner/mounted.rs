@@ -157,7 +157,6 @@ fn is_of_kind(kind: &str, fstype: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::runner::experiment::Experiment;
 
     fn labels(text: &str) -> Vec<String> {
