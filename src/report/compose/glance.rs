@@ -122,7 +122,7 @@ fn unanswered(workloads: &[WorkloadSummary]) -> String {
             format!("other phases of {n} workloads")
         }
     };
-    format!("The answer covers only the metrics named here. Also measured: {which}.")
+    format!("Only the metrics named here are compared. Also measured: {which}.")
 }
 
 fn cell(work: &WorkloadSummary, comparison: &Comparison, label: &str) -> Cell {
