@@ -74,6 +74,11 @@ impl Stack {
         Ok(stack)
     }
 
+    /// The first fault below any disk, on the host's side.
+    pub fn fault_below(&self) -> Option<String> {
+        self.leaves.iter().find_map(|leaf| leaf.fault_below())
+    }
+
     /// Removes the layers built so far, and reports a failure of that too.
     fn give_up(&mut self, why: StepError) -> StepError {
         match self.take_down_all_but_last() {

@@ -22,6 +22,7 @@ use crate::schema::job::{Job, Step, WorkJob};
 use crate::schema::setup::{Check, Mount};
 use crate::schema::work::LiveFile;
 use crate::stages;
+use crate::storage::image::Image;
 use crate::storage::{self, Storage};
 
 /// Reading interval of probe counters during the work: see [`probes::Running::sample`].
@@ -59,6 +60,9 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
                 tell.send(&Event::Stepped(Stepped { step: step.name(), ..stepped }))?;
             }
             Err(e) => {
+                if let Some(text) = hands.fault_below(step, &e) {
+                    tell.send(&Event::HostFault { text })?;
+                }
                 let StepError { operation, path, errno, text } = e;
                 return tell.send(&Event::Failed { step: step.name(), operation, path, errno, text });
             }
@@ -227,6 +231,17 @@ impl Hands<'_> {
         }
         told.extend(self.site()?.sandbox().map(|sandbox| Event::Sandbox(sandbox.told())));
         Ok(stepped)
+    }
+
+    /// Whether a step failed by the host's fault. Until a trial has its devices, nothing of its filesystem was involved.
+    fn fault_below(&self, step: &Step, error: &StepError) -> Option<String> {
+        match self.site.as_ref().map(Site::stack) {
+            Some(stack) => stack.and_then(Stack::fault_below),
+            None if matches!(step, Step::Reset) && self.job.storage.name == Image.name() => {
+                Some(format!("{} of {}: {}", error.operation, error.path, error.text))
+            }
+            None => None,
+        }
     }
 
     fn command(&mut self, argv: &[String], good: &[i32], limit: Duration) -> Outcome {

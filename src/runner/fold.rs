@@ -133,6 +133,7 @@ impl<'a> Fold<'a> {
                 self.record.steps.push(Stepped { step: StepName::Work, work: self.work.take(), ..work });
             }
             Event::Survivors(survivors) => self.record.survivors = Some(survivors),
+            Event::HostFault { text } => self.is(Reason::HostFault { text }),
             Event::Failed { step, operation, path, errno, text } => {
                 self.is(Reason::Failed { step, operation, path, errno, text });
             }

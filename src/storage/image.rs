@@ -2,12 +2,14 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use fsderby_sys::loop_device::{LoopDevice, forget_cached};
-use rustix::fs::{FallocateFlags, OFlags, fallocate};
+use rustix::fs::{Advice, FallocateFlags, OFlags, SeekFrom, fadvise, fallocate, seek};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::{Attached, Device, Storage, settings};
@@ -80,7 +82,7 @@ impl Storage for Image {
                 .map_err(|e| StepError::io("create an image", &folder, e))?;
             let device =
                 LoopDevice::attach(&image).map_err(|e| StepError::io("attach a loop device", &folder, e))?;
-            Ok(Box::new(Looped { device, folder: folder.clone() }))
+            Ok(Box::new(Looped { device, image, folder: folder.clone() }))
         };
         let leaves = vec![attach()?];
         Ok(Attached::Devices { leaves, source: source.then(attach).transpose()? })
@@ -99,6 +101,7 @@ impl Storage for Image {
 
 struct Looped {
     device: LoopDevice,
+    image: File,
     folder: PathBuf,
 }
 
@@ -118,6 +121,43 @@ impl Device for Looped {
     fn lies_in(&self) -> &Path {
         &self.folder
     }
+
+    fn fault_below(&self) -> Option<String> {
+        fault_of(&self.image).map(|e| format!("the image in {}: {e}", self.folder.display()))
+    }
+}
+
+/// Whether the disk that holds this image still takes and gives data: a block is allocated where the image has a hole, and what it
+/// holds is read, for a bounded time. The image changes; it must not be needed any more.
+fn fault_of(image: &File) -> Option<io::Error> {
+    /// Enough for a few gibibytes; a failing disk fails early or takes long.
+    const AT_MOST: Duration = Duration::from_secs(20);
+    const BLOCK: u64 = 4096;
+    let (begin, size) = (Instant::now(), image.metadata().ok()?.len());
+    let next = |from| seek(image, from).ok().filter(|at| *at < size);
+    if let Some(hole) = next(SeekFrom::Hole(0))
+        && let Err(e) = fallocate(image, FallocateFlags::KEEP_SIZE, hole, BLOCK)
+        && e != Errno::OPNOTSUPP
+    {
+        return Some(e.into());
+    }
+    // What is cached says nothing of the disk.
+    let _ = fadvise(image, 0, None, Advice::DontNeed);
+    let mut buffer = vec![0; MIB as usize];
+    let mut at = 0;
+    while let Some(data) = next(SeekFrom::Data(at)).filter(|_| begin.elapsed() < AT_MOST) {
+        let end = next(SeekFrom::Hole(data)).unwrap_or(size);
+        at = data;
+        while at < end && begin.elapsed() < AT_MOST {
+            let length = (end - at).min(MIB) as usize;
+            match image.read_at(&mut buffer[..length], at) {
+                Ok(0) => return None,
+                Ok(read) => at += read as u64,
+                Err(e) => return Some(e),
+            }
+        }
+    }
+    None
 }
 
 /// A disk that the guest's machine brings.

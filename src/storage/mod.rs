@@ -67,6 +67,10 @@ pub trait Device {
     fn forget_cached(&self) -> io::Result<()>;
     /// A folder that must not be hidden by what is mounted.
     fn lies_in(&self) -> &Path;
+    /// After a failed trial: what is wrong below it, on the host's side, which no filesystem on it can be blamed for.
+    fn fault_below(&self) -> Option<String> {
+        None
+    }
     /// Processes that answer for it, as [`crate::host::children`] lists them: they stay when a filesystem on it is unmounted.
     fn servers(&self) -> &[i32] {
         &[]

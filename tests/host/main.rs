@@ -6,6 +6,7 @@ mod bad_input;
 mod clients;
 mod conformance;
 mod fill;
+mod full_host;
 mod guard;
 mod halted;
 mod hostile;

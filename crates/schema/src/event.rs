@@ -74,6 +74,10 @@ pub enum Event {
         clock_ns: u64,
     },
     Survivors(Survivors),
+    /// The storage below the trial failed: the step that fails next is no fault of the filesystem.
+    HostFault {
+        text: String,
+    },
     /// A step failed, and the trial with it; only cleanup follows.
     Failed {
         step: StepName,

@@ -125,6 +125,8 @@ pub enum Reason {
     OtherKernel { asked: String, seen: String },
     /// The mount of a directory changed since the run began.
     OtherMount { began: String, now: String },
+    /// The host's disk below the trial is full or fails.
+    HostFault { text: String },
     /// A condition of the trial did not hold.
     Validity(ValidityCheck),
     /// The kernel that serves the filesystem panicked.
@@ -159,6 +161,7 @@ impl Reason {
             | Reason::LostAgent(_)
             | Reason::OtherKernel { .. }
             | Reason::OtherMount { .. }
+            | Reason::HostFault { .. }
             | Reason::Validity(_) => Outcome::Void,
             Reason::Panic(_) | Reason::Failed { .. } | Reason::Integrity(_) => Outcome::Failed,
             Reason::Skipped { .. } => Outcome::Skipped,
@@ -175,6 +178,12 @@ impl fmt::Display for Reason {
             Reason::Hung(loss) | Reason::LostAgent(loss) | Reason::Panic(loss) => write!(f, "{loss}"),
             Reason::OtherKernel { asked, seen } => {
                 write!(f, "it ran on the kernel {seen}, and its candidate is on {asked}")
+            }
+            Reason::HostFault { text } => {
+                write!(
+                    f,
+                    "the host's disk failed below the trial, through no fault of its filesystem: {text}"
+                )
             }
             Reason::OtherMount { began, now } => {
                 write!(f, "its directory was {began} when the run began, and is {now} now")
