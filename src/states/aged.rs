@@ -1,4 +1,4 @@
-//! `aged by WORKLOAD`: another workload has worked on it, and its files are still there.
+//! `aged by WORKLOAD`: another workload ran on the filesystem, and its files are still there.
 
 use super::StateKind;
 use crate::names;
