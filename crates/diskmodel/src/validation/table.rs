@@ -85,7 +85,7 @@ what they share with hard disks. On those a verdict holds on the model only.
 ## What a verdict makes of the worst misses
 
 Each ratio of times is held against the *worst miss* of the accesses in which its two filesystems differ, on the nominal disk: see [the error
-of the model](../method/modelled-disks.md#the-error-of-the-model). A ratio that the misses may make up is not called. An access that was not
+of the model](../method/modelled-disks.md#the-error-of-the-model). If the model's errors could explain a ratio, no order is called. An access that was not
 measured in a class has the worst miss of the same access on its kind of disk (platters, flash); then that of all accesses of its kind; and that of
 all disks where no disk of its kind was measured.
 ";
