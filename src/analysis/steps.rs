@@ -147,8 +147,8 @@ static FORCED: [Declared; 2] = [
         title: "forced check",
         did: "was checked",
         section: Section::Headline,
-        explained: "The filesystem's own full check, read-only, with all on it that is there at that moment: unmounted before, and mounted \
-                    again after it, which is not counted.",
+        explained: "The filesystem's own full check, read-only, with all files of that point of the trial. The unmount before it and the \
+                    mount after it are not counted.",
         ..step("forced-check.time", &[StepName::ForcedCheck])
     },
     Declared {
