@@ -161,7 +161,7 @@ static FORCED: [Declared; 2] = [
 static RECOVERIES: [Declared; 3] = [
     Declared {
         title: "repair",
-        explained: "What an administrator must run before the mount, where the kind asks for it.",
+        explained: "The repair that an administrator must run before the mount, if the kind needs one.",
         section: Section::Recovery,
         key: true,
         ..step("recovery.repair.time", &[StepName::Repair])
@@ -203,7 +203,7 @@ static LOST: Declared = Declared {
     name: "recovery.lost",
     title: "synced files that were lost",
     short: "lost",
-    explained: "Of the synced files those that are missing, altered or without their name.",
+    explained: "Synced files that are missing, altered or have lost their name.",
     ..FILES
 };
 

@@ -90,7 +90,7 @@ impl Filesystem for Btrfs {
     }
 
     fn can_with(&self, variant: &Variant) -> Capabilities {
-        const MOUNT: &str = "btrfs(5): nodatasum, nodatacow, as it was mounted";
+        const MOUNT: &str = "btrfs(5): the mount options nodatasum and nodatacow";
         let mut can = self.can();
         let is_on = |option: &str| asked::is_on(&variant.mount, option).unwrap_or(true);
         if !is_on("datasum") || !is_on("datacow") {

@@ -164,7 +164,7 @@ impl Filesystem for Ext {
 
     /// If `-O` and other options are repeated, mke2fs uses the last; only `-E` needs special treatment.
     fn can_with(&self, variant: &Variant) -> Capabilities {
-        const FEATURES: &str = "mke2fs(8): -O, as it was asked for";
+        const FEATURES: &str = "mke2fs(8): -O, by the candidate's options";
         let mut can = self.can();
         let feature = |name: &str| asked::feature(&variant.mkfs, name);
         let has_journal = feature("has_journal").unwrap_or(can.journal.value != Journal::None);

@@ -55,11 +55,11 @@ impl Filesystem for F2fs {
             journal: fact(Journal::CopyOnWrite, DOC),
             data_checksums: no(DOC),
             metadata_checksums: no(
-                "mkfs.f2fs(8): only the checkpoint; inode_checksum is a feature to ask for",
+                "mkfs.f2fs(8): only the checkpoint; inode_checksum is an optional feature",
             ),
             snapshots: no(DOC),
             compression: no(
-                "mkfs.f2fs(8): compression is a feature to ask for, with -O extra_attr,compression",
+                "mkfs.f2fs(8): compression is an optional feature, -O extra_attr,compression",
             ),
             reflinks: no("ioctl_ficlonerange(2): EOPNOTSUPP"),
             quotas: yes("Documentation/filesystems/f2fs.rst: usrquota, grpquota"),
@@ -70,7 +70,7 @@ impl Filesystem for F2fs {
             xattr: yes("CONFIG_F2FS_FS_XATTR"),
             sparse_files: yes("fs/f2fs/file.c"),
             preallocation: yes("measured with fallocate on Linux 6.12"),
-            case_sensitive: yes("mkfs.f2fs(8): casefold is a feature to ask for"),
+            case_sensitive: yes("mkfs.f2fs(8): casefold is an optional feature"),
             grow: fact(Resize::Unmounted, "resize.f2fs(8)"),
             shrink: fact(Resize::No, "resize.f2fs(8): only supports expanding"),
             check: fact(Some(Depth::Full), "fsck.f2fs(8)"),

@@ -75,7 +75,7 @@ impl Filesystem for Xfs {
     }
 
     fn can_with(&self, variant: &Variant) -> Capabilities {
-        const METADATA: &str = "mkfs.xfs(8): -m, as it was asked for";
+        const METADATA: &str = "mkfs.xfs(8): -m, by the candidate's options";
         let mut can = self.can();
         let metadata = |name: &str| asked::setting(&variant.mkfs, "-m", name);
         let has_crc = metadata("crc") != Some("0");

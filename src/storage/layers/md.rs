@@ -52,7 +52,7 @@ impl LayerKind for MdKind {
         let mut settings = settings.split(',').filter(|s| !s.is_empty());
         let level = settings
             .next()
-            .ok_or_else(|| format!("the level is missing, such as raid5; write {}", self.usage()))?;
+            .ok_or_else(|| format!("a RAID level is missing, for example raid5; write {}", self.usage()))?;
         let level = Level::named(level)?;
         let mut md = Md { level, chunk: level.is_striped().then_some(Bytes(CHUNK)), bitmap: Bitmap::None };
         for setting in settings {
