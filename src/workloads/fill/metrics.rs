@@ -21,8 +21,8 @@ static RATES: [Rate; 3] = [
             did: "filled the volume",
             section: Section::Headline,
             over: Over::Phase(PHASE),
-            explained: "Bytes written per second in the phase fill, including the syncs before each check of the \
-                free space.",
+            explained: "Bytes written per second in the phase fill; the time includes the syncs before each check of \
+                the free space.",
             ..Declared::MIB_PER_SECOND
         },
     },
