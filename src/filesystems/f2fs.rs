@@ -58,9 +58,7 @@ impl Filesystem for F2fs {
                 "mkfs.f2fs(8): only the checkpoint; inode_checksum is an optional feature",
             ),
             snapshots: no(DOC),
-            compression: no(
-                "mkfs.f2fs(8): compression is an optional feature, -O extra_attr,compression",
-            ),
+            compression: no("mkfs.f2fs(8): compression is an optional feature, -O extra_attr,compression"),
             reflinks: no("ioctl_ficlonerange(2): EOPNOTSUPP"),
             quotas: yes("Documentation/filesystems/f2fs.rst: usrquota, grpquota"),
             hard_links: yes(DRIVER),
