@@ -16,7 +16,7 @@ pub mod channel;
 mod clients;
 mod init;
 mod mishap;
-mod mounting;
+pub mod mounting;
 mod raw;
 mod recovery;
 mod sandbox;

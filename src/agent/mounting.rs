@@ -94,6 +94,17 @@ pub fn mounted(target: &Path, served_by: Option<&str>) -> Result<Mounted, StepEr
     Ok(Mounted { source, fstype, driver, options })
 }
 
+/// The mount that holds this folder.
+pub fn holding(folder: &Path) -> Result<Mounted, StepError> {
+    let mut above = fs::canonicalize(folder).map_err(|e| StepError::io("look at", folder, e))?;
+    loop {
+        match mounted(&above, None) {
+            Err(_) if above.pop() => {}
+            other => return other,
+        }
+    }
+}
+
 /// The driver that lists this device below /sys/fs: an older type may be served by its successor's driver.
 fn driver(source: &str) -> Option<String> {
     let device = Path::new(source).file_name()?;

@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut beside = Beside::of(&pair, changes::of(&pair, asked));
     let notes = [("first", of_before), ("second", of_after)].into_iter();
     let notes = notes.filter_map(|(which, note)| Some(format!("Of the {which} run: {}", note?)));
-    beside.view.basis.extend(notes);
+    beside.view.notes.extend(notes);
     let Beside { changes, view } = &beside;
     nothing(changes)?;
     let mut asserted = Vec::new();

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::foresight::{self, Guess, Known};
 use super::output::{print_json, print_line};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::report::view::number::count;
 use crate::runner::pace::{self, Pace, Time, extra_trials, halved, is_skipped};
 use crate::runner::resolved::Resolved;
 use crate::runner::skips::Skip;
@@ -80,13 +81,13 @@ pub fn print(
         lines.push(format!("skipped {who}: {}", why.replace("\n  try:", "; try:")));
     }
     let (rounds, of) = match plan.rounds {
-        Rounds::Exactly(n) => (n, format!("{n} rounds")),
-        Rounds::AtLeast(n) => (n, format!("at least {n} rounds")),
+        Rounds::Exactly(n) => (n, count(n as usize, "round")),
+        Rounds::AtLeast(n) => (n, format!("at least {}", count(n as usize, "round"))),
         Rounds::Auto => (FIRST_LOOK, "10 to 20 rounds, as many as needed".to_owned()),
     };
     lines.push(format!(
-        "\n{} trials per round in random order, {of}, after one integrity check of each cell.",
-        number / 2
+        "\n{} per round in random order, {of}, after one integrity check of each cell.",
+        count(number / 2, "trial")
     ));
     if extras > 0 {
         let what =

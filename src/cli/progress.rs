@@ -6,6 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::foresight;
+use crate::report::view::number::{count, named};
 use crate::runner::rounds::Watch;
 use crate::runner::skips::Skip;
 use crate::schema::plan::{Plan, Rounds};
@@ -44,16 +45,20 @@ impl Progress {
 
 impl Watch for Progress {
     fn begins(&mut self, plan: &Plan, skips: &[Skip]) {
-        let (filesystems, workloads) = (plan.candidates.len(), plan.scenarios.len());
+        let twice =
+            plan.guard.as_ref().map(|twice| format!(" ({} twice, for the A/A check)", named(&twice.of)));
+        let filesystems = count(plan.candidates.len() - usize::from(twice.is_some()), "filesystem");
         let rounds = match plan.rounds {
-            Rounds::Exactly(n) => format!("{n} rounds"),
-            Rounds::AtLeast(n) => format!("at least {n} rounds"),
+            Rounds::Exactly(n) => count(n as usize, "round"),
+            Rounds::AtLeast(n) => format!("at least {}", count(n as usize, "round")),
             Rounds::Auto => "10 to 20 rounds".to_owned(),
         };
         let budget = plan.budget.map_or(String::new(), |b| format!(", as many as fit into {b}"));
         self.say(&format!(
-            "{}: {filesystems} filesystems, {workloads} workloads, {rounds}{budget}, on {} of {}",
+            "{}: {filesystems}{}, {}, {rounds}{budget}, on {} of {}",
             plan.name,
+            twice.unwrap_or_default(),
+            count(plan.scenarios.len(), "workload"),
             plan.testbeds().join(" and "),
             plan.size
         ));

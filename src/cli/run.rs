@@ -27,6 +27,7 @@ use crate::runner::experiment::{Experiment, RoundsAsked};
 use crate::runner::jobs;
 use crate::runner::judgeable;
 use crate::runner::machine;
+use crate::runner::mounted;
 use crate::runner::needs;
 use crate::runner::pace::{self, Time};
 use crate::runner::planned;
@@ -36,7 +37,7 @@ use crate::runner::scaled::{self, Given};
 use crate::runner::skips::{Skip, skips};
 use crate::runner::verify::verify;
 use crate::schema::needs::Needs;
-use crate::schema::plan::{Factors, Plan, Rounds};
+use crate::schema::plan::{Plan, Rounds};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
 use crate::schema::setup::{ClockKind, ImageState};
@@ -204,7 +205,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             }
             let testbeds = made.testbeds();
             names_what_is_made(&arguments, &testbeds)?;
-            let plan = as_mounted(plan, &testbeds)?;
+            let plan = mounted::seen(plan, &testbeds)?;
             let plan = Resolved::of(&plan)?;
             let jobs = jobs(arguments.jobs, &plan, &testbeds)?;
             known_baseline(arguments.baseline.as_deref(), &plan)?;
@@ -345,42 +346,19 @@ fn jobs(asked: Option<u32>, plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> any
     }
 }
 
-/// On a testbed without mkfs the only candidate is the mounted filesystem.
-fn as_mounted(plan: Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<Plan> {
-    let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().fidelity.makes_filesystem()) else {
-        return Ok(plan);
-    };
-    if plan.candidates.iter().any(|candidate| candidate.own != Factors::default()) {
-        let text = format!(
-            "{} uses one mounted filesystem, so it cannot be crossed or compared with others\n  try: a separate \
-             run, or --on loop",
-            testbed.name()
-        );
-        return Err(Failure::usage(text).into());
-    }
-    let fstype = machine::below(testbed.folder()).map_or_else(|| "unknown".to_owned(), |(fstype, _)| fstype);
-    Ok(plan.as_mounted(&fstype))
-}
-
 /// A named filesystem must be one that mkfs can make here.
 fn names_what_is_made(arguments: &Arguments, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().fidelity.makes_filesystem()) else {
         return Ok(());
     };
-    let named = [
-        ("--filesystems", !arguments.filesystems.is_empty()),
-        ("--filesystem", !arguments.filesystem.is_empty()),
-    ];
-    match named.iter().find(|(_, is_named)| *is_named) {
-        None => Ok(()),
-        Some((flag, _)) => {
-            let text = format!(
-                "{flag} has no effect on {}, which uses a mounted filesystem\n  try: without {flag}, or --on loop",
-                testbed.name()
-            );
-            Err(Failure::usage(text).into())
-        }
+    if arguments.filesystems.is_empty() {
+        return Ok(());
     }
+    let text = format!(
+        "--filesystems has no effect on {}, which uses a mounted filesystem\n  try: without --filesystems, or --on loop",
+        testbed.name()
+    );
+    Err(Failure::usage(text).into())
 }
 
 /// Whether these testbeds can be used here, with the current user's rights.

@@ -1,6 +1,7 @@
 //! An experiment changed by flags states so in its name and question, so that it is not mistaken for the original.
 
 use super::experiment::{Experiment, SIZE};
+use super::mounted::MOUNTED;
 use crate::schema::plan::{Candidate, Factors, Plan};
 use crate::schema::setup::Variant;
 use crate::schema::units::Bytes;
@@ -47,6 +48,10 @@ impl Experiment {
     /// The candidates, if they were selected from plain kinds and the experiment's own candidates.
     fn chosen(&self, own: &Experiment) -> Option<String> {
         let [before, after] = [own, self].map(|of| of.candidates().unwrap_or_default());
+        if !after.is_empty() && after.iter().all(|candidate| candidate.kind == MOUNTED) {
+            let several = format!("{} mounted filesystems", after.len());
+            return Some(if after.len() == 1 { "the mounted filesystem".to_owned() } else { several });
+        }
         let is_chosen = |c: &Candidate| before.contains(c) || is_plain(c);
         if before.is_empty() || after.is_empty() || before == after || !after.iter().all(is_chosen) {
             return None;
@@ -88,7 +93,7 @@ impl Experiment {
         let scale = self.scale.map_or("another scale".to_owned(), |scale| format!("a scale of {scale}"));
         let is_other = [
             ("other filesystems", has_other(all) && !is_only_crossed && !is_choice),
-            ("filesystems in several setups", has_other(all) && is_only_crossed),
+            ("filesystems in several setups", has_other(all) && is_only_crossed && !is_choice),
             (works.as_str(), self.has_other_works(own)),
             (scale.as_str(), self.scale != own.scale),
             ("another size", self.size.unwrap_or(SIZE) != scaled.size.unwrap_or(SIZE)),

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde::Deserialize;
 
 use super::entry::FilesystemEntry;
+use super::mounted;
 use crate::exit::Failure;
 use crate::schema::units::Bytes;
 use crate::testbeds::{self, Start};
@@ -44,14 +45,15 @@ fn crossed<T: Clone + PartialEq>(
     own: fn(&mut FilesystemEntry) -> &mut Option<T>,
     said: fn(&T) -> String,
 ) -> Result<Vec<FilesystemEntry>, Failure> {
-    if let Some((_, twice)) = values.iter().enumerate().find(|(at, value)| values[..*at].contains(*value)) {
+    let twice = values.iter().enumerate().find(|(at, value)| values[..*at].contains(*value));
+    if let Some((_, twice)) = twice.filter(|(_, value)| !mounted::is_directory(&said(value))) {
         let text = format!(
             "{factor} {} is given twice, which would be the same candidates twice\n  try: each value once",
             said(twice)
         );
         return Err(Failure::usage(text));
     }
-    let names = told_apart(values.iter().map(said).collect());
+    let names = in_labels(told_apart(values.iter().map(said).collect()));
     let each = |mut entry: FilesystemEntry| -> Vec<FilesystemEntry> {
         if values.is_empty() || own(&mut entry).is_some() {
             return vec![entry];
@@ -60,7 +62,7 @@ fn crossed<T: Clone + PartialEq>(
             let mut one = entry.clone();
             *own(&mut one) = Some(value.clone());
             if values.len() > 1 {
-                one.label = Some(format!("{}, {factor} {}", entry.label(), in_a_label(name)));
+                one.label = Some(format!("{}, {factor} {}", entry.label(), name));
             }
             one
         };
@@ -78,14 +80,25 @@ fn told_apart(values: Vec<String>) -> Vec<String> {
         one.iter().filter(|part| !is_common(part)).cloned().collect::<Vec<_>>().join(",")
     };
     let short: Vec<String> = all.iter().map(own).collect();
-    let are_apart =
-        short.iter().all(|one| !one.is_empty()) && short.iter().collect::<HashSet<_>>().len() == short.len();
+    let are_apart = short.iter().all(|one| !one.is_empty())
+        && short.iter().collect::<HashSet<_>>().len() == all.iter().collect::<HashSet<_>>().len();
     if are_apart { short } else { values }
 }
 
-/// Trial names are labels split at slashes; of a path, the last part is the most specific.
-fn in_a_label(value: &str) -> &str {
-    value.rsplit('/').next().unwrap_or(value)
+/// Trial names are labels split at slashes: of a path its last part, or all parts where two have the same. The same directory
+/// twice is told apart by a word.
+pub(super) fn in_labels(values: Vec<String>) -> Vec<String> {
+    let last = |value: &String| value.rsplit('/').next().unwrap_or(value).to_owned();
+    let whole = |value: &String| value.trim_matches('/').replace('/', "-");
+    let is_clear = |value: &String| values.iter().all(|other| other == value || last(other) != last(value));
+    let short = |value| if is_clear(value) && !last(value).is_empty() { last(value) } else { whole(value) };
+    let before = |at: usize| values[..at].iter().filter(|value| **value == values[at]).count();
+    let told = |(at, value)| match before(at) {
+        0 => short(value),
+        1 => format!("{}, again", short(value)),
+        n => format!("{}, again {n}", short(value)),
+    };
+    values.iter().enumerate().map(told).collect()
 }
 
 /// The testbed that an entry states, with its kernel; `None` if it states neither. `common` is the experiment's, as written.

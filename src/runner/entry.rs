@@ -3,15 +3,17 @@
 use serde::Deserialize;
 
 use super::eras::{self, Options};
+use super::mounted;
 use crate::names;
 use crate::schema::plan::{Candidate, Factors};
 use crate::schema::setup::Variant;
 use crate::schema::units::Bytes;
 
 /// `[[filesystem]]`, or `--filesystem 'KIND label="no atime" mount=noatime'`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FilesystemEntry {
+    /// [`mounted::MOUNTED`] on a directory, unless a kind is expected there.
     pub kind: String,
     pub label: Option<String>,
     pub mkfs: Vec<String>,
@@ -58,9 +60,30 @@ const NONE: &str = "none";
 const WRITTEN: &str =
     "label=…, mount=…, mkfs=…, era=…, kernel=…, on=…, memory=…, cpus=…, layer=…, state=…, conversion";
 
+impl Default for FilesystemEntry {
+    fn default() -> Self {
+        FilesystemEntry::of_kind(mounted::MOUNTED)
+    }
+}
+
 impl FilesystemEntry {
     pub fn of_kind(kind: &str) -> Self {
-        FilesystemEntry { kind: kind.to_owned(), ..FilesystemEntry::default() }
+        FilesystemEntry {
+            kind: kind.to_owned(),
+            label: None,
+            mkfs: Vec::new(),
+            mount: Vec::new(),
+            conversion: false,
+            era: None,
+            kernel: None,
+            on: None,
+            memory: None,
+            cpus: None,
+            layers: None,
+            state: None,
+            optional: false,
+            has_era: None,
+        }
     }
 
     /// The setup values that it states, as written.
@@ -144,10 +167,17 @@ impl std::str::FromStr for FilesystemEntry {
         let words = shell_words::split(text).map_err(|_| format!("a quote is not closed in: {text}"))?;
         let mut words = words.into_iter();
         let kind = words.next().ok_or("start with a kind: --filesystem 'KIND mount=noatime'")?;
-        let mut entry = FilesystemEntry::of_kind(&kind);
+        let mut entry = match mounted::is_directory(&kind) {
+            true => FilesystemEntry { on: Some(kind), ..FilesystemEntry::default() },
+            false => FilesystemEntry::of_kind(&kind),
+        };
         for word in words {
             match word.split_once('=') {
                 None if word == "conversion" => entry.conversion = true,
+                // The kind that is expected in a directory.
+                Some(("kind", kind)) if entry.on.is_some() && entry.kind == mounted::MOUNTED => {
+                    kind.clone_into(&mut entry.kind);
+                }
                 Some((key, value)) if WITH_VALUE.contains(&key) => {
                     entry.take(key, value).map_err(|e| format!("{key}={value}: {e}"))?;
                 }

@@ -10,7 +10,7 @@ use toml::{Table, Value};
 use super::crossing::{self, CROSS_KEYS, Cross};
 use super::entry::{FILESYSTEM_KEYS, FilesystemEntry};
 use super::resolved::Resolved;
-use super::{bounds, floor, labels, needs, scenarios, values};
+use super::{bounds, floor, labels, mounted, needs, scenarios, values};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::exit::Failure;
 use crate::filesystems;
@@ -221,7 +221,8 @@ impl Experiment {
         }
         for entry in tables(&table, "filesystem") {
             known_keys(entry, "key of a filesystem", &FILESYSTEM_KEYS, from)?;
-            if !entry.contains_key("kind") {
+            let is_mounted = entry.get("on").and_then(Value::as_str).is_some_and(mounted::is_directory);
+            if !entry.contains_key("kind") && !is_mounted {
                 let text = format!(
                     "{from}: the kind of a [[filesystem]] is missing\n  try: kind = \"…\", one of fsderby list \
                         filesystems"
@@ -355,27 +356,38 @@ impl Experiment {
     }
 
     pub(super) fn candidates(&self) -> Result<Vec<Candidate>, Failure> {
-        let mut entries = Vec::new();
+        let mut listed = Vec::new();
         for name in &self.filesystems {
             if name == ALL {
-                entries.extend(filesystems::TABLE.iter().map(|kind| FilesystemEntry::of_kind(kind.name())));
+                listed.extend(filesystems::TABLE.iter().map(|kind| FilesystemEntry::of_kind(kind.name())));
             } else {
-                entries.push(FilesystemEntry::of_kind(name));
+                listed.push(FilesystemEntry::of_kind(name));
             }
         }
         let own = self.filesystem.iter().cloned().map(FilesystemEntry::of_its_era);
-        entries.extend(own.collect::<Result<Vec<_>, _>>().map_err(Failure::usage)?);
-        self.cross.apply(entries)?.into_iter().map(|entry| self.candidate(entry)).collect()
+        let own = own.collect::<Result<Vec<_>, _>>().map_err(Failure::usage)?;
+        let crossed = self.cross.on.iter().map(String::as_str);
+        let common: Vec<&str> = self.on.as_deref().into_iter().chain(crossed).collect();
+        let entries = self.cross.apply(mounted::rows(listed, own, &common)?)?;
+        let candidates: Vec<Candidate> =
+            entries.into_iter().map(|entry| self.candidate(entry)).collect::<Result<_, _>>()?;
+        mounted::comparable(&candidates, self.on.as_deref().unwrap_or(testbeds::AUTO))?;
+        Ok(candidates)
     }
 
     fn candidate(&self, entry: FilesystemEntry) -> Result<Candidate, Failure> {
         let label = entry.label().to_owned();
-        let kind = filesystems::find(&entry.kind).ok_or_else(|| {
-            let known = filesystems::TABLE.iter().map(|kind| kind.name());
-            Failure::usage(names::unknown("filesystem", &entry.kind, known))
-        })?;
         labels::usable("filesystem", &label)?;
         let fault = |e: String| Failure::usage(format!("{label}: {e}"));
+        let is_mounted = entry.on.as_ref().or(self.on.as_ref()).is_some_and(|on| mounted::is_directory(on));
+        let kind = filesystems::find(&entry.kind);
+        if is_mounted {
+            mounted::takes(&entry).map_err(fault)?;
+            labels::usable("filesystem", &entry.kind)?;
+        } else if kind.is_none() {
+            let known = filesystems::TABLE.iter().map(|kind| kind.name());
+            return Err(Failure::usage(names::unknown("filesystem", &entry.kind, known)));
+        }
         let on = match self.is_stored() {
             // A stored plan's names were resolved, and may no longer exist.
             true => entry.on.clone().map(|on| values::place(&on).map(drop).map(|()| on)).transpose(),
@@ -395,7 +407,9 @@ impl Experiment {
         }
         let FilesystemEntry { kind: name, mkfs, mount, conversion, has_era: era, .. } = entry;
         let variant = Variant { mkfs, mount, conversion };
-        filesystems::accept(kind, &variant).map_err(Failure::usage)?;
+        if let Some(kind) = kind.filter(|_| !is_mounted) {
+            filesystems::accept(kind, &variant).map_err(Failure::usage)?;
+        }
         Ok(Candidate { label, kind: name, own, variant, era })
     }
 

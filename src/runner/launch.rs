@@ -46,6 +46,9 @@ impl Launcher<'_> {
     /// If it cannot be launched; later failures are in the record.
     pub fn launch(&self, attempt: &Attempt<'_>, tick: &mut dyn FnMut(u64, u64)) -> anyhow::Result<Folded> {
         let testbed = self.testbed(attempt);
+        if let Some(changed) = testbed.changed() {
+            return Ok(self.nothing(attempt, changed));
+        }
         let job = self.job(attempt, &token()?);
         let mut watch = Stopwatch::start();
         let mut launched = testbed.launch(&job)?;
@@ -53,6 +56,9 @@ impl Launcher<'_> {
         fold.launched(launched.provenance(), testbed.kernel().map(|(release, _)| release));
         let in_virtual_time = testbed.traits().clock == ClockKind::Virtual;
         self.listen(&mut *launched, in_virtual_time, &mut fold, &mut watch, tick);
+        if let Some(changed) = testbed.changed() {
+            fold.is(changed);
+        }
         Ok(fold.finish(launched.end(), watch.stop()))
     }
 
@@ -97,10 +103,14 @@ impl Launcher<'_> {
 
     /// The record of a trial that could not be launched.
     pub fn not_launched(&self, attempt: &Attempt<'_>, why: &anyhow::Error) -> Folded {
+        self.nothing(attempt, Reason::Launch { why: format!("{why:#}") })
+    }
+
+    fn nothing(&self, attempt: &Attempt<'_>, why: Reason) -> Folded {
         // Nothing was launched, so no object has its name.
         let (job, testbed) = (self.job(attempt, ""), self.testbed(attempt));
         let mut fold = Fold::new(self.plan, &attempt.trial, &job, testbed.name(), testbed.traits());
-        fold.is(Reason::Launch { why: format!("{why:#}") });
+        fold.is(why);
         fold.finish(Ended::default(), Stopwatch::start().stop())
     }
 

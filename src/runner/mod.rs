@@ -17,6 +17,7 @@ mod labels;
 mod launch;
 pub mod longer;
 pub mod machine;
+pub mod mounted;
 mod named;
 pub mod needs;
 pub mod pace;

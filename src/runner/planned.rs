@@ -2,8 +2,8 @@
 //! experiment yields was not made by fsderby, and is damage.
 
 use super::entry::FilesystemEntry;
-use super::experiment::{ALL, Experiment, RoundsAsked};
-use super::{labels, scenarios, values};
+use super::experiment::{Experiment, RoundsAsked};
+use super::{mounted, scenarios, values};
 use crate::exit::{DAMAGED, Failure};
 use crate::schema::plan::{Candidate, Plan, Rounds};
 use crate::store::Run;
@@ -24,19 +24,9 @@ impl TryFrom<Plan> for Experiment {
     fn try_from(plan: Plan) -> Result<Self, Failure> {
         let none =
             |why: String| Failure::new(DAMAGED, format!("this plan does not come from an experiment: {why}"));
-        let place = values::place(&plan.testbed).map_err(none)?;
-        // If no filesystem is created, the only row is the existing filesystem.
-        let fstype = (!place.makes_filesystem())
-            .then(|| plan.candidates.first().map_or(String::new(), |row| row.kind.clone()));
-        let experiment = Experiment::of(plan.clone(), fstype.is_none());
+        values::place(&plan.testbed).map_err(none)?;
+        let experiment = Experiment::of(plan.clone());
         let again = experiment.plan(plan.testbed.clone(), plan.plan_seed).map_err(|e| none(e.message))?;
-        let again = match fstype {
-            None => again,
-            Some(fstype) => {
-                labels::usable("filesystem", &fstype).map_err(|e| none(e.message))?;
-                again.as_mounted(&fstype)
-            }
-        };
         differing(&plan, &again).map_or(Ok(experiment), |key| Err(none(format!("its {key} is not possible"))))
     }
 }
@@ -53,20 +43,23 @@ fn differing(plan: &Plan, again: &Plan) -> Option<String> {
 }
 
 impl Experiment {
-    fn of(plan: Plan, is_made: bool) -> Self {
+    fn of(plan: Plan) -> Self {
         let (scenario, power_cut) = scenarios::given(&plan);
         let (rounds, at_least) = match plan.rounds {
             Rounds::Exactly(n) => (RoundsAsked::Exactly(n), None),
             Rounds::AtLeast(n) => (RoundsAsked::Auto, Some(n)),
             Rounds::Auto => (RoundsAsked::Auto, None),
         };
+        let on: Vec<String> = plan.candidates.iter().map(|c| plan.setup(c).testbed.to_owned()).collect();
         let is_copy = |c: &Candidate| plan.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
-        let mut candidates = plan.candidates;
-        candidates.retain(|candidate| !is_copy(candidate));
-        let (filesystems, filesystem) = match is_made {
-            true => (Vec::new(), candidates.into_iter().map(FilesystemEntry::of_candidate).collect()),
-            false => (vec![ALL.to_owned()], Vec::new()),
+        let candidates = plan.candidates.into_iter().zip(on).filter(|(candidate, _)| !is_copy(candidate));
+        let entry = |(candidate, on): (Candidate, String)| {
+            let entry = FilesystemEntry::of_candidate(candidate);
+            // On a directory an entry without its own place would be one of many names for the same row.
+            let own = mounted::is_directory(&on).then_some(on);
+            FilesystemEntry { on: entry.on.or(own), ..entry }
         };
+        let filesystem = candidates.map(entry).collect();
         Experiment {
             name: plan.name,
             analysis: plan.analysis,
@@ -81,7 +74,6 @@ impl Experiment {
             power_cut,
             scenario,
             clients: Some(plan.clients),
-            filesystems,
             filesystem,
             rounds: Some(rounds),
             at_least,
@@ -151,19 +143,31 @@ mod tests {
 
     #[test]
     fn where_nothing_is_made_the_one_row_is_what_is_mounted() {
-        let mounted = Plan { testbed: "directory:/mnt".into(), ..plan() }.as_mounted("fuse.sshfs");
+        let mounted = Plan { testbed: "directory:/mnt".into(), ..plan() };
+        let row =
+            Candidate { label: "a, as mounted".into(), kind: "fuse.sshfs".into(), ..Candidate::default() };
+        let mounted = Plan { candidates: vec![row], ..mounted };
         assert!(Experiment::try_from(mounted.clone()).is_ok());
         assert!(
             why(|plan| *plan = Plan { testbed: "loop".into(), ..mounted.clone() }).contains("fuse.sshfs")
         );
-        assert!(
-            why(|plan| plan.testbed = "directory:/mnt".into()).contains("its filesystem is not possible")
-        );
+        assert!(why(|plan| plan.testbed = "directory:/mnt".into()).contains("cannot have both ext4 and xfs"));
         let options = |plan: &mut Plan| {
             *plan = mounted.clone();
             plan.candidates[0].variant.mkfs = vec!["-F".into()];
         };
-        assert!(why(options).contains("its filesystem is not possible"));
+        assert!(why(options).contains("mkfs options have no effect"));
+    }
+
+    #[test]
+    fn several_directories_are_read_back_with_their_places() {
+        let text = "name = 'x'\nworkloads = ['postmark-quick']\nrounds = 2\n\
+                    cross = { on = ['directory:/a', 'directory:/b', 'directory:/b'] }\nfilesystems = ['ext4']";
+        let mut plan = Experiment::parse(text, "test").unwrap().plan("directory:/a".into(), 7).unwrap();
+        for (candidate, kind) in plan.candidates.iter_mut().zip(["xfs", "nfs4", "nfs4"]) {
+            kind.clone_into(&mut candidate.kind);
+        }
+        assert!(Experiment::try_from(plan).is_ok());
     }
 
     /// A report may be read without that file, and must not open it.

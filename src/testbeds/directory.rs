@@ -1,13 +1,17 @@
 //! `directory:PATH`: uses the filesystem mounted there. Nothing is formatted.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
+use crate::agent::mounting;
 use crate::filesystems::KernelNeed;
 use crate::host::memory_group;
 use crate::schema::job::Job;
-use crate::schema::setup::{ClockKind, Named, Volume};
+use crate::schema::reason::Reason;
+use crate::schema::setup::{ClockKind, Mounted, Named, Volume};
 use crate::schema::story::Story;
+use crate::schema::units::Bytes;
 use crate::storage::directory;
 
 pub struct DirectoryKind;
@@ -26,8 +30,8 @@ impl TestbedKind for DirectoryKind {
             what: "A directory of a mounted filesystem. Nothing is formatted; one subdirectory is created and \
                 removed. Needs no root.",
             origin: "The way fio, PostMark, Bonnie++ and IOzone are usually run.",
-            limits: "The filesystem's age, its fill level and other users of the disk affect the result. Results \
-                of two directories are not comparable.",
+            limits: "The filesystem's age, its fill level and other users of the disk affect the result. Several \
+                directories of one run are compared as places, not as filesystems.",
         }
     }
 
@@ -39,12 +43,26 @@ impl TestbedKind for DirectoryKind {
         let path = PathBuf::from(argument.filter(|a| !a.is_empty()).ok_or("write directory:PATH")?);
         let path =
             std::path::absolute(&path).map_err(|e| format!("'{}' is not a path: {e}", path.display()))?;
-        Ok(Box::new(Directory { path }))
+        Ok(Box::new(Directory { path, began: OnceLock::new() }))
     }
 }
 
 struct Directory {
     path: PathBuf,
+    /// What was mounted there at the first look.
+    began: OnceLock<String>,
+}
+
+impl Directory {
+    /// In words: type, source and options.
+    fn mounted(&self) -> String {
+        match mounting::holding(&self.path) {
+            Ok(Mounted { fstype, source, options, .. }) => {
+                format!("{fstype} of {source} ({})", options.join(","))
+            }
+            Err(why) => format!("not there: {why}"),
+        }
+    }
 }
 
 impl Testbed for Directory {
@@ -97,6 +115,17 @@ impl Testbed for Directory {
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
         let settings = directory::Settings { path: self.path.display().to_string() };
         (settings.named(), moment.volume())
+    }
+
+    fn changed(&self) -> Option<Reason> {
+        let now = self.mounted();
+        let began = self.began.get_or_init(|| now.clone());
+        (*began != now).then(|| Reason::OtherMount { began: began.clone(), now })
+    }
+
+    fn free(&self) -> Option<Bytes> {
+        let seen = rustix::fs::statvfs(&self.path).ok()?;
+        Some(Bytes(seen.f_bavail.saturating_mul(seen.f_frsize)))
     }
 
     fn folder(&self) -> &Path {

@@ -30,6 +30,7 @@ use fsderby_diskmodel::Point;
 use crate::filesystems::KernelNeed;
 use crate::schema::event::Event;
 use crate::schema::job::{Cost, Job};
+use crate::schema::reason::Reason;
 use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
@@ -96,6 +97,14 @@ pub trait Testbed: Sync {
     fn storage(&self, moment: &Moment) -> (Named, Volume);
     /// Release and build of the kernel, if it is not this machine's.
     fn kernel(&self) -> Option<(String, String)> {
+        None
+    }
+    /// Free space for a trial's files, where the filesystem exists already.
+    fn free(&self) -> Option<Bytes> {
+        None
+    }
+    /// Why trials no longer run where the run began. Asked before and after each.
+    fn changed(&self) -> Option<Reason> {
         None
     }
     /// Whether its machine can have this many CPUs. The host's own kernel cannot be limited reliably.

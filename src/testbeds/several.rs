@@ -54,8 +54,13 @@ impl<'t> Testbeds<'t> {
     /// If the plan is not that of these testbeds.
     pub fn of(&self, plan: &Plan, candidate: &Candidate) -> &'t dyn Testbed {
         let text = plan.setup(candidate).testbed;
-        let found = self.0.iter().find(|(name, _)| name == text);
-        found.unwrap_or_else(|| panic!("the testbed {text} of {} was not prepared", candidate.label)).1
+        self.named(text)
+            .unwrap_or_else(|| panic!("the testbed {text} of {} was not prepared", candidate.label))
+    }
+
+    /// The testbed of this text in the plan.
+    pub fn named(&self, text: &str) -> Option<&'t dyn Testbed> {
+        self.0.iter().find(|(name, _)| name == text).map(|(_, testbed)| *testbed)
     }
 
     pub fn each(&self) -> impl Iterator<Item = &'t dyn Testbed> {

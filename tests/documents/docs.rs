@@ -175,7 +175,10 @@ impl Shell<'_> {
             let smaller = if is_compared { SMALLER.map(rounds) } else { SMALLER };
             let is_quick = words.get(2).is_none_or(|word| *word == "quick" || word.starts_with('-'));
             let one = (is_quick && !words.contains(&ONE.0)).then_some(ONE);
-            let smaller: Vec<_> = smaller.into_iter().chain(one).collect();
+            // A line with a scale has chosen a volume that its work fits on.
+            let is_scaled = words.contains(&"--scale");
+            let smaller = smaller.into_iter().filter(|(option, _)| !(is_scaled && *option == "--size"));
+            let smaller: Vec<_> = smaller.chain(one).collect();
             self.measured(at, &replaced(words, &smaller, true), output);
         } else {
             skipped(line, "the testbed loop needs root");

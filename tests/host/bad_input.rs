@@ -523,6 +523,22 @@ fn work_larger_than_the_image_is_refused_with_its_size() {
     let testbed = desk.testbed();
     let work = ["run", "--on", &testbed, "--filesystems", "ext4", "--size", "32m", "--output", "out"];
     desk.refuses(&work, USAGE, &["MiB of live files, too much for an image of 32 MiB", "--size or --scale"]);
+    // The first round's files would fit on this one, those of the integrity check would not.
+    let work = [
+        "--workloads",
+        "fileserver-2006",
+        "--scale",
+        "1/16",
+        "--size",
+        "320m",
+        "--seed",
+        "17",
+        "--rounds",
+        "1",
+    ];
+    let words = ["run", "--on", &testbed, "--filesystems", "ext4", "--dry-run", "--output", "out"];
+    let all = [&words[..], &work].concat();
+    desk.refuses(&all, USAGE, &["fileserver-2006 has up to 309.9 MiB of live files, too much"]);
 }
 
 /// A run of real trials with these further words; its records and what it said.

@@ -12,6 +12,7 @@ mod interference;
 mod interrupts;
 mod kills;
 mod limits;
+mod mounts;
 mod own_folders;
 mod signed;
 mod stranger;

@@ -169,12 +169,6 @@ impl Plan {
         self.workloads.iter().find(|work| work.label == label)
     }
 
-    /// The plan for a directory, where no filesystem is made: one row, for the mounted filesystem.
-    pub fn as_mounted(self, fstype: &str) -> Plan {
-        let (label, kind) = (format!("{fstype}, as mounted"), fstype.to_owned());
-        Plan { candidates: vec![Candidate { label, kind, ..Candidate::default() }], guard: None, ..self }
-    }
-
     /// Number of clients of this work in that stage.
     pub fn clients_of(&self, work: &PlannedWork, stage: &WorkStage) -> u32 {
         stage.clients.or(work.clients).unwrap_or(self.clients)

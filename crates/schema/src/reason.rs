@@ -123,6 +123,8 @@ pub enum Reason {
     LostAgent(Loss),
     /// The guest booted another kernel than its candidate's.
     OtherKernel { asked: String, seen: String },
+    /// The mount of a directory changed since the run began.
+    OtherMount { began: String, now: String },
     /// A condition of the trial did not hold.
     Validity(ValidityCheck),
     /// The kernel that serves the filesystem panicked.
@@ -156,6 +158,7 @@ impl Reason {
             | Reason::Hung(_)
             | Reason::LostAgent(_)
             | Reason::OtherKernel { .. }
+            | Reason::OtherMount { .. }
             | Reason::Validity(_) => Outcome::Void,
             Reason::Panic(_) | Reason::Failed { .. } | Reason::Integrity(_) => Outcome::Failed,
             Reason::Skipped { .. } => Outcome::Skipped,
@@ -172,6 +175,9 @@ impl fmt::Display for Reason {
             Reason::Hung(loss) | Reason::LostAgent(loss) | Reason::Panic(loss) => write!(f, "{loss}"),
             Reason::OtherKernel { asked, seen } => {
                 write!(f, "it ran on the kernel {seen}, and its candidate is on {asked}")
+            }
+            Reason::OtherMount { began, now } => {
+                write!(f, "its directory was {began} when the run began, and is {now} now")
             }
             Reason::Validity(check) | Reason::Integrity(check) => {
                 write!(f, "validity check {}: asked {}; seen {}", check.name.title(), check.asked, check.seen)

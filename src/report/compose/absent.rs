@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::report::view::absent::{Absent, Skips, Unavailable};
+use crate::report::view::absent::{Absent, Skips, Unavailable, brief};
+use crate::report::view::number::list;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::job::Purpose;
 use crate::schema::reason::Outcome;
@@ -69,6 +70,32 @@ pub fn reason(record: &Record) -> String {
         out += line;
     }
     out
+}
+
+/// Why these candidates have no valid trial, one clause for each reason: `oakfs skipped: this kernel has no oakfs`. `None` for
+/// none.
+pub fn left_out(run: &Run, labels: &[&str]) -> Option<String> {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for label in labels {
+        let current = run.current();
+        let last = current.iter().rev().find(|r| r.filesystem == *label && r.outcome != Outcome::Done);
+        let why = last.map_or_else(
+            || "not run".to_owned(),
+            |record| {
+                format!(
+                    "{}: {}",
+                    record.outcome.name(),
+                    brief(record.why().lines().next().unwrap_or_default())
+                )
+            },
+        );
+        match groups.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, own)) => own.push((*label).to_owned()),
+            None => groups.push((why, vec![(*label).to_owned()])),
+        }
+    }
+    let said = groups.iter().map(|(why, own)| format!("{} {why}", list(own)));
+    (!groups.is_empty()).then(|| said.collect::<Vec<String>>().join("; "))
 }
 
 /// All trials that do not count, in record order, and the filesystems that never had a trial.

@@ -4,9 +4,9 @@ mod answer;
 
 use std::collections::BTreeMap;
 
-use super::advice;
 use super::known::Known;
 use super::sentence::Words;
+use super::{advice, confounded};
 use crate::analysis::changes::Pair;
 use crate::analysis::dataset::{Dataset, Series, counted};
 use crate::report::view::changes::{ChangesView, Line, Part, RunSaid};
@@ -28,10 +28,12 @@ pub fn of(pair: &Pair<'_>, changes: &Changes, known: Known) -> ChangesView {
         runs: [said(pair.before), said(pair.after)],
         claims: answer.claims.clone(),
         answer,
+        confounded: confounded::in_two_runs(pair, changes),
         basis: basis(pair, changes),
         differences: changes.differences.iter().map(differs).collect(),
         parts,
         missing: missing(&changes.missing),
+        notes: Vec::new(),
         advice: advice.text,
         command: advice.command,
     }
@@ -297,6 +299,22 @@ mod tests {
         }
         assert_eq!((of("cedarfs").finding, of("cedarfs").low), (Found::Equivalent, Some(1.0)));
         assert!(view.basis[0].contains("every difference is exact") && view.command.is_none());
+    }
+
+    #[test]
+    fn several_changes_at_once_are_named_and_one_is_not() {
+        let with = |mount: &[&str]| {
+            let mut after = times("birchfs", 1.25);
+            let own = after.run.plan.candidates.iter_mut().filter(|c| c.label == "birchfs");
+            own.for_each(|c| c.variant.mount = mount.iter().map(|option| (*option).to_owned()).collect());
+            beside(&model::samples(13), &after).view.confounded
+        };
+        assert_eq!(with(&["noatime"]), Vec::<String>::new());
+        assert_eq!(
+            with(&["noatime", "commit=60"]),
+            ["2 things changed at once for birchfs: mount -o noatime and mount -o commit=60. A difference \
+              between the runs cannot be attributed to either."]
+        );
     }
 
     #[test]

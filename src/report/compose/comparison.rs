@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(comparison.lines[0].rank(), "1–2");
         assert_eq!(
             &*comparison.sentence,
-            "“alderfs, no atime” or alderfs, equivalent within 3%; the other 5 are slower, 0.20 to 0.91 times."
+            "“alderfs, no atime” and alderfs are equivalent within 3%; the other 5 are slower than both, 0.20 to 0.91 times."
         );
         assert!(comparison.sentence.claims.iter().all(|claim| claim.a != "cedarfs" && claim.b != "cedarfs"));
         let mut two = verdict::of_one_workload(12);
@@ -328,7 +328,7 @@ mod tests {
         let said = compared(open.clone(), None).sentence;
         assert_eq!(
             &*said,
-            "“alderfs, no atime” or alderfs, equivalent within 3%; the other 5 are slower, 0.20 to 0.91 times."
+            "“alderfs, no atime” and alderfs are equivalent within 3%; the other 5 are slower than both, 0.20 to 0.91 times."
         );
         for finding in &mut open.findings {
             finding.finding = Found::CannotTell;
@@ -368,15 +368,24 @@ mod tests {
         let [x, y, z] = ["cedarfs", "birchfs", "maplefs"];
         let said = of_these;
         assert_eq!(said(&[(x, y, better)]), "cedarfs is faster than birchfs, 1.36 to 1.49 times.");
-        assert_eq!(said(&[(x, y, open)]), "cedarfs or birchfs, not told apart (ratio 0.91 to 1.11).");
-        assert_eq!(said(&[(x, y, alike)]), "cedarfs or birchfs, equivalent within 3%.");
+        assert_eq!(
+            said(&[(x, y, open)]),
+            "cedarfs and birchfs are not told apart; birchfs is 0.90 to 1.10 times as fast as cedarfs."
+        );
+        assert_eq!(said(&[(x, y, alike)]), "cedarfs and birchfs are equivalent within 3%.");
         assert_eq!(
             said(&[(x, y, open), (x, z, better), (y, z, better)]),
-            "cedarfs or birchfs, not told apart; maplefs is slower, 0.67 to 0.74 times."
+            "cedarfs and birchfs are not told apart; maplefs is slower than both, 0.67 to 0.74 times."
+        );
+        let w = "rowanfs";
+        let all = [(x, y, open), (x, z, open), (y, z, open), (x, w, better), (y, w, better), (z, w, better)];
+        assert_eq!(
+            said(&all),
+            "cedarfs, birchfs and maplefs are not told apart; rowanfs is slower than all 3, 0.67 to 0.74 times."
         );
         assert_eq!(
             said(&[(x, y, open), (x, z, better), (y, z, open)]),
-            "cedarfs or birchfs, not told apart; maplefs is slower than cedarfs (0.67 to 0.74 times) and not told apart from birchfs."
+            "cedarfs and birchfs are not told apart; maplefs is slower than cedarfs (0.67 to 0.74 times) and not told apart from birchfs."
         );
         assert_eq!(
             said(&[(x, y, better), (x, z, better), (y, z, better)]),

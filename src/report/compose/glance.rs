@@ -1,13 +1,20 @@
 //! The table of the opening: one line for each candidate, from the comparisons.
 
+use std::collections::BTreeSet;
+
 use crate::report::view::comparison::Comparison;
-use crate::report::view::glance::{Cell, Column, Glance, Line};
-use crate::report::view::number::ratio;
+use crate::report::view::glance::{Cell, Column, Counted, Counts, Glance, Line};
+use crate::report::view::number::{list, ratio};
 use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
+use crate::schema::declared::Over;
+use crate::schema::metric::Of;
 
-/// `None` if nothing is compared. Ranked candidates come first, by mean place.
-pub fn of(workloads: &[WorkloadSummary]) -> Option<Glance> {
+/// With more workloads, the metrics that the answer leaves out are not named.
+const NAMED: usize = 3;
+
+/// `None` if nothing is compared. Ranked candidates come first, by mean place. `is_on_models`: counts come before times.
+pub fn of(workloads: &[WorkloadSummary], is_on_models: bool) -> Option<Glance> {
     let all: Vec<(&WorkloadSummary, &Comparison)> =
         workloads.iter().flat_map(|work| work.comparisons.iter().map(move |c| (work, c))).collect();
     if all.is_empty() {
@@ -39,8 +46,83 @@ pub fn of(workloads: &[WorkloadSummary]) -> Option<Glance> {
     };
     let columns = all.iter().map(column).collect();
     let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
-    let note = note(&all, &lines);
-    Some(Glance { columns, lines, note })
+    let counted = workloads.iter().filter(|work| is_on_models && !work.comparisons.is_empty());
+    let counts = counted.filter_map(|work| counts(work, &lines)).collect();
+    let note = [note(&all, &lines), unanswered(workloads)].join(" ").trim_end().to_owned();
+    Some(Glance { columns, lines, counts, note })
+}
+
+/// Requests, then bytes; omits what nobody did.
+fn counts(work: &WorkloadSummary, lines: &[Line]) -> Option<Counts> {
+    let mut rows: Vec<&Row> = work.rows().filter(|row| row.declared.is_some_and(|d| d.stands_in)).collect();
+    rows.retain(|row| row.cells.iter().any(|cell| cell.median.is_some_and(|median| median > 0.0)));
+    rows.sort_by_key(|row| row.of != Of::Count);
+    let of_one = |row: &Row, label: &str| {
+        let median = row.cells.iter().find(|cell| cell.filesystem == label).and_then(|cell| cell.median);
+        median.map_or_else(|| "–".to_owned(), |median| row.scale().number(median))
+    };
+    let line = |line: &Line| Counted {
+        candidate: line.candidate.clone(),
+        cells: rows.iter().map(|row| of_one(row, &line.candidate)).collect(),
+    };
+    let first = rows.first()?;
+    Some(Counts {
+        scenario: work.label.clone(),
+        of: first.median_of(),
+        columns: rows.iter().map(|row| counted_in(row)).collect(),
+        lines: lines.iter().map(line).collect(),
+    })
+}
+
+/// A count needs no unit.
+fn counted_in(row: &Row) -> String {
+    if row.of == Of::Count { row.title.clone() } else { row.scale().heading(&row.title) }
+}
+
+/// The operations that are measured in other phases than the answer's: `create and delete in postmark-quick`.
+fn unanswered(workloads: &[WorkloadSummary]) -> String {
+    let phase = |row: &Row| match row.declared.map(|declared| declared.over) {
+        Some(Over::Phase(phase)) => Some(phase),
+        _ => None,
+    };
+    let left = |work: &WorkloadSummary| {
+        let is_compared = |row: &Row| {
+            work.comparisons.iter().any(|c| c.metric == row.name && c.dimensions == row.dimensions)
+        };
+        let answered: BTreeSet<&str> = work.rows().filter(|row| is_compared(row)).filter_map(phase).collect();
+        let is_left = |row: &&Row| {
+            !answered.is_empty()
+                && row.of == Of::Time
+                && phase(row).is_some_and(|own| !answered.contains(own))
+        };
+        let mut titles: Vec<String> = Vec::new();
+        for row in work.rows().filter(is_left) {
+            let title = row.title.split_once(" (").map_or(row.title.as_str(), |(title, _)| title);
+            if !titles.iter().any(|known| known == title) {
+                titles.push(title.to_owned());
+            }
+        }
+        (!titles.is_empty()).then(|| (work.label.clone(), titles))
+    };
+    let mut all: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    for (label, titles) in workloads.iter().filter_map(left) {
+        match all.iter_mut().find(|(known, _)| *known == titles) {
+            Some((_, labels)) => labels.push(label),
+            None => all.push((titles, vec![label])),
+        }
+    }
+    let which = match all.as_slice() {
+        [] => return String::new(),
+        few if few.len() <= NAMED => {
+            let each = few.iter().map(|(titles, labels)| format!("{} in {}", list(titles), list(labels)));
+            each.collect::<Vec<String>>().join("; ")
+        }
+        many => {
+            let n = many.iter().map(|(_, labels)| labels.len()).sum::<usize>();
+            format!("other phases of {n} workloads")
+        }
+    };
+    format!("Only the metrics named here are compared. Also measured: {which}.")
 }
 
 fn cell(work: &WorkloadSummary, comparison: &Comparison, label: &str) -> Cell {
@@ -80,4 +162,44 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
     let unequal =
         if lines.iter().any(|line| line.is_unequal) { "; ‡ weaker durability, not ranked" } else { "" };
     format!("Ratio of geometric means over the rounds{interval}: {times}{ranks}{unequal}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::examples::{self, Example, model};
+    use crate::report::view::glance::Glance;
+
+    fn table(example: &Example) -> Glance {
+        example.report().summary.heading.table.expect("something is compared")
+    }
+
+    #[test]
+    fn on_a_modelled_disk_counts_come_first_and_elsewhere_there_are_none() {
+        assert!(table(&examples::rounds(12)).counts.is_empty());
+        let glance = table(&model::samples(13));
+        let [counts] = glance.counts.as_slice() else { panic!("one workload: {:?}", glance.counts) };
+        let all = [
+            "write requests",
+            "read requests",
+            "flushes",
+            "written to the device, GiB",
+            "read from the device, MiB",
+        ];
+        assert_eq!(
+            (counts.of.as_str(), counts.columns.as_slice()),
+            ("median of 13", &all.map(str::to_owned)[..])
+        );
+        let candidates = |of: Vec<&String>| of.into_iter().cloned().collect::<Vec<String>>();
+        assert_eq!(
+            candidates(counts.lines.iter().map(|line| &line.candidate).collect()),
+            candidates(glance.lines.iter().map(|line| &line.candidate).collect())
+        );
+        assert!(counts.lines.iter().all(|line| line.cells.len() == all.len()));
+    }
+
+    #[test]
+    fn what_is_measured_and_not_in_the_answer_is_named() {
+        let note = table(&model::samples(13)).note;
+        assert!(note.ends_with("Also measured: sealing, create and delete in letters-quick."), "{note}");
+    }
 }

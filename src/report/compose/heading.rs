@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{durability, glance, memory, model, places, repeat, sentence, setups, timeless, verdict};
+use super::{
+    absent, confounded, durability, glance, memory, model, places, repeat, sentence, setups, stopping,
+    timeless, verdict,
+};
 use crate::analysis::dataset::counted;
 use crate::analysis::elapsed::elapsed;
 use crate::analysis::ensemble::{self, SAMPLES_NEEDED};
 use crate::analysis::evidence::Coverage;
 use crate::report::view::heading::{Heading, Next, Standing};
 use crate::report::view::needs::ToChoose;
-use crate::report::view::number::{count, list};
+use crate::report::view::number::{count, list, named};
 use crate::report::view::sentence::Sentence;
 use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
@@ -19,7 +22,8 @@ use crate::schema::finding::Verdict;
 use crate::schema::job::Purpose;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
-use crate::schema::setup::ImageState;
+use crate::schema::setup::{ClockKind, ImageState};
+use crate::schema::units::Bytes;
 use crate::store::Run;
 
 const MEDIANS: &str = "Medians and ranges only: differences are not tested.";
@@ -77,12 +81,16 @@ pub fn of(
     let timeless = timeless::of(run);
     let warnings = timeless.iter().map(|why| why.said.clone()).chain(setups.apart.iter().cloned());
     let warnings = warnings.chain(scaled::no_longer_tested(&run.plan));
+    let did = taking_part(run);
     let warnings =
         warnings.chain(page_cache(workloads)).chain(short(workloads, standing)).chain(disturbed(workloads));
     let sure = match standing {
         Standing::Nothing => vec![sentences[0].clone()],
-        _ => [turns(run, filesystems, setups, verdict, standing), terms(run, setups)]
+        _ => [turns(run, filesystems, setups, verdict, standing)]
             .into_iter()
+            .chain(stopping::of(run, verdict))
+            .chain(confounded::in_run(&run.plan, |label| did.contains(label)))
+            .chain([terms(run, setups)])
             .chain(model::unsupported(run))
             .collect(),
     };
@@ -96,7 +104,7 @@ pub fn of(
         answer,
         sure,
         durability: durability::unranked(&run.plan, workloads),
-        table: glance::of(workloads).filter(|_| standing != Standing::Void),
+        table: glance::of(workloads, is_on_models(run)).filter(|_| standing != Standing::Void),
         more: more(run),
         findings,
         conclusion,
@@ -105,6 +113,11 @@ pub fn of(
         next,
         repeat: repeat::of(&run.plan, makes_filesystem(run)),
     }
+}
+
+/// Whether every counted trial ran on a modelled disk, whose counts are more certain than its times.
+fn is_on_models(run: &Run) -> bool {
+    counted(run).iter().all(|record| record.clock == ClockKind::Virtual)
 }
 
 /// The command that shows the rest.
@@ -219,7 +232,8 @@ fn clients(workloads: &[WorkloadSummary]) -> Option<String> {
     ))
 }
 
-/// `12 rounds in random order, simultaneous 95 % intervals; 8 of 16 filesystems, 96 trials counted, 1 failed.`
+/// `12 rounds in random order, simultaneous 95 % intervals; 3 of 4 filesystems (oakfs skipped: this kernel has no oakfs), 96 trials
+/// counted, 1 failed.`
 fn turns(
     run: &Run,
     filesystems: &[String],
@@ -228,11 +242,15 @@ fn turns(
     standing: Standing,
 ) -> String {
     let counted = counted(run);
-    let did = taking_part(run).len();
+    let did = taking_part(run);
     let filesystems = candidates(run, filesystems);
     let rounds = counted.iter().map(|r| r.round).collect::<BTreeSet<u32>>().len();
-    let of = if did == filesystems.len() { String::new() } else { format!("{did} of ") };
-    let all = count(filesystems.len(), noun(setups));
+    let of = if did.len() == filesystems.len() { String::new() } else { format!("{} of ", did.len()) };
+    let left: Vec<&str> = filesystems.iter().map(|l| l.as_str()).filter(|l| !did.contains(l)).collect();
+    let left = absent::left_out(run, &left).map_or_else(String::new, |why| format!(" ({why})"));
+    let twice =
+        run.plan.guard.as_ref().map(|twice| format!(" ({} twice, for the A/A check)", named(&twice.of)));
+    let all = format!("{}{left}{}", count(filesystems.len(), noun(setups)), twice.unwrap_or_default());
     let rest: String = uncounted(run).iter().map(|n| format!(", {n}")).collect();
     let trials = count(counted.len(), "trial");
     let sure =
@@ -283,10 +301,23 @@ fn layered(run: &Run, disk: String) -> String {
 /// `The candidates differ in testbed and kernel. All have: volume 1 GiB, memory 64 MiB, …`
 fn differing(run: &Run, setups: &Setups) -> String {
     let differ: Vec<String> = setups.factors.iter().map(|factor| (*factor).to_owned()).collect();
-    let mut common = vec![format!("volume {}", run.plan.size)];
+    let is_made = makes_filesystem(run);
+    let mut common = is_made.then(|| format!("volume {}", run.plan.size)).into_iter().collect::<Vec<_>>();
     common.extend(setups.common.iter().map(|(factor, value)| format!("{factor} {value}")));
     let cold = if run.plan.cold { "; caches are cold when the workload begins" } else { "" };
-    format!("The candidates differ in {}. All have: {}{cold}.", list(&differ), common.join(", "))
+    let places = match is_made {
+        true => "",
+        false => {
+            "This compares places, not filesystems: age, free space, device and other users of each directory are part \
+             of the result. "
+        }
+    };
+    let beyond = setups::beyond_reach(run).map_or_else(String::new, |said| format!(" {said}"));
+    format!(
+        "{places}The candidates differ in {}. All have: {}{cold}.{beyond}",
+        list(&differ),
+        common.join(", ")
+    )
 }
 
 fn machine(run: &Run) -> String {
@@ -306,7 +337,12 @@ fn makes_filesystem(run: &Run) -> bool {
 fn site(run: &Run) -> String {
     let plan = &run.plan;
     if !makes_filesystem(run) {
-        return format!("On {}: each trial works in a new directory on the mounted filesystem", plan.testbed);
+        let beyond = setups::beyond_reach(run)
+            .map_or_else(String::new, |said| format!(". {}", said.trim_end_matches('.')));
+        return format!(
+            "On {}: each trial works in a new directory on the mounted filesystem{beyond}",
+            plan.testbed
+        );
     }
     if let Some(disk) = model::disk(run) {
         let disk = layered(run, disk);
@@ -351,19 +387,42 @@ fn uncounted(run: &Run) -> Vec<String> {
     rest
 }
 
-/// One workload: its reason. Several: a reference to their own notes.
+/// With the reason: of one workload its own, of several the common one, or one for each group.
 fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
     let marked: Vec<&WorkloadSummary> = workloads.iter().filter(|w| !w.page_cache.is_empty()).collect();
-    match marked[..] {
-        [] => None,
-        [w] => {
-            Some(format!("{} measures page cache and CPU rather than the disk: {}.", w.label, w.page_cache))
-        }
-        _ => Some(format!(
-            "{} measure page cache and CPU rather than the disk; each gives its reason.",
-            these("All", workloads, &marked)
-        )),
+    if let [one] = marked[..] {
+        return Some(format!(
+            "{} measures page cache and CPU rather than the disk: {}.",
+            one.label, one.page_cache
+        ));
     }
+    let mut groups: Vec<(Option<Bytes>, Vec<&WorkloadSummary>)> = Vec::new();
+    for one in &marked {
+        let fits = one.fits_into();
+        match groups.iter_mut().find(|(memory, _)| *memory == fits) {
+            Some((_, own)) => own.push(one),
+            None => groups.push((fits, vec![one])),
+        }
+    }
+    let reason = |(memory, own): &(Option<Bytes>, Vec<&WorkloadSummary>)| {
+        let whose = if own.len() == marked.len() {
+            String::new()
+        } else {
+            format!("{}: ", these("all", workloads, own))
+        };
+        let peak = own.iter().map(|w| w.peak()).max_by_key(|peak| peak.0).unwrap_or(Bytes(0));
+        match memory {
+            Some(memory) => format!("{whose}files, at most {peak} at a time, fit into {memory} of memory"),
+            None => {
+                format!("{whose}less than half of the written bytes reached the device on every filesystem")
+            }
+        }
+    };
+    let reasons: Vec<String> = groups.iter().map(reason).collect();
+    (!marked.is_empty()).then(|| {
+        let these = these("All", workloads, &marked);
+        format!("{these} measure page cache and CPU rather than the disk: {}.", reasons.join("; "))
+    })
 }
 
 /// For some short workloads; if all are short, the heading says so.
@@ -532,8 +591,19 @@ mod tests {
         let mut works = examples::example().report().summary.workloads;
         assert!(page_cache(&works).unwrap().starts_with("letters-in-memory measures page cache"));
         works[0].page_cache = works[1].page_cache.clone();
+        let mixed = page_cache(&works).unwrap();
         assert!(
-            page_cache(&works).unwrap().starts_with("letters-quick and letters-in-memory measure page cache")
+            mixed.ends_with(
+                "rather than the disk: letters-quick: less than half of the written bytes reached the device on \
+                 every filesystem; letters-in-memory: files, at most 210 MiB at a time, fit into 512 MiB of memory."
+            ),
+            "{mixed}"
+        );
+        works[0].amount = works[1].amount;
+        assert_eq!(
+            page_cache(&works).unwrap(),
+            "letters-quick and letters-in-memory measure page cache and CPU rather than the disk: files, at most \
+             210 MiB at a time, fit into 512 MiB of memory."
         );
         let works: Vec<WorkloadSummary> = [&works[..], &works[..]].concat();
         assert!(page_cache(&works).unwrap().starts_with("All 4 workloads measure page cache"));

@@ -36,7 +36,8 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
     let is_short = stationary().next().is_some() && stationary().all(|check| check.held == Held::Label);
     let short = noted(Condition::Stationary).map(|(trials, seen)| {
         let enough = "long enough: twice the memory written, and three commit intervals of the filesystem";
-        format!("{trials} are short, {} ({enough})", seen.replacen("short: ", "", 1))
+        let are = if trials.starts_with("1 of") { "is" } else { "are" };
+        format!("{trials} {are} short, {} ({enough})", seen.replacen("short: ", "", 1))
     });
     let disturbed = noted(Condition::Interference).map(|(trials, seen)| {
         format!("in {trials} other processes used over a tenth of the workload's time, {}", told(&seen))
@@ -111,7 +112,8 @@ fn noted(counted: &[&Record], condition: Condition) -> Option<(String, String)> 
         || counted.iter().flat_map(|record| &record.validity).filter(|check| check.name == condition);
     let notes: Vec<&str> =
         checks().filter(|c| c.held == Held::Label).map(|check| check.seen.as_str()).collect();
-    let trials = format!("{} of {}", notes.len(), number::count(checks().count(), "trial"));
+    let of = number::count(checks().count(), "trial");
+    let trials = format!("{} of {of}", number::grouped(&notes.len().to_string()));
     let example = if notes.len() > 1 { "e.g. " } else { "" };
     notes.first().map(|seen| (trials, format!("{example}{seen}")))
 }

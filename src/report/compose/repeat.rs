@@ -13,28 +13,36 @@ use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::Bytes;
 use crate::workloads;
 
-/// `makes_filesystem` is a property of the testbed: without mkfs the only candidate is the existing filesystem.
+/// `makes_filesystem` is a property of the testbed: without mkfs each candidate is a directory, and a single one needs no name.
 pub fn of(plan: &Plan, makes_filesystem: bool) -> Repeat {
-    let of = if makes_filesystem { plan.candidates.as_slice() } else { &[] };
+    let is_named = makes_filesystem || plan.candidates.len() > 1;
+    let of = if is_named { plan.candidates.as_slice() } else { &[] };
     let is_copy = |c: &Candidate| plan.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
     let candidates: Vec<Candidate> = of.iter().filter(|c| !is_copy(c)).cloned().collect();
     let candidates = candidates.as_slice();
     Repeat {
-        command: command(plan, candidates),
+        command: command(plan, candidates, makes_filesystem),
         beyond: beyond(plan, candidates),
         unnamed: shipped(plan).is_none(),
     }
 }
 
-fn command(plan: &Plan, candidates: &[Candidate]) -> String {
+fn command(plan: &Plan, candidates: &[Candidate], makes_filesystem: bool) -> String {
     let mut words = vec!["fsderby run".to_owned()];
     words.extend(shipped(plan).map(str::to_owned));
     let own = shipped(plan).and_then(|name| Experiment::load(name).ok()).unwrap_or_default();
-    words.extend(filesystems_of(candidates, &own));
+    match makes_filesystem {
+        true => words.extend(filesystems_of(candidates, &own)),
+        false => {
+            words.extend(candidates.iter().map(|c| format!("--filesystem {}", quote(&directory(plan, c)))))
+        }
+    }
     let (_, power_cut) = scenarios::given(plan);
     let works: Vec<&str> = plan.workloads.iter().map(|w| w.label.as_str()).collect();
     words.push(format!("--workloads {}", quote(&works.join(","))));
-    words.push(format!("--on {}", quote(&plan.testbed)));
+    if makes_filesystem || candidates.is_empty() {
+        words.push(format!("--on {}", quote(&plan.testbed)));
+    }
     words.push(format!("--size {}", plan.size.written()));
     words.push(format!("--memory {}", plan.memory.map_or_else(|| "none".to_owned(), Bytes::written)));
     words.extend(plan.cpus.map(|cpus| format!("--cpus {cpus}")));
@@ -106,6 +114,13 @@ fn is_plain(candidate: &Candidate) -> bool {
     candidate.label == candidate.kind
         && candidate.own == Factors::default()
         && candidate.variant == Variant::default()
+}
+
+/// `directory:PATH label="old disk"`
+fn directory(plan: &Plan, of: &Candidate) -> String {
+    let own = Factors { on: None, ..of.own.clone() };
+    let kind = plan.setup(of).testbed.to_owned();
+    candidate(&Candidate { kind, own, ..of.clone() })
 }
 
 /// `KIND label="no atime" mount=noatime`

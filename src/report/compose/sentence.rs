@@ -6,6 +6,7 @@ use crate::report::view::comparison::Comparison;
 use crate::report::view::number::{list, named, ratio};
 use crate::report::view::row::Row;
 use crate::report::view::sentence::{Claim, Said, Sentence};
+use crate::report::view::standings;
 use crate::schema::finding::{Basis, Evidence, Found, Verdict};
 use crate::schema::metric::Of as Quantity;
 
@@ -48,6 +49,8 @@ pub struct Words {
     are_worse: String,
     /// Follows the number: ` as many`; mostly empty.
     behind: &'static str,
+    /// Between a number and the reference: `times as fast as`.
+    times_as: &'static str,
     is_of_amounts: bool,
 }
 
@@ -58,12 +61,14 @@ impl Words {
             let is_of_bytes = of == Quantity::Bytes;
             let what = if is_of_bytes { format!("bytes {title}") } else { title.to_owned() };
             let behind = if is_of_bytes { " as much" } else { " as many" };
+            let times_as = if is_of_bytes { "times as much as" } else { "times as many as" };
             let said = |how: &str| format!("{how} {what}");
             return Words {
                 better: said("needs fewer"),
                 worse: said("needs more"),
                 are_worse: said("need more"),
                 behind,
+                times_as,
                 is_of_amounts: true,
             };
         }
@@ -73,6 +78,7 @@ impl Words {
             worse: format!("is {worse}"),
             are_worse: format!("are {worse}"),
             behind: "",
+            times_as: if of == Quantity::Time { "times as fast as" } else { "times as good as" },
             is_of_amounts: false,
         }
     }
@@ -80,6 +86,14 @@ impl Words {
     /// The interval's ends as shown: for an amount, the ratio of the amounts.
     pub fn ends(&self, (low, high): (f64, f64)) -> (f64, f64) {
         if self.is_of_amounts { (high.recip(), low.recip()) } else { (low, high) }
+    }
+
+    /// Both ends of an interval that decides nothing: `alderfs is 0.97 to 1.08 times as fast as birchfs`, and for an amount
+    /// `alderfs: 0.97 to 1.08 times as many as birchfs`
+    pub fn between(&self, who: &str, ends: (f64, f64), to: &str) -> String {
+        let (low, high) = self.ends(ends);
+        let is = if self.is_of_amounts { ":" } else { " is" };
+        format!("{who}{is} {} to {} {} {to}", ratio(low), ratio(high), self.times_as)
     }
 
     /// `0.67 to 0.74 times`, `2.00 times as many`
@@ -191,6 +205,10 @@ impl<'t> Told<'t> {
             self.span(&all)
         };
         let Words { worse, are_worse, .. } = &self.words;
+        let than = match leaders.len() {
+            2 => "both".to_owned(),
+            n => format!("all {n}"),
+        };
         for label in &full {
             lead.claims.extend(leaders.iter().map(|leader| self.claim(Said::Better, leader, label)));
         }
@@ -198,12 +216,14 @@ impl<'t> Told<'t> {
         match full.as_slice() {
             [] => {}
             few if few.len() <= NAMED => {
-                clauses
-                    .extend(few.iter().map(|label| format!("{} {worse}, {}", named(label), span(&[*label]))));
+                let clause =
+                    |label: &&str| format!("{} {worse} than {than}, {}", named(label), span(&[*label]));
+                clauses.extend(few.iter().map(clause));
             }
             many => {
                 let other = if partly.is_empty() { "the other" } else { "" };
-                clauses.push(format!("{other} {} {are_worse}, {}", many.len(), span(many)).trim().to_owned());
+                let clause = format!("{other} {} {are_worse} than {than}, {}", many.len(), span(many));
+                clauses.push(clause.trim().to_owned());
             }
         }
         let (partly, claims) = self.partly(leaders, &partly);
@@ -248,7 +268,7 @@ impl<'t> Told<'t> {
         self.found(a, b).is_some_and(|found| Said::NotToldApart.is_allowed_by(found))
     }
 
-    /// `cedarfs or birchfs, not told apart`, `cedarfs or birchfs, equivalent within 3%`
+    /// `cedarfs and birchfs are not told apart`, `cedarfs and birchfs are equivalent within 3%`
     fn alike(&self, labels: &[&str]) -> Sentence {
         let owned: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
         let is_equivalent = self.pairs.all_of(&owned, Found::Equivalent);
@@ -260,13 +280,23 @@ impl<'t> Told<'t> {
             }
         }
         let n = labels.len() * (labels.len() - 1) / 2;
-        let what = match (is_equivalent, claims.len() == n) {
-            (true, _) => format!("equivalent within {}", self.about.verdict.margin),
-            (_, true) => "not told apart".to_owned(),
+        let who = listed(labels);
+        let text = match (is_equivalent, claims.len() == n) {
+            (true, _) => format!("{who} are equivalent within {}", self.about.verdict.margin),
+            (_, true) => format!("{who} are not told apart"),
             // Candidates of setups whose figures have no ratio.
-            _ => "of which none was found better".to_owned(),
+            _ => format!("none of {who} was found better than the others"),
         };
-        Sentence::new(format!("{}, {what}", either(labels)), claims)
+        Sentence::new(text, claims)
+    }
+
+    /// Why the interval of `one` relative to `to`, which excludes 1, is no finding.
+    fn despite_interval(&self, one: &str, to: &str) -> String {
+        let Comparison { scenario, metric, dimensions, .. } = self.comparison;
+        let mut findings = self.about.verdict.of(scenario, metric, dimensions);
+        let finding = findings.find_map(|f| f.from_the_side_of(one).filter(|f| f.b == to));
+        let why = finding.as_ref().and_then(standings::why_open);
+        why.map_or_else(String::new, |why| format!(", which is no finding: {why}"))
     }
 
     /// No candidate was found better than another.
@@ -274,10 +304,14 @@ impl<'t> Told<'t> {
         let mut said = self.alike(labels);
         let is_equivalent = said.claims.first().is_some_and(|claim| claim.said == Said::Equivalent);
         if let ([a, b], false) = (labels, is_equivalent) {
-            let pair = self.pair(a, b);
-            let ends = pair.and_then(|pair| Some((pair.low?, pair.high?)));
-            if let Some((low, high)) = ends.map(|ends| self.words.ends(ends)) {
-                said.text += &format!(" (ratio {} to {})", ratio(low), ratio(high));
+            // In the direction of the table.
+            let (one, to) = if self.comparison.to == *a { (b, a) } else { (a, b) };
+            let ends = self.pair(one, to).and_then(|pair| Some((pair.low?, pair.high?)));
+            if let Some(ends) = ends {
+                said.text += &format!("; {}", self.words.between(&named(one), ends, &named(to)));
+                if ends.0 > 1.0 || ends.1 < 1.0 {
+                    said.text += &self.despite_interval(one, to);
+                }
             }
         }
         if labels.len() > NAMED {
@@ -292,20 +326,8 @@ impl<'t> Told<'t> {
     }
 }
 
-/// `cedarfs or birchfs`, `cedarfs, birchfs or elmfs`
-fn either(labels: &[&str]) -> String {
-    match labels {
-        [] => String::new(),
-        [one] => named(one),
-        [first @ .., last] => {
-            let first: Vec<String> = first.iter().map(|label| named(label)).collect();
-            format!("{} or {}", first.join(", "), named(last))
-        }
-    }
-}
-
 fn listed(labels: &[&str]) -> String {
-    list(&labels.iter().map(|label| (*label).to_owned()).collect::<Vec<String>>())
+    list(&labels.iter().map(|label| named(label)).collect::<Vec<String>>())
 }
 
 /// The meaning of an interval's ends: `simultaneous 95 % intervals`, `intervals are minimum and maximum of 12 samples`.

@@ -6,11 +6,12 @@ use super::{memory, model};
 use crate::report::view::number::{count, list};
 use crate::report::view::setups::{InSetup, Setups};
 use crate::schema::candidate::said;
+use crate::schema::event::Space;
 use crate::schema::machine::OnMachine;
 use crate::schema::plan::{Candidate, Setup};
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
-use crate::schema::setup::ClockKind;
+use crate::schema::setup::{ClockKind, Mounted};
 use crate::states;
 use crate::store::Run;
 
@@ -30,13 +31,15 @@ type Factor = (&'static str, fn(&Known<'_>) -> String);
 /// A row adds a factor to every report.
 const FACTORS: &[Factor] = &[
     ("testbed", |known| known.setup.testbed.to_owned()),
+    ("mount", |known| known.mount()),
+    ("free", |known| known.free()),
     ("kernel", |known| known.on.kernel.clone()),
     ("processor", |known| known.processor()),
     ("CPUs", |known| known.on.cpus.to_string()),
     ("memory", |known| known.setup.memory.map_or(known.whole_memory.clone(), |memory| memory.to_string())),
     ("disk", |known| known.disk()),
     ("device", |known| known.device()),
-    ("layers", |known| said(known.setup.layers)),
+    ("layers", |known| if known.is_directory() { String::new() } else { said(known.setup.layers) }),
     ("state", |known| known.setup.state.unwrap_or(states::FRESH).to_owned()),
     ("clock", |known| known.clock().map_or("unknown", clock).to_owned()),
 ];
@@ -63,8 +66,30 @@ impl<'r> Known<'r> {
         on.unwrap_or_else(|| format!("{} {}", named.name, named.model).trim_end().to_owned())
     }
 
-    /// The size given to mkfs, after layers combine several disks.
+    /// Whether it is a filesystem that was mounted already.
+    fn is_directory(&self) -> bool {
+        self.records.iter().any(|record| !record.fidelity.makes_filesystem())
+    }
+
+    /// Of a directory: `ext4 of /dev/sda1 (relatime, rw)`; else empty, as its commands say it.
+    fn mount(&self) -> String {
+        let mounted = self.records.iter().find_map(|record| record.mounted.as_ref());
+        let said = |m: &Mounted| format!("{} of {} ({})", m.fstype, m.source, m.options.join(", "));
+        mounted.filter(|_| self.is_directory()).map_or_else(String::new, said)
+    }
+
+    /// Of a directory: the space before the first trial; else empty.
+    fn free(&self) -> String {
+        let space = self.records.iter().find_map(|record| record.space.first());
+        let said = |space: &Space| format!("{} of {}", space.free, space.total);
+        space.filter(|_| self.is_directory()).map_or_else(String::new, said)
+    }
+
+    /// The size given to mkfs, after layers combine several disks; empty for a directory.
     fn device(&self) -> String {
+        if self.is_directory() {
+            return String::new();
+        }
         let made = self.records.iter().find(|r| r.outcome != Outcome::Skipped);
         made.map_or(self.setup.size, |record| record.device_bytes()).to_string()
     }
@@ -126,7 +151,11 @@ pub fn of(run: &Run, filesystems: &[String]) -> Setups {
     Setups {
         rows: if differing.is_empty() { Vec::new() } else { all.iter().map(row).collect() },
         factors: differing.iter().map(|(title, _)| *title).collect(),
-        common: alike.iter().map(|(title, said)| (*title, said(first))).collect(),
+        common: alike
+            .iter()
+            .map(|(title, said)| (*title, said(first)))
+            .filter(|(_, said)| !said.is_empty())
+            .collect(),
         apart: apart(&all),
     }
 }
@@ -158,6 +187,30 @@ fn apart(all: &[Known<'_>]) -> Vec<String> {
         ));
     }
     sentences
+}
+
+/// Types whose storage is another machine's, or behind a program that this machine cannot look into.
+const REMOTE: [&str; 10] =
+    ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "afs", "lustre", "virtiofs", "fuse.sshfs"];
+
+/// What cannot be seen from here of mounts whose server is another machine.
+pub fn beyond_reach(run: &Run) -> Option<String> {
+    let is_remote = |record: &&Record| {
+        record.mounted.as_ref().is_some_and(|mounted| REMOTE.contains(&mounted.fstype.as_str()))
+    };
+    let mut labels: Vec<String> =
+        run.records.iter().filter(is_remote).map(|record| record.filesystem.clone()).collect();
+    labels.sort();
+    labels.dedup();
+    let cold = if run.plan.cold { " Its caches stay warm: only this machine's were dropped." } else { "" };
+    (!labels.is_empty()).then(|| {
+        let verb = if labels.len() == 1 { "is" } else { "are" };
+        format!(
+            "{} {verb} served by another machine. Whether its storage is stable when a sync returns cannot be seen from \
+             here.{cold}",
+            list(&labels)
+        )
+    })
 }
 
 fn clock(kind: ClockKind) -> &'static str {

@@ -48,7 +48,7 @@ fn no_difference(all: &[&Comparison]) -> Sentence {
     let claims = all.iter().flat_map(|c| c.sentence.claims.clone()).collect();
     let n = all.iter().map(|c| c.ranked()).max().unwrap_or(0);
     let (who, not) = match all.iter().find_map(|c| pair(c)) {
-        Some(both) if n == 2 => (list(&both), "not "),
+        Some(both) if n == 2 => (list(&both.map(|label| named(&label))), "not "),
         _ => (format!("No two of {n}"), ""),
     };
     let scenarios: Vec<String> = all.iter().map(|c| about(c, all)).collect();

@@ -12,7 +12,7 @@ use crate::report::view::Summary;
 use crate::report::view::absent::{Absent, Skips};
 use crate::report::view::comparison::{Comparison, Line, RATIO};
 use crate::report::view::entry::{self, Entry};
-use crate::report::view::glance::{Glance, Line as GlanceLine};
+use crate::report::view::glance::{Counted, Counts, Glance, Line as GlanceLine};
 use crate::report::view::heat_map::{self, HeatMap};
 use crate::report::view::imported::Imported;
 use crate::report::view::latency::{self, Ends, Latency, VALUES};
@@ -54,7 +54,6 @@ pub fn text(report: &Report<'_>) -> String {
     let heading = &report.summary.heading;
     let mut out = vec![format!("# {}", escaped(&heading.name))];
     out.extend(report.summary.damage.iter().map(|line| format!("**Damaged:** {}", escaped(line))));
-    out.extend(report.summary.notes.iter().map(|line| format!("**Note:** {}", escaped(line))));
     if !heading.question.is_empty() {
         out.push(format!("_{}_", escaped(&heading.question)));
     }
@@ -104,6 +103,7 @@ pub fn text(report: &Report<'_>) -> String {
     out.push(machine(report));
     out.push(format!("To repeat this plan:\n\n```sh\n{}\n```", visible_line(&heading.repeat.command)));
     out.extend(heading.repeat.warning().map(|text| escaped(&text)));
+    out.extend(report.summary.notes.iter().map(|line| format!("**Note:** {}", escaped(line))));
     out.join("\n\n") + "\n"
 }
 
@@ -125,7 +125,19 @@ fn glance(glance: &Glance) -> String {
         }
         cells
     };
-    format!("{}\n\n{}", table(&titles, glance.lines.iter().map(line), 1), escaped(&glance.note))
+    let mut out: Vec<String> = glance.counts.iter().map(counts).collect();
+    out.extend([table(&titles, glance.lines.iter().map(line), 1), escaped(&glance.note)]);
+    out.join("\n\n")
+}
+
+fn counts(counts: &Counts) -> String {
+    let titles: Vec<String> =
+        ["filesystem".to_owned()].into_iter().chain(counts.columns.iter().map(|c| escaped(c))).collect();
+    let line = |line: &Counted| {
+        [escaped(&line.candidate)].into_iter().chain(line.cells.iter().cloned()).collect::<Vec<String>>()
+    };
+    let of = escaped(&format!("{}, {}:", counts.scenario, counts.of));
+    format!("{of}\n\n{}", table(&titles, counts.lines.iter().map(line), 1))
 }
 
 fn workload(summary: &Summary, work: &WorkloadSummary) -> String {
@@ -140,7 +152,7 @@ fn workload(summary: &Summary, work: &WorkloadSummary) -> String {
         out.extend((!one.sentence.is_empty()).then(|| format!("**{}**", escaped(&one.sentence))));
         out.push(comparison(one));
     }
-    out.push(numbers(work));
+    out.push(numbers(summary, work));
     out.push(escaped(&explained(work)));
     out.extend(work.latencies.iter().filter(|latency| latency.is_of_fsync()).map(waited));
     for sheet in &work.sheets {
@@ -156,7 +168,7 @@ fn workload(summary: &Summary, work: &WorkloadSummary) -> String {
 /// Leaders first, each with its ratio to the best or the baseline.
 fn comparison(comparison: &Comparison) -> String {
     let times = escaped(&format!("{}, {RATIO}", comparison.times()));
-    let titles = ["filesystem", "rank", "", times.as_str(), "interval"].map(str::to_owned);
+    let titles = ["filesystem", "rank", "finding", times.as_str(), "interval"].map(str::to_owned);
     let line = |line: &Line| {
         let rank = if comparison.has_ranks() { line.rank() } else { String::new() };
         let name = format!("{}{}", escaped(&line.candidate), comparison.dagger(&line.candidate));
@@ -177,7 +189,12 @@ fn findings(work: &WorkloadSummary, verdict: &Verdict) -> Vec<String> {
             cells
         };
         let lines = standings::standings(work, row).into_iter().map(line);
-        format!("{}:\n\n{}", escaped(&standings::caption(row, verdict)), table(&titles, lines, 4))
+        let caption = escaped(&standings::caption(row, verdict));
+        let mut said = vec![format!("{caption}:"), table(&titles, lines, 4)];
+        let reasons: Vec<String> =
+            standings::reasons(work, row).iter().map(|why| format!("- {}", escaped(why))).collect();
+        said.extend((!reasons.is_empty()).then(|| reasons.join("\n")));
+        said.join("\n\n")
     };
     standings::judged(work).into_iter().map(one).collect()
 }
@@ -216,11 +233,11 @@ fn compared(compared: &Compared) -> String {
 }
 
 /// Headline and key figures: a line for each filesystem.
-fn numbers(work: &WorkloadSummary) -> String {
+fn numbers(summary: &Summary, work: &WorkloadSummary) -> String {
     let headlines = work.headlines();
     let key = work.rows().filter(|row| row.is_key());
     let rows: Vec<&Row> = headlines.into_iter().chain(key).collect();
-    let Some(first) = rows.first() else { return "No trial is valid.".to_owned() };
+    let Some(first) = rows.first() else { return escaped(&summary.nothing_valid(work)) };
     let mut titles = vec!["filesystem".to_owned()];
     titles.extend(rows.iter().map(|row| title(row)));
     let line = |(at, cell): (usize, &Cell)| {
@@ -325,11 +342,11 @@ fn machine(report: &Report<'_>) -> String {
     let host =
         if model::cpu(report.run).is_some() { "Machine (does not affect the figures)" } else { "Machine" };
     let text = format!(
-        "{host}: Linux {} ({}), {}, {} CPUs, {} of memory, disk {}. Seeds: order {}, workload {}. fsderby {}.",
+        "{host}: Linux {} ({}), {}, {}, {} of memory, disk {}. Seeds: order {}, workload {}. fsderby {}.",
         on.kernel,
         machine.architecture,
         on.cpu,
-        on.cpus,
+        number::count(on.cpus as usize, "CPU"),
         machine.memory,
         format!("{} {}", on.disk.name, on.disk.model).trim(),
         plan.plan_seed,

@@ -69,14 +69,19 @@ pub fn text(report: &Report<'_>, width: u16, detail: Detail) -> String {
 pub fn opening(report: &Report<'_>, width: u16) -> String {
     let mut page = Page::new(width);
     page.opening(&report.summary);
+    page.notes(&report.summary);
     page.out
 }
 
-fn columns_of(comparison: &Comparison) -> String {
-    let ties = if comparison.has_ties() { "; a bracket joins those not told apart" } else { "" };
+/// The meaning of its columns, as far as the opening's table does not give it.
+fn columns_of(comparison: &Comparison, has_opening: bool) -> Vec<String> {
     let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
-    let (good, to) = (comparison.times_as, &comparison.to);
-    format!("Ratio of geometric means over the rounds: times as {good} as {to}{interval}{ties}.")
+    let ratios = format!(
+        "Ratio of geometric means over the rounds{interval}: relative to the candidate with 1.00 in that table."
+    );
+    let ties =
+        comparison.has_ties().then(|| "A bracket joins candidates that are not told apart.".to_owned());
+    (!has_opening).then_some(ratios).into_iter().chain(ties).collect()
 }
 
 struct Page {
@@ -104,7 +109,16 @@ impl Page {
         self.imported_apart(&summary.imported);
         self.choosing(summary);
         self.absent(summary);
+        self.notes(summary);
         self.out
+    }
+
+    /// On the run's files, at the end: they change no figure's meaning.
+    fn notes(&mut self, summary: &Summary) {
+        if !summary.notes.is_empty() {
+            self.line("");
+        }
+        summary.notes.iter().for_each(|note| self.paragraph(QUIET, &format!("note: {note}")));
     }
 
     /// The number of decided comparisons, and the effects on the figures.
@@ -140,7 +154,7 @@ impl Page {
         let style = if work.page_cache.is_empty() { QUIET } else { NOTICE };
         self.paragraph(style, &work.setting());
         match detail {
-            Detail::Glance => self.glance(work),
+            Detail::Glance => self.glance(summary, work),
             Detail::Everything => self.everything(work),
         }
         // Over rounds the comparison's brackets say the same.
@@ -156,10 +170,10 @@ impl Page {
     }
 
     /// The headline with its bars and key figures: one table if it fits, otherwise two.
-    fn glance(&mut self, work: &WorkloadSummary) {
+    fn glance(&mut self, summary: &Summary, work: &WorkloadSummary) {
         let headlines = work.headlines();
         let Some((first, more)) = headlines.split_first() else {
-            return self.paragraph(Style::new(), "No trial is valid.");
+            return self.paragraph(Style::new(), &summary.nothing_valid(work));
         };
         let key: Vec<&Row> = work.rows().filter(|row| row.is_key()).collect();
         let waits = waits(work, first);
@@ -175,7 +189,7 @@ impl Page {
         for row in more {
             self.table(headline_table(self.width, work, row, &[]));
         }
-        self.marks(work);
+        self.marks(summary, work);
         for section in &work.sections {
             means_table(&heat_map::of(&section.rows)).into_iter().for_each(|means| self.table(means));
         }
@@ -262,6 +276,7 @@ impl Page {
             align(&mut table, None);
             table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Left));
             self.table(table);
+            standings::reasons(work, row).iter().for_each(|why| self.paragraph(Style::new(), why));
         }
     }
 
@@ -299,7 +314,7 @@ impl Page {
     }
 
     /// The candidates that are not compared, under the table.
-    fn marks(&mut self, work: &WorkloadSummary) {
+    fn marks(&mut self, summary: &Summary, work: &WorkloadSummary) {
         for comparison in &work.comparisons {
             let left = comparison.left().join("; ");
             if !left.is_empty() {
@@ -312,9 +327,10 @@ impl Page {
             }
             let legend = comparison.legend().into_iter().map(|mark| format!("{mark}."));
             self.marks.extend(legend);
-            let said = columns_of(comparison);
-            if !self.explained.contains(&said) {
-                self.explained.push(said);
+            for said in columns_of(comparison, summary.heading.table.is_some()) {
+                if !self.explained.contains(&said) {
+                    self.explained.push(said);
+                }
             }
         }
     }
@@ -411,6 +427,8 @@ mod tests {
     use super::*;
     use crate::report::examples::{self, model, verdict};
     use crate::report::view::row::range;
+    use crate::schema::job::Purpose;
+    use crate::schema::record::Record;
 
     fn plain(report: &Report<'_>, width: u16, detail: Detail) -> String {
         strip_str(&text(report, width, detail)).to_string()
@@ -509,7 +527,7 @@ mod tests {
         let example = examples::rounds(12);
         let report = example.judged(verdict::of_one_workload(12), Some("birchfs"));
         let text = plain(&report, 100, Detail::Glance);
-        insta::assert_snapshot!(text.lines().take(32).collect::<Vec<_>>().join("\n"));
+        insta::assert_snapshot!(text.lines().take(34).collect::<Vec<_>>().join("\n"));
         let narrow = plain(&report, 80, Detail::Glance);
         assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     }
@@ -520,6 +538,31 @@ mod tests {
         let text = plain(&example.report(), 80, Detail::Glance);
         assert!(!text.contains("significant"));
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_pair_that_is_open_although_its_interval_excludes_1_has_its_reason() {
+        let mut example = model::samples(13);
+        let is_corner = |r: &Record| matches!(r.purpose, Purpose::Corner(_)) && r.filesystem == "cedarfs";
+        let corners = example.run.records.iter_mut().filter(|record| is_corner(record));
+        let headlines = corners.flat_map(|record| &mut record.metrics).filter(|metric| metric.headline);
+        headlines.for_each(|metric| metric.value *= 0.5);
+        let words = |example: &examples::Example| {
+            let text = plain(&example.report(), 80, Detail::Glance);
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let why = "held in 13 of 13 samples, but not in the worst corner (1.31)";
+        let text = words(&example);
+        assert!(text.contains(&format!("is not told apart: {why}.")), "{text}");
+        // Of two candidates the first sentence says it.
+        let two = ["cedarfs", "birchfs"];
+        example.run.plan.candidates.retain(|c| two.contains(&c.label.as_str()));
+        example.run.records.retain(|r| two.contains(&r.filesystem.as_str()));
+        let text = words(&example);
+        let said = format!(
+            "are not told apart; birchfs is 0.40 to 0.66 times as fast as cedarfs, which is no finding: {why}."
+        );
+        assert!(text.contains(&said), "{text}");
     }
 
     #[test]

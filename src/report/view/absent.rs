@@ -32,6 +32,20 @@ pub struct Unavailable {
     pub filesystems: Vec<String>,
 }
 
+/// Characters of a reason outside the list of trials that do not count.
+const BRIEF: usize = 120;
+
+/// A reason without its advice, cut at a word if it is long: the whole text is under "Not counted".
+pub fn brief(reason: &str) -> String {
+    let text = reason.split(" — try:").next().unwrap_or_default().trim().trim_end_matches('.');
+    if text.chars().count() <= BRIEF {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(BRIEF).collect();
+    let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    format!("{} …", cut.trim_end_matches([':', ',', ';', ' ']))
+}
+
 impl Skips {
     /// `alderfs, birchfs`, `rowanfs on mail`.
     pub fn who(&self) -> String {

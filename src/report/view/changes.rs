@@ -17,6 +17,9 @@ pub struct ChangesView {
     /// The claims of the answer; each is a finding.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
+    /// Candidates in which several things changed at once, so that no change of figures belongs to one of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub confounded: Vec<String>,
     /// The basis of the answer, and what it cannot exclude.
     pub basis: Vec<String>,
     /// The differences between the runs other than their figures.
@@ -25,6 +28,9 @@ pub struct ChangesView {
     /// Figures that one of the runs lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+    /// Notes on the runs' files, printed last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// How to learn more than two runs can show.
     pub advice: String,
     /// The command for it.
@@ -112,6 +118,7 @@ impl ChangesView {
     /// The column headings.
     pub const BEFORE: &'static str = "before,\nmedian";
     pub const AFTER: &'static str = "after,\nmedian";
+    pub const FINDING: &'static str = "finding";
     pub const TIMES: &'static str = "ratio of\ngeom. means";
 
     /// One axis for all parts, so that they can be compared by eye.

@@ -153,7 +153,7 @@ impl Comparison {
             |line: &Line| line.low.is_some_and(|low| low > 1.0) || line.high.is_some_and(|high| high < 1.0);
         let is_open = |line: &&Line| line.finding == Some(Found::CannotTell);
         if self.lines.iter().filter(is_open).any(excludes_one) {
-            ", although the samples' interval excludes 1; the findings give the reason"
+            ", although the samples' interval excludes 1; the reason stands with the findings"
         } else {
             ""
         }

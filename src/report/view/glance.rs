@@ -7,6 +7,9 @@ use serde::Serialize;
 pub struct Glance {
     pub columns: Vec<Column>,
     pub lines: Vec<Line>,
+    /// On a modelled disk, whose times are less certain: the requests and bytes of each scenario, shown before the ratios.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<Counts>,
     /// The meaning of the cells, in a sentence or two.
     pub note: String,
 }
@@ -18,6 +21,24 @@ pub struct Column {
     pub title: String,
     /// The meaning of [`Cell::median`]: `median of 12`
     pub median: String,
+}
+
+/// What one scenario sent to the disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub scenario: String,
+    /// The meaning of the cells: `median of 13`
+    pub of: String,
+    /// `write requests`, `written to the device, MiB`
+    pub columns: Vec<String>,
+    pub lines: Vec<Counted>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    pub candidate: String,
+    /// Medians, one for each column.
+    pub cells: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

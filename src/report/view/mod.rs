@@ -29,7 +29,7 @@ pub mod workload;
 
 use serde::Serialize;
 
-use self::absent::{Absent, Skips, Unavailable};
+use self::absent::{Absent, Skips, Unavailable, brief};
 use self::capabilities::Kind;
 use self::comparison::Comparison;
 use self::entry::Entry;
@@ -101,6 +101,33 @@ impl Summary {
         let choosing = self.recommendation.iter().flat_map(|choose| &choose.sentences);
         let first = heading.choice.iter().chain(&heading.answer).chain(&heading.findings);
         first.chain(choosing).chain(comparisons.map(|comparison| &comparison.sentence))
+    }
+
+    /// For a workload without a valid trial: why each candidate has none.
+    pub fn nothing_valid(&self, work: &WorkloadSummary) -> String {
+        let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+        let mut add = |why: String, labels: &[String]| {
+            let at = groups.iter().position(|(known, _)| *known == why).unwrap_or_else(|| {
+                groups.push((why, Vec::new()));
+                groups.len() - 1
+            });
+            let own = &mut groups[at].1;
+            own.extend(labels.iter().filter(|label| !own.contains(label)).cloned().collect::<Vec<String>>());
+        };
+        for absent in self.absent.iter().filter(|absent| absent.workload == work.label) {
+            let why = format!("{}: {}", absent.what, brief(&absent.reason));
+            add(why, std::slice::from_ref(&absent.filesystem));
+        }
+        let is_its = |skips: &&Skips| skips.workloads.is_empty() || skips.workloads.contains(&work.label);
+        for skips in self.skips.iter().filter(is_its) {
+            add(format!("skipped: {}", brief(&skips.reason)), &skips.filesystems);
+        }
+        let said: Vec<String> = groups.iter().map(|(why, own)| format!("{} {why}", list(own))).collect();
+        if said.is_empty() {
+            "No trial is valid.".to_owned()
+        } else {
+            format!("No trial is valid. {}.", said.join("; "))
+        }
     }
 
     /// Notes that only this workload has.

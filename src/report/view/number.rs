@@ -170,7 +170,7 @@ pub fn count(n: usize, one: &str) -> String {
 
 /// `a`, `a and b`, `a, b and c`.
 pub fn list(items: &[String]) -> String {
-    let named: Vec<String> = items.iter().map(|item| named(item)).collect();
+    let named: Vec<String> = items.iter().map(|item| apart(item)).collect();
     match named.as_slice() {
         [] => String::new(),
         [one] => one.clone(),
@@ -178,8 +178,13 @@ pub fn list(items: &[String]) -> String {
     }
 }
 
-/// For a sentence: quotes a label that contains a comma, unless the comma is in brackets or quotes.
-pub fn named(item: &str) -> String {
+/// For a sentence: quotes a label of several words, which would read as a part of the sentence.
+pub fn named(label: &str) -> String {
+    if label.contains(char::is_whitespace) { format!("“{label}”") } else { apart(label) }
+}
+
+/// For a list: quotes an item that contains a comma, unless the comma is in brackets or quotes.
+fn apart(item: &str) -> String {
     let mut depth = 0;
     let is_open = item.chars().any(|c| {
         match c {
@@ -208,7 +213,7 @@ mod tests {
         assert_eq!(list(&items), "“xfs, large log”, xfs and “btrfs, no atime”");
         assert_eq!(list(&items[1..2]), "xfs");
         for item in ["xfs (13%, under half)", "“xfs, large log” (behind ext4)"] {
-            assert_eq!(named(item), item);
+            assert_eq!(apart(item), item);
         }
     }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::beyond;
 use super::floor::{Withheld, floor, share};
-use super::number::{chance, ratio};
+use super::number::{chance, count, named, ratio};
 use super::row::Row;
 use super::sentence::{Claim, Sentence};
 use super::workload::WorkloadSummary;
@@ -107,6 +107,9 @@ pub struct PairShown<'r> {
     pub deciders: Vec<DeciderShown>,
 }
 
+/// Reasons of further pairs stand in the HTML report only.
+const REASONS: usize = 6;
+
 /// At most this many factors are shown, named ones first.
 const DECIDERS_SHOWN: usize = 4;
 
@@ -162,6 +165,33 @@ fn pair_shown(pair: &Finding) -> PairShown<'_> {
     PairShown { pair, finding, ratio, moved, spreads, costs, corner, deciders }
 }
 
+/// Why a pair is not told apart although its interval over the samples excludes 1; `None` for every other pair.
+pub fn why_open(pair: &Finding) -> Option<String> {
+    let excludes_one = pair.low.is_some_and(|low| low > 1.0) || pair.high.is_some_and(|high| high < 1.0);
+    let is_open = pair.finding == Found::CannotTell && excludes_one;
+    if !is_open {
+        return None;
+    }
+    Withheld::of(pair).map(|withheld| withheld.why()).or_else(|| beyond::refuted(pair))
+}
+
+/// The reasons of one metric's pairs, a sentence each; the rest of many is counted.
+pub fn reasons(work: &WorkloadSummary, row: &Row) -> Vec<String> {
+    let open: Vec<(&Finding, String)> =
+        pairs(work, row).filter_map(|pair| Some((pair, why_open(pair)?))).collect();
+    let said = |(pair, why): &(&Finding, String)| {
+        let (low, high) = (pair.low.unwrap_or(pair.ratio), pair.high.unwrap_or(pair.ratio));
+        let (a, b) = (named(&pair.a), named(&pair.b));
+        format!("{a} ÷ {b}, {} to {}, is not told apart: {why}.", ratio(low), ratio(high))
+    };
+    let mut reasons: Vec<String> = open.iter().take(REASONS).map(said).collect();
+    if open.len() > REASONS {
+        let more = count(open.len() - REASONS, "more pair");
+        reasons.push(format!("The HTML report has the reasons for {more}."));
+    }
+    reasons
+}
+
 /// A finding in words, with its reason.
 pub fn said(pair: &Finding) -> Sentence {
     let text = match &pair.evidence {
@@ -187,7 +217,9 @@ fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -
         Found::Better => format!("{a} is better ({})", held(a_better)),
         Found::Worse => format!("{b} is better ({})", held(b_better)),
         Found::Equivalent => format!("equivalent ({})", held(within_margin)),
-        Found::CannotTell if *n < SAMPLES_NEEDED as u32 => format!("preliminary: {n} samples"),
+        Found::CannotTell if *n < SAMPLES_NEEDED as u32 => {
+            format!("preliminary: {}", count(*n as usize, "sample"))
+        }
         Found::CannotTell => format!(
             "cannot tell: depends on the model (above 1 in {a_better} samples, within the margin in {within_margin}, below 1 in {b_better})"
         ),

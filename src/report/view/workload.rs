@@ -106,6 +106,11 @@ impl WorkloadSummary {
         Bytes(self.amount.bytes_peak)
     }
 
+    /// The memory that holds all live data; `None` if it does not, or if either is unknown.
+    pub fn fits_into(&self) -> Option<Bytes> {
+        self.memory.filter(|memory| (1..=memory.0).contains(&self.amount.bytes_peak))
+    }
+
     /// Whether only this filesystem's figures, not all, measure page cache and CPU.
     pub fn marked(&self, filesystem: &str) -> bool {
         self.page_cache.is_empty() && self.labels.iter().any(|l| l.page_cache && l.filesystem == filesystem)

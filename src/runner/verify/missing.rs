@@ -167,10 +167,19 @@ impl<'r> Past<'r> {
         let seal = self.run.seal.as_ref()?;
         let (records, rounds) = (self.run.records.len(), self.last_round);
         if self.run.unsealed == 0 && seal.records != records {
-            return Some(format!("the seal counts {} records, but there are {records}", seal.records));
+            return Some(format!(
+                "the seal counts {} record{}, but there are {records}",
+                seal.records,
+                s(seal.records)
+            ));
         }
-        (self.run.is_complete() && rounds != seal.rounds)
-            .then(|| format!("the seal counts {} rounds, but the records have {rounds}", seal.rounds))
+        (self.run.is_complete() && rounds != seal.rounds).then(|| {
+            format!(
+                "the seal counts {} round{}, but the records have {rounds}",
+                seal.rounds,
+                s(seal.rounds as usize)
+            )
+        })
     }
 
     /// Records that a valid run may lack, in a sentence.
@@ -184,12 +193,19 @@ impl<'r> Past<'r> {
                     records are missing at its end is unknown".into())
             }
             Some(seal) if seal.ended == Ended::Interrupted => {
-                Some(format!("it is incomplete: it was interrupted after {} of {asked} rounds", seal.rounds))
+                let s = s(asked as usize);
+                Some(format!("it is incomplete: it was interrupted after {} of {asked} round{s}", seal.rounds))
             }
             Some(_) if rounds < asked && self.due(asked).any(|trial| trial.round > rounds) => {
-                Some(format!("it ended after {rounds} of the plan's {asked} rounds"))
+                let s = s(asked as usize);
+                Some(format!("it ended after {rounds} of the plan's {asked} round{s}"))
             }
             Some(_) => None,
         }
     }
+}
+
+/// The plural's ending.
+fn s(n: usize) -> &'static str {
+    if n == 1 { "" } else { "s" }
 }

@@ -48,8 +48,9 @@ impl Others {
     pub fn unchecked(&self) -> Option<String> {
         let Others { records, theirs, ours, .. } = self;
         (*records > 0).then(|| {
+            let s = if *records == 1 { "" } else { "s" };
             format!(
-                "the metrics of {records} records have version {} and were not checked, because this fsderby \
+                "the metrics of {records} record{s} have version {} and were not checked, because this fsderby \
                  computes version {}; fsderby report recomputes them from the raw values",
                 list(theirs),
                 list(ours)
@@ -61,8 +62,9 @@ impl Others {
     fn recomputed(&self) -> Option<String> {
         let Others { records, theirs, ours, .. } = self;
         (*records > 0).then(|| {
+            let s = if *records == 1 { "" } else { "s" };
             format!(
-                "The metrics of {records} trials were stored by another version of fsderby (metrics version {}). \
+                "The metrics of {records} trial{s} were stored by another version of fsderby (metrics version {}). \
                  All figures here are recomputed from the raw values (version {}).",
                 list(theirs),
                 list(ours)

@@ -3,7 +3,7 @@
 
 use super::super::sentence::{self, Words};
 use crate::report::view::changes::Part;
-use crate::report::view::number::{count, named, ratio};
+use crate::report::view::number::{count, named};
 use crate::report::view::sentence::{Claim, Sentence, joined};
 use crate::schema::change::{Change, ChangeBasis, Changes};
 use crate::schema::finding::Found;
@@ -67,10 +67,10 @@ impl Told<'_> {
         let text = match (judged, is_equivalent) {
             ([one], true) => format!("{} is equivalent within {margin} in both runs.", self.who(one)),
             ([one], false) => {
-                let words = self.words_of(one);
-                let ends = one.low.zip(one.high).map(|ends| words.map_or(ends, |words| words.ends(ends)));
-                let ends = ends.map(|(low, high)| format!(" (ratio {} to {})", ratio(low), ratio(high)));
-                format!("{} was not told apart in the two runs{}.", self.who(one), ends.unwrap_or_default())
+                let ends = one.low.zip(one.high).zip(self.words_of(one));
+                let ends = ends.map(|(ends, words)| words.between("it", ends, "in the first"));
+                let ends = ends.map_or_else(String::new, |ends| format!("; in the second {ends}"));
+                format!("{} was not told apart in the two runs{ends}.", self.who(one))
             }
             (_, true) => format!("The two runs are equivalent within {margin}."),
             (_, false) => "The two runs were not told apart.".to_owned(),

@@ -2,6 +2,7 @@
 
 use crate::report::compose::{model, setups};
 use crate::report::view::Summary;
+use crate::report::view::number::count;
 use crate::schema::machine::{Disk, Machine, OnMachine};
 use crate::store::Run;
 
@@ -44,5 +45,5 @@ fn processor(on: &OnMachine, machine: &Machine) -> String {
         "" => String::new(),
         hypervisor => format!("; hypervisor: {hypervisor}"),
     };
-    format!("{}, {} CPUs{under}", on.cpu, on.cpus)
+    format!("{}, {}{under}", on.cpu, count(on.cpus as usize, "CPU"))
 }

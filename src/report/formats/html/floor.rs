@@ -2,7 +2,7 @@
 //! line through them to zero.
 
 use crate::report::view::floor::{floor, share};
-use crate::report::view::number::{percent, ratio};
+use crate::report::view::number::{count, percent, ratio};
 use crate::schema::finding::{Finding, Floor};
 
 /// Positions and labels of zero, one, two and three times the work.
@@ -59,7 +59,7 @@ pub fn of(findings: &[&Finding], margin: f64) -> Option<Extrapolation> {
     (!pairs.is_empty()).then(|| Extrapolation {
         grid: grid(half).into_iter().map(|at| line_across(at, y(at))).collect(),
         margins: [margin, -margin].iter().filter(|at| at.abs() < half).map(|at| digits(y(*at))).collect(),
-        words: format!("{} pairs; largest shift: {}", pairs.len(), named.join("; ")),
+        words: format!("{}; largest shift: {}", count(pairs.len(), "pair"), named.join("; ")),
         most: named.join("; "),
         pairs: pairs.into_iter().map(|(finding, floor)| line(finding, floor, &y)).collect(),
     })

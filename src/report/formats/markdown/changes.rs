@@ -12,6 +12,7 @@ pub fn text(view: &ChangesView) -> String {
         .map(|(which, run)| format!("- {which}: `{}`: {}", visible_line(&run.folder), escaped(&run.said)));
     out.push(runs.collect::<Vec<_>>().join("\n"));
     out.push(format!("**{}**", escaped(&view.answer)));
+    out.extend(view.confounded.iter().map(|warning| format!("**{}**", escaped(warning))));
     out.push(escaped(&view.basis.join(" ")));
     out.extend(view.missing.iter().map(|missing| format!("- **not compared:** {}", escaped(missing))));
     out.extend(view.parts.iter().map(part));
@@ -24,11 +25,19 @@ pub fn text(view: &ChangesView) -> String {
     }
     out.push(format!("## {}\n\n{}", ChangesView::MORE, escaped(&view.advice)));
     out.extend(view.command.iter().map(|command| format!("```sh\n{}\n```", visible_line(command))));
+    out.extend(view.notes.iter().map(|note| format!("**Note:** {}", escaped(note))));
     visible(&(out.join("\n\n") + "\n")).into_owned()
 }
 
 fn part(part: &Part) -> String {
-    let titles = ["filesystem", "", ChangesView::BEFORE, ChangesView::AFTER, ChangesView::TIMES, "interval"];
+    let titles = [
+        "filesystem",
+        ChangesView::FINDING,
+        ChangesView::BEFORE,
+        ChangesView::AFTER,
+        ChangesView::TIMES,
+        "interval",
+    ];
     let titles = titles.map(|title| title.replace('\n', " "));
     let line = |line: &Line| {
         let cells = [escaped(&line.candidate), line.standing().to_owned()];

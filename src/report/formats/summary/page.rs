@@ -8,6 +8,8 @@ use crate::report::formats::svg::{Panel, Theme, stacked};
 use crate::report::view::heading::Heading;
 use crate::store::Run;
 
+/// Counts of further scenarios are in the full report only.
+const COUNTED: usize = 2;
 /// With more comparisons the printed table has only ratios and ranks.
 const MEDIANS: usize = 3;
 /// Lines of all comparisons that fit into the chart.
@@ -18,8 +20,10 @@ const LINES: usize = 20;
 struct Page<'r> {
     run: &'r Run,
     heading: &'r Heading,
-    /// Notes on damage, and notes on files that are not damaged.
-    notes: Vec<String>,
+    /// On damage.
+    damage: Vec<String>,
+    /// On files that are not damaged.
+    notes: &'r [String],
     /// Whether medians fit into the table.
     has_medians: bool,
     /// Whether the table has intervals, because the chart does not show all comparisons.
@@ -50,11 +54,12 @@ pub fn of(report: &Report<'_>) -> anyhow::Result<String> {
     let fitting = fitting.count().max(1).min(all.len());
     let picture = stacked(&all[..fitting], &summary.filesystems, Theme::White);
     let left_out = all.len() - fitting;
-    let damage = summary.damage.iter().map(|line| format!("damaged: {line}"));
-    let notes = damage.chain(summary.notes.iter().cloned()).collect();
+    let damage = summary.damage.iter().map(|line| format!("damaged: {line}")).collect();
+    let notes = summary.notes.as_slice();
     let heading = &summary.heading;
     let has_medians = heading.table.as_ref().is_some_and(|glance| glance.columns.len() <= MEDIANS);
     let has_intervals = left_out > 0 || picture.is_none();
-    let page = Page { run: report.run, heading, notes, has_medians, has_intervals, picture, left_out };
+    let page =
+        Page { run: report.run, heading, damage, notes, has_medians, has_intervals, picture, left_out };
     page.render().context("render the page")
 }

@@ -26,6 +26,7 @@ pub fn text(view: &ChangesView, width: u16) -> String {
     }
     page.line("");
     page.paragraph(Style::new(), &view.answer);
+    view.confounded.iter().for_each(|sentence| page.paragraph(NOTICE, sentence));
     view.basis.iter().for_each(|sentence| page.paragraph(QUIET, sentence));
     view.missing.iter().for_each(|sentence| page.paragraph(NOTICE, sentence));
     let axis = view.axis();
@@ -48,6 +49,10 @@ pub fn text(view: &ChangesView, width: u16) -> String {
     if let Some(command) = &view.command {
         page.line(&format!("  {}", visible_line(command)));
     }
+    if !view.notes.is_empty() {
+        page.line("");
+    }
+    view.notes.iter().for_each(|note| page.paragraph(QUIET, &format!("note: {note}")));
     page.out
 }
 
@@ -63,7 +68,7 @@ fn table(part: &Part, picture: Option<(&LogAxis, usize)>) -> Table {
     let mut header = vec![part.title.clone()];
     header
         .extend([ChangesView::BEFORE, ChangesView::AFTER, ChangesView::TIMES, "interval"].map(str::to_owned));
-    header.push(String::new());
+    header.push(ChangesView::FINDING.to_owned());
     let at = header.len();
     header.extend(picture.map(|_| part.direction.to_owned()));
     table.set_header(header);

@@ -7,7 +7,7 @@ use super::{NOTICE, Page, QUIET, TITLE, align, fits, new_table};
 use crate::report::formats::lines::lower_first;
 use crate::report::view::Summary;
 use crate::report::view::comparison::{RATIO_NARROW, UNEQUAL};
-use crate::report::view::glance::{Cell, Glance, Line};
+use crate::report::view::glance::{Cell, Counts, Glance, Line};
 use crate::report::view::heading::{Heading, Standing};
 use crate::report::view::number::count;
 use crate::visible::visible_line;
@@ -17,9 +17,6 @@ impl Page {
         let heading = &summary.heading;
         for line in &summary.damage {
             self.paragraph(NOTICE, &format!("damaged: {line}"));
-        }
-        for line in &summary.notes {
-            self.paragraph(NOTICE, &format!("note: {line}"));
         }
         self.paragraph(TITLE, &format!("{}: {}", heading.name, lower_first(heading.title)));
         if !heading.question.is_empty() {
@@ -57,6 +54,15 @@ impl Page {
 
     /// One table if it fits, otherwise several with as many comparisons as fit.
     fn glanced(&mut self, glance: &Glance) {
+        for counts in glance.counts.iter().take(PARTS) {
+            self.table(counted(counts, glance.counts.len() > 1));
+        }
+        if let Some(more @ 1..) = glance.counts.len().checked_sub(PARTS) {
+            self.paragraph(
+                QUIET,
+                &format!("The full report has the counts of {}.", count(more, "more workload")),
+            );
+        }
         let all: Vec<usize> = (0..glance.columns.len()).collect();
         let shapes = [by_candidate as Shape, by_comparison, ranks_by_comparison];
         match shapes.iter().map(|shape| shape(glance, &all)).find(|table| fits(table, self.width)) {
@@ -86,6 +92,22 @@ impl Page {
 
 /// With more tables the opening has none.
 const PARTS: usize = 3;
+
+/// A line for each candidate, headed by the scenario if there are several.
+fn counted(counts: &Counts, is_named: bool) -> Table {
+    let mut table = new_table();
+    let corner = if is_named {
+        format!("{}\n{}", visible_line(&counts.scenario), counts.of)
+    } else {
+        counts.of.clone()
+    };
+    table.set_header([corner].iter().chain(&counts.columns));
+    for line in &counts.lines {
+        table.add_row([visible_line(&line.candidate).into_owned()].iter().chain(&line.cells));
+    }
+    align(&mut table, None);
+    table
+}
 
 type Shape = fn(&Glance, &[usize]) -> Table;
 
