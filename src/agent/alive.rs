@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use fsderby_sys::process::exit_now;
+use fsderby_sys::process::{exit_now, suspended_ns};
 
 use super::channel::Teller;
 use super::monotonic_ns;
-use crate::schema::event::Event;
+use crate::schema::event::{Event, Seen};
 use crate::schema::job::StepName;
 
 /// The agent's exit code when it gives up a step.
@@ -17,10 +17,19 @@ const GIVEN_UP: i32 = 124;
 /// Outside the work, which reports its progress, one sign of life per this many intervals suffices.
 const SELDOM: u32 = 5;
 
+/// The watching thread sleeps for so long at a time, and each time notes by how much it overslept.
+const NAP: Duration = Duration::from_millis(500);
+/// A thread that oversleeps by more than this did not merely wait for a CPU.
+const OVERSLEPT: Duration = Duration::from_secs(1);
+/// The machine's two clocks cannot be read at once.
+const SUSPENDED_NS: u64 = 1_000_000;
+
 /// Watches the steps of one trial; dropping it ends its thread.
 pub struct Watchdog {
     step: Arc<Mutex<Option<Begun>>>,
-    thread: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
+    /// Its thread gives the longest time by which it overslept.
+    thread: Option<(mpsc::Sender<()>, JoinHandle<Duration>)>,
+    suspended_ns: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -35,17 +44,38 @@ impl Watchdog {
     pub fn start(tell: &Teller, every: Option<Duration>) -> std::io::Result<Self> {
         let step = Arc::default();
         let Some(every) = every.map(|every| every * SELDOM) else {
-            return Ok(Watchdog { step, thread: None });
+            return Ok(Watchdog { step, thread: None, suspended_ns: suspended_ns() });
         };
         let (watched, tell) = (step.clone(), tell.clone());
         let (over, is_over) = mpsc::channel();
         let watching = move || {
-            while is_over.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                look(*lock(&watched), &tell, every);
+            let (mut overslept, mut looked) = (Duration::ZERO, Instant::now());
+            loop {
+                let begin = Instant::now();
+                let woken = is_over.recv_timeout(NAP);
+                overslept = overslept.max(begin.elapsed().saturating_sub(NAP));
+                if woken != Err(RecvTimeoutError::Timeout) {
+                    return overslept;
+                }
+                if looked.elapsed() >= every {
+                    looked = Instant::now();
+                    look(*lock(&watched), &tell, every);
+                }
             }
         };
         let thread = thread::Builder::new().name("alive".into()).spawn(watching)?;
-        Ok(Watchdog { step, thread: Some((over, thread)) })
+        Ok(Watchdog { step, thread: Some((over, thread)), suspended_ns: suspended_ns() })
+    }
+
+    /// Ends it. Returns what kept the trial from running, where anything did; `continued` tells of its clients.
+    pub fn end(mut self, continued: bool) -> Option<Seen> {
+        let Some((over, thread)) = self.thread.take() else { return None };
+        drop(over);
+        let overslept = thread.join().unwrap_or_default();
+        let asleep_ns = u64::try_from(overslept.as_nanos()).unwrap_or(u64::MAX);
+        let suspended_ns = suspended_ns().saturating_sub(self.suspended_ns);
+        let is_halted = overslept > OVERSLEPT || suspended_ns > SUSPENDED_NS || continued;
+        is_halted.then_some(Seen::Halted { asleep_ns, suspended_ns, continued })
     }
 
     pub fn begins(&self, step: StepName, limit: Duration) {

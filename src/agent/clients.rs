@@ -59,6 +59,8 @@ pub struct Done {
     pub live: Vec<LiveFile>,
     /// Results of each client, if there are several.
     pub clients: Vec<Client>,
+    /// Whether any of them was stopped and continued by signals.
+    pub was_continued: bool,
 }
 
 /// The result of one client.
@@ -100,14 +102,15 @@ impl Clients {
         self.gate.open().map_err(|e| StepError::io("start", "the workload", e))?;
         let begin = Instant::now();
         let heard = self.hear_all(begin, limit, watch).and_then(|heard| {
+            let was_continued = self.workers.iter().any(Worker::was_continued);
             let limit = limit.max(begin.elapsed() + TO_END);
             self.workers.iter_mut().try_for_each(|worker| worker.ends(begin, limit).map(drop))?;
-            Ok(heard)
+            Ok((heard, was_continued))
         });
         if heard.is_err() {
             self.kill();
         }
-        heard.map(done)
+        heard.map(|(heard, was_continued)| Done { was_continued, ..done(heard) })
     }
 
     fn hear_all(
@@ -215,7 +218,7 @@ fn done(heard: Vec<Heard>) -> Done {
     match <[Client; 1]>::try_from(clients) {
         Ok([Client { phases, cost, .. }]) => {
             let phases = phases.into_iter().map(|told| told.phase).collect();
-            Done { cost, phases, histograms, live, clients: Vec::new() }
+            Done { cost, phases, histograms, live, clients: Vec::new(), was_continued: false }
         }
         Err(clients) => Done {
             cost: together::cost(&clients),
@@ -223,6 +226,7 @@ fn done(heard: Vec<Heard>) -> Done {
             histograms: together::histograms(histograms),
             live,
             clients,
+            was_continued: false,
         },
     }
 }

@@ -42,6 +42,7 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
         live: None,
         is_last: false,
         is_cut: false,
+        was_continued: false,
         ballast: Ballast::new(),
     };
     for (at, step) in job.steps.iter().enumerate() {
@@ -68,7 +69,11 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
         let step = job.steps.last().map(Step::name).unwrap_or_default();
         return tell.send(&Event::Failed { step, operation, path, errno, text });
     }
-    drop((hands, watchdog));
+    let was_continued = hands.was_continued;
+    drop(hands);
+    if let Some(halted) = watchdog.end(was_continued) {
+        tell.send(&Event::Seen(halted))?;
+    }
     tell.send(&Event::Done { clock_ns: monotonic_ns() })
 }
 
@@ -106,6 +111,8 @@ struct Hands<'a> {
     is_last: bool,
     /// The power is cut.
     is_cut: bool,
+    /// Whether a client was stopped and continued by signals.
+    was_continued: bool,
     /// In a guest: memory above the limit that was freed since the start.
     ballast: Ballast,
 }
@@ -405,7 +412,8 @@ impl Hands<'_> {
             Ok(is_cut) => self.is_cut = is_cut,
             Err(e) => return Ok(Err(e)),
         }
-        Ok(outcome.map(|clients::Done { cost, phases, histograms, live, clients }| {
+        Ok(outcome.map(|clients::Done { cost, phases, histograms, live, clients, was_continued }| {
+            self.was_continued |= was_continued;
             told.extend(phases.into_iter().map(Event::Phase));
             told.extend(histograms.into_iter().map(Event::Histogram));
             told.extend(clients.into_iter().map(Event::Client));

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use fsderby_sys::gate::SharedGate;
 use fsderby_sys::inherit::Inherited;
-use fsderby_sys::process::tied_command;
+use fsderby_sys::process::{tied_command, was_continued};
 use fsderby_sys::shared::SharedProgress;
 use rustix::fs::{MemfdFlags, memfd_create};
 
@@ -127,6 +127,11 @@ impl Worker {
         }
         // By its number: another child may have ended too.
         self.child.wait().map_err(fault)
+    }
+
+    /// Whether it was stopped and continued by signals.
+    pub fn was_continued(&self) -> bool {
+        was_continued(self.child.id())
     }
 
     pub fn kill(&mut self) {

@@ -8,6 +8,7 @@
 
 use super::steps;
 use crate::probes::{self, cpu::machine_ns};
+use crate::schema::event::Seen;
 use crate::schema::job::{Purpose, StepName};
 use crate::schema::reason::{Condition, Held, ValidityCheck};
 use crate::schema::record::{Interference, Record};
@@ -33,15 +34,18 @@ pub fn check(record: &Record) -> Option<ValidityCheck> {
     if !has_times || !is_whole || !is_measured {
         return None;
     }
+    let halted = halted(record);
     let losses = [others(record, seen), steal(record), quota(record, seen)];
     let most = losses.iter().flatten().map(Loss::share).fold(0.0, f64::max);
     let is_hot = seen.heat.is_some_and(|times| times > 0);
     let held = match most {
+        _ if halted.is_some() => Held::No,
         share if share > TOO_MUCH => Held::No,
         share if share > NOTABLE || is_hot => Held::Label,
         _ => Held::Yes,
     };
-    let said: Vec<String> = losses.iter().flatten().map(Loss::said).chain(heat(seen)).collect();
+    let losses = losses.iter().flatten().map(Loss::said);
+    let said: Vec<String> = halted.into_iter().chain(losses).chain(heat(seen)).collect();
     let lost =
         if said.is_empty() { "this kernel says nothing of what it lost".to_owned() } else { said.join(", ") };
     Some(ValidityCheck {
@@ -53,6 +57,23 @@ pub fn check(record: &Record) -> Option<ValidityCheck> {
         ),
         seen: format!("{lost}; {}", machine(record, seen)),
         held,
+    })
+}
+
+/// What kept its processes from running although they could have.
+fn halted(record: &Record) -> Option<String> {
+    record.seen.iter().find_map(|seen| match *seen {
+        Seen::Halted { suspended_ns, .. } if suspended_ns > 1_000_000 => {
+            Some(format!("the machine slept for {:.1} s", suspended_ns as f64 / 1e9))
+        }
+        Seen::Halted { continued: true, .. } => {
+            Some("the work was stopped and continued by signals".to_owned())
+        }
+        Seen::Halted { asleep_ns, .. } => Some(format!(
+            "all processes of the trial stood still for {:.1} s, as if stopped or frozen",
+            asleep_ns as f64 / 1e9
+        )),
+        _ => None,
     })
 }
 

@@ -7,6 +7,7 @@ mod clients;
 mod conformance;
 mod fill;
 mod guard;
+mod halted;
 mod hostile;
 mod interference;
 mod interrupts;

@@ -99,6 +99,10 @@ pub enum Seen {
     Cold { asked_bytes: u64, device_bytes_read: Option<u64> },
     /// A cold start without a mount: the number of files whose pages were dropped, and whether names and inodes were dropped too.
     ColdStart { files: u64, all_caches: bool },
+    /// Processes of the trial were kept from running by a signal, a freezer or the machine's sleep. Sent only where that happened.
+    /// `asleep_ns`: the longest time by which a thread that wakes twice a second overslept. `suspended_ns`: the machine's sleep,
+    /// which no other time includes. `continued`: a client was stopped and continued.
+    Halted { asleep_ns: u64, suspended_ns: u64, continued: bool },
     /// Time of a 4 KiB read on a modelled disk, and the time of the same read when the disk takes no time.
     Floor { floor_ns: u64, service_ns: u64 },
 }

@@ -198,6 +198,21 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
+/// Nanoseconds that the machine has been suspended since it booted: the difference of two clocks read one after the other.
+pub fn suspended_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let all = now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs();
+    all.saturating_sub(monotonic_ns())
+}
+
+/// Whether this child has been stopped and continued by signals since the last question.
+pub fn was_continued(child: u32) -> bool {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
+    let asked = WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG;
+    pid.and_then(|pid| waitid(WaitId::Pid(pid), asked).ok().flatten()).is_some()
+}
+
 /// CPU time of this thread in nanoseconds, including the kernel's.
 pub fn thread_cpu_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
