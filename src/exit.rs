@@ -1,27 +1,27 @@
-//! How a command ends. These numbers are stable: scripts rely on them.
+//! Exit codes. The numbers are stable, because scripts rely on them.
 
 use crate::visible;
 
-/// All went well.
+/// Success.
 pub const OK: u8 = 0;
-/// The condition given with `--fail-if` holds.
+/// The condition given with `--fail-if` is met.
 pub const FAIL_IF: u8 = 1;
-/// A wrong option, a wrong experiment, a wrong parameter.
+/// A wrong option, experiment or parameter.
 pub const USAGE: u8 = 2;
-/// The testbed, a tool or a right is missing.
+/// The testbed, a tool or a permission is missing.
 pub const MISSING: u8 = 3;
 /// The run ended, but some trials failed or are void.
 pub const TRIALS: u8 = 4;
 /// Records are damaged.
 pub const DAMAGED: u8 = 5;
-/// What was read back is not what was written, or a synced file did not outlive a power cut.
+/// Data read back differs from data written, or a synced file did not survive a power cut.
 pub const INTEGRITY: u8 = 6;
-/// A trial that was run again gave another result, although nothing that decides it had changed.
+/// A repeated trial gave another result, although its provenance is unchanged.
 pub const HASH: u8 = 7;
-/// Stopped by Ctrl-C; what was measured is kept.
+/// Stopped by Ctrl-C; finished trials are kept.
 pub const INTERRUPTED: u8 = 130;
 
-/// What each says, for the help and the documents.
+/// Meaning of each code, for help and documents.
 pub static MEANINGS: [(u8, &str); 9] = [
     (OK, "Success."),
     (FAIL_IF, "The condition given with `--fail-if` is met."),
@@ -34,7 +34,7 @@ pub static MEANINGS: [(u8, &str); 9] = [
     (INTERRUPTED, "Stopped by Ctrl-C; finished trials are kept."),
 ];
 
-/// An error that decides the exit code. Anything else ends with [`USAGE`].
+/// An error with its exit code. Other errors end with [`USAGE`].
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {

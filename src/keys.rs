@@ -1,4 +1,4 @@
-//! Key files, which sign runs and check signatures: minisign's.
+//! Key files in minisign's format, to sign runs and check signatures.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Cursor, ErrorKind, Read, Write};
@@ -13,16 +13,16 @@ use crate::exit::Failure;
 
 /// A key file is two lines of text.
 const LONGEST: u64 = 4096;
-/// In the bytes of a key, by what function its password makes what it is encrypted with.
+/// Position of the key derivation function's name in the bytes of a key.
 const KDF: Range<usize> = 2..4;
 const NO_KDF: [u8; 2] = [0; 2];
 
-/// What signs runs. It is never written or shown.
+/// A secret key, which is never printed.
 pub struct Key(SecretKey);
 
 impl Key {
-    /// The key of this file, which nobody else may read. `ask` is asked for its password where it has one; `None` where
-    /// nobody can be.
+    /// Reads a secret key from a file that other users must not be able to read. If the key has a password, `ask` returns it;
+    /// `None` if no user can be asked.
     ///
     /// # Errors
     /// Says why runs cannot be signed with it.
@@ -49,16 +49,16 @@ impl Key {
         key.and_then(|key| tried(&key).map(|()| Key(key))).map_err(|e| unusable(path, &e))
     }
 
-    /// For whoever signs with it.
+    /// The key, for signing.
     pub fn secret(&self) -> &SecretKey {
         &self.0
     }
 }
 
-/// Makes a key pair: this file, which only its owner may read, and `FILE.pub`, whose path is returned.
+/// Makes a key pair: this file, readable only by its owner, and `FILE.pub`, whose path is returned.
 ///
 /// # Errors
-/// When one of them is there already: a key that is overwritten is lost.
+/// If either file exists: an overwritten key would be lost.
 pub fn make(path: &Path) -> anyhow::Result<PathBuf> {
     let public = PathBuf::from(format!("{}.pub", path.display()));
     let KeyPair { pk, sk } = KeyPair::generate_unencrypted_keypair()?;
@@ -80,10 +80,10 @@ fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
     })
 }
 
-/// The public key of this file, or the key itself, as minisign prints it.
+/// Reads a public key from a file, or from the text of the key as minisign prints it.
 ///
 /// # Errors
-/// Says what is no public key.
+/// Says why it is not a public key.
 pub fn public_key(text: &str) -> Result<PublicKey, Failure> {
     let Ok(mut file) = File::open(text) else {
         let wrong = |e| {
@@ -107,7 +107,7 @@ fn stored(text: &str) -> Option<Vec<u8>> {
     (bytes.len() > KDF.end).then_some(bytes)
 }
 
-/// Whether what it signs is what its public key checks. minisign stores no checksum of a key without a password.
+/// Whether the public key verifies what the secret key signs. minisign stores no checksum for a key without a password.
 fn tried(key: &SecretKey) -> minisign::Result<()> {
     let public = PublicKey::from_secret_key(key)?;
     let signature = minisign::sign(Some(&public), key, Cursor::new(b""), None, None)?;

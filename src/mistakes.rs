@@ -1,9 +1,9 @@
-//! What a TOML reader dislikes, in the words of people who write TOML and not Rust.
+//! Errors of the TOML parser in words for TOML authors instead of Rust programmers.
 
-/// A line of somebody's file is shown no further than this.
+/// A quoted line of a file is cut after this many characters.
 const WIDEST: usize = 120;
 
-/// How the reader names types, and what they are called here.
+/// The parser's type names, and the words printed instead.
 const TYPES: [(&str, &str); 7] = [
     ("expected u32", "expected a whole number up to 4294967295"),
     ("expected u64", "expected a whole number"),
@@ -14,7 +14,7 @@ const TYPES: [(&str, &str); 7] = [
     ("expected a boolean", "expected true or false"),
 ];
 
-/// The place, the line and what is wrong with it; no line end follows.
+/// Position, line and error; no final line end.
 pub fn in_words(error: &toml::de::Error) -> String {
     let shown: Vec<String> = error.to_string().trim_end().lines().map(cut).collect();
     TYPES.iter().fold(shown.join("\n"), |text, (theirs, ours)| text.replace(theirs, ours))

@@ -1,8 +1,8 @@
-//! What to say when a name is not known: the nearest ones that are.
+//! Messages for unknown names, with the nearest known names.
 
-/// So many are offered at most.
+/// Most names suggested.
 const OFFERED: usize = 3;
-/// Shorter pieces of a name stand in too many.
+/// A shorter piece would occur in too many names.
 const SHORTEST_PIECE: usize = 3;
 
 /// `unknown filesystem 'ext5'; did you mean 'ext2' or 'ext4'? known: …`
@@ -17,7 +17,7 @@ pub fn unknown<'a>(what: &str, given: &str, known: impl IntoIterator<Item = &'a 
     format!("unknown {what} '{given}'; {hint}known: {}", known.join(", "))
 }
 
-/// Those that are as near as any, or else those that what was given is a piece of.
+/// The nearest names; if none is near, the names that contain the given text.
 fn near<'a>(given: &str, known: &[&'a str]) -> Vec<&'a str> {
     let distance = |name: &&str| strsim::damerau_levenshtein(given, name);
     let least = known.iter().map(distance).min().unwrap_or(0);

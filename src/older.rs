@@ -1,6 +1,6 @@
-//! Words of older versions: each is refused with the one to write in its place.
+//! Words of older versions, with the current word to write instead.
 
-/// Where a word stood.
+/// Where a word was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stood {
     /// A key of an experiment.
@@ -11,7 +11,7 @@ pub enum Stood {
     ModelSetting,
 }
 
-/// A word, and what to write now.
+/// An old word, and what to write now.
 struct Older {
     stood: Stood,
     word: &'static str,
@@ -38,7 +38,7 @@ static WORDS: &[Older] = &[
     },
 ];
 
-/// What to write in place of this word, where an older version had it.
+/// What to write instead, if this word belongs to an older version.
 pub fn instead(stood: Stood, word: &str) -> Option<&'static str> {
     WORDS.iter().find(|older| older.stood == stood && older.word == word).map(|older| older.now)
 }

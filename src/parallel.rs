@@ -1,11 +1,11 @@
-//! A long list in as many parts as there are CPUs, all at the same time.
+//! Splits a long list into as many parts as there are CPUs and processes them in parallel.
 
 use std::thread::{self, Builder};
 
-/// What is shorter is done before a thread has begun.
+/// A shorter list is processed faster than a thread starts.
 const SHORT: usize = 64;
 
-/// What that makes of each part, in the order of the list.
+/// Calls `does` on each part; results are in the order of the list.
 pub fn parallel<T: Sync, R: Send>(list: &[T], does: impl Fn(&[T]) -> R + Sync) -> Vec<R> {
     let cpus = if list.len() < SHORT { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
     let mut parts = list.chunks(list.len().div_ceil(cpus).max(1));
@@ -17,7 +17,7 @@ pub fn parallel<T: Sync, R: Send>(list: &[T], does: impl Fn(&[T]) -> R + Sync) -
         let mut done = vec![does(first)];
         done.extend(others.into_iter().map(|(part, thread)| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // Without a thread of its own it is done here.
+            // If no thread can be started, this thread processes the part.
             Err(_) => does(part),
         }));
         done

@@ -1,12 +1,12 @@
-//! Names that nobody guesses.
+//! Random names that cannot be guessed.
 
 use std::fs::File;
 use std::io::{self, Read};
 
-/// 128 random bits: two such numbers are never the same by chance.
+/// 128 random bits: two such numbers never collide by chance.
 ///
 /// # Errors
-/// When the kernel has no source of them here.
+/// If the kernel has no random source.
 pub fn bits() -> io::Result<u128> {
     let mut bytes = [0; size_of::<u128>()];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -1,14 +1,14 @@
-//! Text that others wrote, made safe to show: what would steer a terminal, or turn the order of letters around, stands there as
-//! an escape in its place, and a message that quotes it has an end.
+//! Makes foreign text safe to print: control characters and characters that change the text direction are replaced by escapes,
+//! and a message that quotes such text is cut.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write};
 
-/// A message may quote what is of any length: a line and a message end here.
+/// A message may quote text of any length: longest line, and longest message.
 const WIDEST: usize = 1000;
 const LONGEST: usize = 30;
 
-/// A message that quotes what somebody else wrote.
+/// A message that quotes foreign text.
 pub fn message(text: &str) -> String {
     text.lines().take(LONGEST).map(|line| cut(&visible_line(line))).collect::<Vec<_>>().join("\n")
 }
@@ -20,23 +20,23 @@ fn cut(line: &str) -> String {
     }
 }
 
-/// With control characters other than the line's end as `\u{1b}`, and those that change the direction of text.
+/// Replaces control characters except line ends, such as `\u{1b}`, and characters that change the text direction.
 pub fn visible(text: &str) -> Cow<'_, str> {
     replaced(text, |c| c != '\n' && steers(c), |c, out| out.extend(c.escape_default()))
 }
 
-/// The same where one line must stay one line.
+/// The same, but replaces line ends too.
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     replaced(text, steers, |c, out| out.extend(c.escape_default()))
 }
 
-/// The same for JSON, where they can stand in strings only and are the same ones when they are read.
+/// The same for JSON. Such characters occur only inside strings, and a parser reads the escapes as the same characters.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     replaced(json, |c| c != '\n' && steers(c), |c, out| *out += &format!("\\u{:04x}", u32::from(c)))
 }
 
-/// The same for JSON on its way somewhere, which may be too much to hold. It must come in pieces of whole letters, as serde_json
-/// writes it.
+/// The same for JSON that is written in pieces, because it may be too large for memory. Pieces must contain whole characters,
+/// as serde_json writes them.
 pub struct VisibleJson<W>(pub W);
 
 impl<W: Write> Write for VisibleJson<W> {
@@ -51,7 +51,7 @@ impl<W: Write> Write for VisibleJson<W> {
     }
 }
 
-/// C0, DEL, C1, and what embeds, overrides or isolates a direction of writing.
+/// C0, DEL, C1, and characters that embed, override or isolate a text direction.
 fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,4 +1,4 @@
-//! The share of a volume that a filesystem lets be filled.
+//! The share of a volume that users can fill with files.
 
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::job::At;
@@ -19,14 +19,14 @@ static INITIAL: Declared = Declared {
     name: "capacity.initial",
     title: "usable after mkfs",
     aspect: Some(Aspect::Capacity),
-    explained: "What an ordinary user may fill of the new filesystem, as a share of the volume given to mkfs.",
+    explained: "Space available to an ordinary user on the new filesystem, as a share of the volume given to mkfs.",
     ..CAPACITY
 };
 
 static RESIDUAL: Declared = Declared {
     name: "capacity.residual",
     title: "usable after everything was deleted",
-    explained: "What an ordinary user may fill after the work and the deletion of all its files, as a share of the volume given to mkfs.",
+    explained: "Space available to an ordinary user after the work and the deletion of all its files, as a share of the volume given to mkfs.",
     ..CAPACITY
 };
 
@@ -34,8 +34,8 @@ static LOST: Declared = Declared {
     name: "capacity.lost",
     title: "no longer usable after everything was deleted",
     better: Better::Lower,
-    explained: "By how much less an ordinary user may fill after the work and the deletion of all its files than after mkfs, as a share of \
-                the volume: what the filesystem took for its own structures and did not give back.",
+    explained: "Loss of space available to an ordinary user, from mkfs to the deletion of all files after the work, as a share of the \
+                volume: space that the filesystem took for its own structures and did not give back.",
     ..CAPACITY
 };
 
@@ -45,8 +45,8 @@ static GIVEN: Declared = Declared {
     better: Better::Lower,
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "By how much the free space had shrunk since mkfs ÷ bytes of the files that were there, in the integrity check: what the \
-                filesystem gives away for names, inodes, unused ends of blocks and copies. Below 1 it compresses or packs.",
+    explained: "Loss of free space since mkfs ÷ bytes of the existing files, in the integrity check. Above 1 it includes names, inodes, \
+                unused ends of blocks and copies. Below 1 the filesystem compresses or packs.",
     ..Declared::ratio("given for each byte")
 };
 

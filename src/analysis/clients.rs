@@ -13,7 +13,7 @@ static FAIRNESS: Declared = Declared {
     better: Better::Higher,
     section: Section::Own {
         title: "Clients",
-        note: "Every client does all of the work in a folder of its own; all start together.",
+        note: "Every client does all of the work in its own folder; all start together.",
     },
     over: Over::Work,
     explained: "The rate of the slowest client ÷ that of the fastest: the time of the client that was done first ÷ that of the last one. \

@@ -198,7 +198,7 @@ impl Condition {
         known("headline metric", |change| &change.metric, &self.metric)?;
         if let Some(label) = self.label.as_ref().filter(|label| changes.controls().contains(label)) {
             return Err(format!(
-                "'{}': {label} is a control, beside which the others are compared, so nothing is found of it\n  try: --control with another one",
+                "'{}': {label} is a control, with which the others are compared, so it has no findings\n  try: --control with another one",
                 self.written
             ));
         }

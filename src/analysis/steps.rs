@@ -16,7 +16,7 @@ const fn step(name: &'static str, over: &'static [StepName]) -> Declared {
 static SYNC: Declared = Declared {
     title: "sync after the work",
     short: "sync",
-    explained: "Writing out what the work left in the page cache, timed apart from the work.",
+    explained: "Time to write out the data that the work left in the page cache, measured separately from the work.",
     key: true,
     ..step("sync.time", &[StepName::Sync])
 };
@@ -25,7 +25,7 @@ static STEPS: [Declared; 8] = [
     Declared {
         title: "mkfs",
         aspect: Some(Aspect::Mkfs),
-        explained: "Making the filesystem on the volume; where a kind comes about by conversion, all commands of it.",
+        explained: "Time to make the filesystem on the volume; with a conversion, of all its commands.",
         key: true,
         ..step("mkfs.time", &[StepName::Make])
     },
@@ -43,7 +43,7 @@ static STEPS: [Declared; 8] = [
     Declared {
         title: "unmount",
         aspect: Some(Aspect::Unmount),
-        explained: "Unmounting, with everything that is written then.",
+        explained: "Time to unmount, including all writes of the unmount.",
         ..step("unmount.time", &[StepName::Unmount])
     },
     Declared {
@@ -81,7 +81,7 @@ const fn cpu(name: &'static str, over: &'static [StepName]) -> Declared {
 /// For each work, like its time.
 static SYNC_CPU: Declared = Declared {
     title: "CPU time of the sync after the work",
-    explained: "CPU time that the sync took in its caller. What the kernel's threads write meanwhile is in cpu.rest.",
+    explained: "CPU time of the process that calls the sync. Kernel threads that write during the sync are counted in cpu.rest.",
     ..cpu("sync.cpu", &[StepName::Sync])
 };
 
@@ -93,12 +93,12 @@ static CPU: [Declared; 4] = [
     },
     Declared {
         title: "CPU time of mount",
-        explained: "User and system time of the mount: of its call in the kernel, or of the command. The kernel's threads are not part of it.",
+        explained: "User and system time of the mount call or of the mount command. Kernel threads are not included.",
         ..cpu("mount.cpu", &[StepName::Mount])
     },
     Declared {
         title: "CPU time of unmount",
-        explained: "User and system time of the unmount; of a filesystem with a daemon also all that the daemon has taken in the whole trial.",
+        explained: "User and system time of the unmount. For a filesystem with a daemon it includes the daemon's CPU time of the whole trial.",
         ..cpu("unmount.cpu", &[StepName::Unmount])
     },
     Declared {
@@ -116,17 +116,17 @@ const fn share(name: &'static str, over: &'static [StepName]) -> Declared {
 static SHARES: [Declared; 3] = [
     Declared {
         title: "CPU share of mkfs",
-        explained: "User and system time ÷ elapsed time of mkfs, in whole percent, as GNU time's %P is.",
+        explained: "User and system time ÷ elapsed time of mkfs, in whole percent, like %P of GNU time.",
         ..share("mkfs.cpu.share", &[StepName::Make])
     },
     Declared {
         title: "CPU share of mount",
-        explained: "User and system time ÷ elapsed time of the mount, in whole percent, as GNU time's %P is.",
+        explained: "User and system time ÷ elapsed time of the mount, in whole percent, like %P of GNU time.",
         ..share("mount.cpu.share", &[StepName::Mount])
     },
     Declared {
         title: "CPU share of unmount",
-        explained: "User and system time ÷ elapsed time of the unmount, in whole percent, as GNU time's %P is.",
+        explained: "User and system time ÷ elapsed time of the unmount, in whole percent, like %P of GNU time.",
         ..share("unmount.cpu.share", &[StepName::Unmount])
     },
 ];
@@ -136,8 +136,8 @@ static RECOVERY: Declared = Declared {
     did: "recovered",
     aspect: Some(Aspect::Recovery),
     section: Section::Headline,
-    explained: "From the disk as a power cut in the middle of the work left it until the first new file is safe: repair, mount and file \
-                together. The machine's own boot is not counted.",
+    explained: "From the disk as a power cut in the middle of the work left it until the first new file is safe: the sum of repair, \
+                mount and file. The machine's own boot is not counted.",
     ..step("recovery.time", &[StepName::Repair, StepName::MountAgain, StepName::FirstFile])
 };
 
@@ -147,8 +147,8 @@ static FORCED: [Declared; 2] = [
         title: "forced check",
         did: "was checked",
         section: Section::Headline,
-        explained: "The filesystem's own full check, read-only, with all on it that is there at that moment: unmounted before, and mounted \
-                    again after it, which is not counted.",
+        explained: "The filesystem's own full check, read-only, with all files of that point of the trial. The unmount before it and the \
+                    mount after it are not counted.",
         ..step("forced-check.time", &[StepName::ForcedCheck])
     },
     Declared {
@@ -161,7 +161,7 @@ static FORCED: [Declared; 2] = [
 static RECOVERIES: [Declared; 3] = [
     Declared {
         title: "repair",
-        explained: "What an administrator must run before the mount, where the kind asks for it.",
+        explained: "The repair that an administrator must run before the mount, if the kind needs one.",
         section: Section::Recovery,
         key: true,
         ..step("recovery.repair.time", &[StepName::Repair])
@@ -203,7 +203,7 @@ static LOST: Declared = Declared {
     name: "recovery.lost",
     title: "synced files that were lost",
     short: "lost",
-    explained: "Of the synced files those that are missing, altered or without their name.",
+    explained: "Synced files that are missing, altered or have lost their name.",
     ..FILES
 };
 

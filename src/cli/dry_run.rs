@@ -100,7 +100,7 @@ pub fn print(
     }
     let took = known.map_or(halved(time), |known| known.time);
     let [one, all] = [1, rounds].map(|n| took.of_rounds(n).as_secs());
-    // As long as the rounds that they would fill.
+    // These trials count as the number of rounds that they would fill.
     let further = u32::try_from(extras.div_ceil((number / 2).max(1))).unwrap_or(u32::MAX);
     let all = all.saturating_add(took.a_round.saturating_mul(further).as_secs());
     lines.push(format!(

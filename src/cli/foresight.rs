@@ -44,7 +44,7 @@ pub struct Known {
 /// A possible number of rounds, and when they are analysed.
 struct Due {
     rounds: u32,
-    /// Whether the plan itself asks for this number, with words to print if they need explaining.
+    /// Whether the plan itself contains this number of rounds, and an explanation to print, if needed.
     is_planned: bool,
     why: String,
     looks: Looks,
@@ -147,7 +147,7 @@ pub struct Row {
     /// The difference, as a share, that is detected with a power of 80 % between a typical pair of candidates (half of
     /// the pairs are noisier); none if nothing can be detected.
     pub usual: Option<f64>,
-    /// The same for the noisiest pair.
+    /// The same difference for the noisiest pair.
     pub noisiest: Option<f64>,
     /// The power to detect a difference of 10 % in a typical pair.
     pub ten_percent: f64,
@@ -284,7 +284,7 @@ impl Foresight {
         lines
     }
 
-    /// `3.1% to 8.9%, as 10 rounds in results/x have it`
+    /// `3.1% to 8.9% between rounds (from 10 rounds in results/x)`
     fn of_what(&self) -> String {
         match &self.seen {
             Some((from, rounds)) => {

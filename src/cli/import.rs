@@ -19,7 +19,7 @@ use crate::report::formats::terminal;
 use crate::report::view::number::count;
 use crate::schema::import::{Asked, Import, Naming};
 
-/// Next to the runs.
+/// Default parent folder of imports, shared with the runs.
 const RESULTS: &str = "results";
 
 #[derive(Args)]

@@ -206,7 +206,7 @@ fn written(title: &'static str, all: impl Iterator<Item = (&'static str, &'stati
     let all: Vec<_> = all.collect();
     Listed {
         title,
-        head: vec!["how it is written", "what it is"],
+        head: vec!["syntax", "what it is"],
         rows: all.iter().map(|(_, usage, story)| vec![(*usage).into(), first_sentence(story.what)]).collect(),
         json: all
             .iter()
@@ -266,7 +266,7 @@ fn machines() -> anyhow::Result<Listed> {
     };
     Ok(Listed {
         title: "machines",
-        head: vec!["name", "what it is", "million instructions/s", "disks that stand in it"],
+        head: vec!["name", "what it is", "million instructions/s", "disks that name it"],
         rows: all.iter().map(row).collect(),
         json: serde_json::to_value(&all)?,
     })

@@ -51,7 +51,7 @@ pub fn run(command: &MachineCommand) -> anyhow::Result<ExitCode> {
     ensure_free(&measure.output)?;
     let desk = tempfile::tempdir().context("could not create a folder for the measurements")?;
     let instructions = own_instructions()?;
-    // The guest's CPU is to have what this one has, and its speed is still to be found.
+    // The guest's CPU gets this CPU's instructions; its speed is what the measurement finds.
     let counted = Machine::of("counted", COUNTED_AT, "only counted", &instructions);
     let file = desk.path().join("counted.toml");
     fs::write(&file, toml::to_string(&counted)?).context("could not write a file for the guest")?;

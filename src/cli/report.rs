@@ -66,7 +66,7 @@ impl Args for Asked {
             command.arg(match format.goes() {
                 Goes::IntoFile => arg.value_name("FILE").value_parser(clap::value_parser!(PathBuf)),
                 Goes::IntoFolder => arg.value_name("FOLDER").value_parser(clap::value_parser!(PathBuf)),
-                // One at a time: a group allows no second of its own.
+                // One at a time: a group of options allows only one of its members.
                 Goes::ToOutput => arg.action(ArgAction::SetTrue).conflicts_with("all").group("output"),
             })
         })
@@ -235,7 +235,7 @@ fn first_of(mut damage: Vec<String>) -> Vec<String> {
 
 /// After a run: writes the HTML report into the run's folder and prints the table. Returns the path of the report.
 pub fn after_run(run: &Run, baseline: Option<&str>, as_json: bool) -> anyhow::Result<PathBuf> {
-    // It went on with records of another version.
+    // The run was continued after another version had written its first records.
     let renewed = (Others::among(&run.records) != Others::default()).then(|| recomputed(run.clone()));
     let (run, note) = renewed.as_ref().map_or((run, &None), |(run, note)| (run, note));
     let report = Report::beside(run, baseline).with_notes(note.clone());
@@ -251,7 +251,7 @@ pub fn after_run(run: &Run, baseline: Option<&str>, as_json: bool) -> anyhow::Re
         print_format(&formats::json::Json, &report)?;
     } else {
         print(&terminal::text(&report, terminal_width(), Detail::Glance))?;
-        // What scrolled away is what was asked for.
+        // Repeats the beginning, which a long table has scrolled out of view.
         if io::stdout().is_terminal() {
             print(&format!("\n{}", terminal::opening(&report, terminal_width())))?;
         }
@@ -272,7 +272,7 @@ fn print_with(write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyho
             .any(|e| e.kind() == ErrorKind::BrokenPipe)
     };
     match written {
-        // That nobody reads on is no error.
+        // A reader that closed the pipe is no error.
         Err(e) if !is_unread(&e) => Err(e.context("could not write to standard output")),
         _ => Ok(()),
     }

@@ -54,14 +54,14 @@ pub struct Arguments {
     /// Name of a ready experiment, or path to a .toml file
     #[arg(default_value = "quick")]
     experiment: String,
-    /// Kinds by name, or `all`; replaces the experiment's list, but keeps its options for the same kinds
+    /// Filesystems by name, or `all`; replaces the experiment's list, but keeps its options for the same names
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     filesystems: Vec<String>,
-    /// A kind with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or with its own setup: 'ext4
-    /// label=old kernel=6.1 memory=64m cpus=2 on=vm'; adds to --filesystems
+    /// A filesystem with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or with its own kernel,
+    /// memory, CPUs or testbed: 'ext4 label=old kernel=6.1 memory=64m cpus=2 on=vm'; adds to --filesystems
     #[arg(long = "filesystem", value_name = "SPEC")]
     filesystem: Vec<FilesystemEntry>,
-    /// Ready parameter sets by name; replaces the experiment's
+    /// Workloads: ready parameter sets by name; replaces the experiment's workloads
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     workloads: Vec<String>,
     #[arg(long, value_name = "TESTBED", help = testbeds_help())]
@@ -85,7 +85,7 @@ pub struct Arguments {
     #[arg(long, value_name = "STATE", value_parser = image)]
     image: Option<ImageState>,
     /// Layer between disks and filesystem: md:raid5,chunk=64k or crypt; repeat to stack, lowest first; replaces the
-    /// experiment's
+    /// experiment's layers
     #[arg(long = "layer", value_name = "SPEC")]
     layers: Vec<String>,
     /// Initial state: `fresh`, 'filled 80%', 'allocated 80%', 'aged by SET', or the drive state `preconditioned`;
@@ -107,7 +107,8 @@ pub struct Arguments {
     /// A/A check: enter the first filesystem twice; on by default from ten rounds on, off with `--guard=false`
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     guard: Option<bool>,
-    /// Profile of needs, from which the report derives a recommendation: mail-server; replaces the experiment's
+    /// Profile of needs, such as mail-server, from which the report derives a recommendation; replaces the experiment's
+    /// needs
     #[arg(long, value_name = "PROFILE")]
     needs: Option<String>,
     /// Seed of the trial order and of the workloads' random choices
@@ -120,8 +121,8 @@ pub struct Arguments {
     /// Begin every trial with cold caches, and verify that they are cold
     #[arg(long)]
     cold: bool,
-    /// Cut the power in each trial after this operation or share of the workload, and measure the recovery time: 700,
-    /// 50%
+    /// Cut the power in each trial after this number of operations (700) or share of the workload (50%), and measure the
+    /// recovery time
     #[arg(long, value_name = "N|SHARE")]
     power_cut: Option<PowerCut>,
     /// Number of clients; each does the whole workload in its own directory
@@ -130,8 +131,7 @@ pub struct Arguments {
     /// Compare all candidates in the report with this one (its label) instead of the best
     #[arg(long, value_name = "LABEL")]
     baseline: Option<String>,
-    /// Condition that `fsderby compare --fail-if` will later check; refused now if this run could never decide it;
-    /// repeatable
+    /// Condition for a later `fsderby compare --fail-if`: refuses a run that could never decide it; may be repeated
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
     /// Folder of the run; must not exist
@@ -146,7 +146,7 @@ pub struct Arguments {
     /// Continue an interrupted run, or add rounds to it with --rounds or --budget
     #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients", "fail_if"])]
     resume: Option<PathBuf>,
-    /// With --resume: continue although the folder, or a file in it, belongs to another user, whose plan is executed
+    /// With --resume: continue although the folder, or a file in it, belongs to another user; that user's plan is executed
     #[arg(long, requires = "resume")]
     trust: bool,
     /// Sign the run at its end with this secret key, made by `fsderby key` or minisign
@@ -256,8 +256,8 @@ fn beforehand(plan: &Plan, guess: impl FnOnce() -> Time) {
         .for_each(|said| super::say(&format!("note: {said}")));
 }
 
-/// The stored plan fixes the order of any round; the number of rounds may be given anew. A new budget counts from now;
-/// of the plan's budget, the time used so far is subtracted.
+/// The plan for the rest of a run. The stored plan fixes the order within each round; options may change the number of
+/// rounds. A new budget counts from now; from the plan's own budget, the time used so far is subtracted.
 fn longer(before: &Run, arguments: &Arguments, jobs: usize) -> Plan {
     let plan = before.plan.clone();
     match (arguments.rounds, arguments.budget) {
@@ -287,7 +287,7 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
         experiment.workload.clear();
         experiment.scenario.clear();
         experiment.planned.clear();
-        // Those of workloads that are not there any more.
+        // Weights of workloads that the options have removed.
         experiment.needs.iter_mut().for_each(|needs| needs.workload.clear());
     }
     if let Some(profile) = &arguments.needs {
@@ -408,14 +408,14 @@ fn possible(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, lenient: bool) -> anyh
     Ok(skips)
 }
 
-/// How the run was ended early, and what follows.
+/// State for an early end of the run.
 struct Ending {
     /// Set by the first Ctrl-C.
     stop: Arc<AtomicBool>,
     key: Option<Key>,
 }
 
-/// What is carried out, where, without which cells, and how many trials at a time.
+/// The trials to run: plan, testbeds, skipped cells, and number of parallel trials.
 struct Due<'a> {
     plan: Resolved<'a>,
     testbeds: Testbeds<'a>,

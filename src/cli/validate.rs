@@ -26,7 +26,7 @@ pub struct Validate {
     /// Run the jobs in a guest on its block device, in virtual time, and print the results next to the models alone
     #[arg(long)]
     guest: bool,
-    /// One of `fsderby list disks`, or a file; default: those with published results, and a cloud volume
+    /// Disks of `fsderby list disks`, or files; default: those with published results, and a cloud volume
     #[arg(requires = "guest", value_name = "DISK")]
     disks: Vec<String>,
     /// Only this job, by its name in crates/diskmodel/src/validation/measured.toml; repeatable
@@ -110,7 +110,7 @@ impl Validate {
             None => "the machine named in its file".to_owned(),
             Some(machine) => format!("the machine {machine}"),
         };
-        // Whose agent and disk's server take other numbers of instructions.
+        // In another build, agent and disk server execute different numbers of instructions.
         let build = if cfg!(debug_assertions) { "debug" } else { "release" };
         let day = jiff::Timestamp::now().strftime("%Y-%m-%d");
         let made = format!(
@@ -121,7 +121,7 @@ impl Validate {
         beside::markdown(&made, all) + misses
     }
 
-    /// Whether this is the table of the documentation.
+    /// Whether no option restricts the output, so that it is the whole table printed in the documentation.
     fn is_whole(&self) -> bool {
         self.disks.is_empty() && self.jobs.is_empty() && self.machine.is_none()
     }

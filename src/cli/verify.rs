@@ -36,7 +36,7 @@ pub struct Arguments {
     /// With --rerun: number of parallel trials; default: as many as there are CPUs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// With --rerun: continue although the folder, or a file in it, belongs to another user, whose plan is executed
+    /// With --rerun: continue although the folder, or a file in it, belongs to another user; that user's plan is executed
     #[arg(long, requires = "rerun")]
     trust: bool,
     /// With --rerun: the guest bundle that the run names, as a file, if it is not in the cache

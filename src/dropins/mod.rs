@@ -1,4 +1,4 @@
-//! The old tools' own command lines and output, on our engines.
+//! The old tools' own command lines and output, with fsderby's engines.
 
 pub mod bonnie;
 pub mod iozone;

@@ -1,6 +1,7 @@
-//! A signal in the middle of a drop-in: what it has made is removed, its last words are printed, and it ends as the original ends.
+//! Signals to a drop-in: the files that it created are removed, its last output is printed, and it ends with the original's
+//! exit code.
 //!
-//! The signal finds the work under way. The work stops where it next looks at the clock, and a thread does the rest.
+//! The work stops when it next reads the clock, and a separate thread does the rest.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -14,35 +15,36 @@ use signal_hook::iterator::{Handle, Signals};
 
 use crate::workloads::Clock;
 
-/// The operation that a signal finds may make one more, so it is looked again until there is nothing; 20 s at most.
+/// Passes of removal, because the interrupted operation may create one more file; at most 20 s.
 const PASSES: usize = 2000;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What a drop-in has made and not yet deleted.
+/// Files that a drop-in has created and not yet deleted.
 pub trait Made: Send + Sync + 'static {
-    /// What cannot be removed stays: there is nobody left to tell.
+    /// Removes them. Errors are ignored, because nobody could be told.
     fn remove(&self);
     fn is_gone(&self) -> bool;
-    /// On standard output, when all is removed.
+    /// Text for standard output after the removal.
     fn last_words(&self) -> String {
         String::new()
     }
 }
 
-/// Signals are waited for as long as this is there.
+/// Handles signals until it is dropped.
 pub struct Stopping {
     is_stopping: Arc<AtomicBool>,
     signals: Handle,
 }
 
 impl Stopping {
-    /// From now on a signal removes what was made and ends the process with this exit code.
+    /// From now on, a signal removes the files and ends the process with this exit code.
     pub fn watch(made: Arc<impl Made>, code: u8) -> io::Result<Self> {
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let (handle, is_stopping) = (signals.handle(), Arc::new(AtomicBool::new(false)));
         let seen = is_stopping.clone();
         let wait = move || {
-            // The work's calls cost what they cost a process of one thread. Where it may not be, they cost more.
+            // A thread with its own descriptor table keeps system calls as cheap as in a single-threaded process; if this is
+            // not permitted, they cost more.
             let _ = own_descriptors();
             if signals.forever().next().is_some() {
                 seen.store(true, Ordering::Relaxed);
@@ -56,7 +58,7 @@ impl Stopping {
         Ok(Stopping { is_stopping, signals: handle })
     }
 
-    /// Never comes back after a signal, which ends the process.
+    /// Does not return after a signal, which ends the process.
     #[inline]
     pub fn wait_if_stopping(&self) {
         while self.is_stopping.load(Ordering::Relaxed) {
@@ -66,7 +68,7 @@ impl Stopping {
 }
 
 impl Drop for Stopping {
-    /// Signals do again what they did before.
+    /// Restores the default effect of signals.
     fn drop(&mut self) {
         self.wait_if_stopping();
         self.signals.close();
@@ -83,7 +85,7 @@ fn remove_until_gone(made: &impl Made) {
     }
 }
 
-/// The clock at which the work stops after a signal.
+/// A clock that stops the work after a signal.
 pub struct Stoppable<'a, C: ?Sized> {
     pub stopping: &'a Stopping,
     pub clock: &'a C,

@@ -1,6 +1,6 @@
-//! What a user's own options ask for, where it changes what a kind can do.
+//! The user's options that change a kind's capabilities.
 
-/// The values of a flag of mkfs, wherever it stands: of `-m crc=0,reflink=1` and `-mcrc=0` alike, cut at commas.
+/// Values of an mkfs flag, split at commas. Both `-m crc=0,reflink=1` and `-mcrc=0` are understood.
 pub(super) fn values<'m>(mkfs: &'m [String], flag: &str) -> Vec<&'m str> {
     let mut values = Vec::new();
     let mut words = mkfs.iter();
@@ -15,7 +15,7 @@ pub(super) fn values<'m>(mkfs: &'m [String], flag: &str) -> Vec<&'m str> {
     values
 }
 
-/// Whether `-O` turns a feature on, or with `^` off; `None` where it says nothing of it. The last one counts.
+/// Whether `-O` turns a feature on, or off with `^`; `None` if it does not name the feature. The last one counts.
 pub(super) fn feature(mkfs: &[String], name: &str) -> Option<bool> {
     let said = |word: &&str| match word.strip_prefix('^') {
         Some(off) => (off == name).then_some(false),
@@ -24,7 +24,7 @@ pub(super) fn feature(mkfs: &[String], name: &str) -> Option<bool> {
     values(mkfs, "-O").iter().rev().find_map(said)
 }
 
-/// What `flag NAME=VALUE` says, the last one.
+/// The last value in `flag NAME=VALUE`.
 pub(super) fn setting<'m>(mkfs: &'m [String], flag: &str, name: &str) -> Option<&'m str> {
     values(mkfs, flag).into_iter().rev().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
 }
@@ -33,12 +33,12 @@ fn mounted(mount: &[String]) -> impl DoubleEndedIterator<Item = &str> {
     mount.iter().flat_map(|option| option.split(','))
 }
 
-/// The value of a mount option, the last one.
+/// The last value of a mount option.
 pub(super) fn option<'m>(mount: &'m [String], name: &str) -> Option<&'m str> {
     mounted(mount).rev().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// Whether a mount option is given, or with `no` before it its opposite; `None` where neither is.
+/// Whether a mount option is given, or its opposite with the prefix `no`; `None` if neither is.
 pub(super) fn is_on(mount: &[String], name: &str) -> Option<bool> {
     let said = |option: &str| match option.strip_prefix("no") {
         Some(off) if off == name => Some(false),

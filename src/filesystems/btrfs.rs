@@ -16,7 +16,7 @@ pub struct Btrfs;
 
 /// mkfs.btrfs 6.2: "minimum size for each btrfs device is 114294784", which is 109 MiB.
 const SMALLEST: u64 = 109 * MIB;
-/// The format has 16 EiB, Linux's files and block devices 8 EiB.
+/// The format allows 16 EiB, Linux's files and block devices 8 EiB.
 const LARGEST: u64 = i64::MAX as u64;
 
 impl Filesystem for Btrfs {
@@ -90,7 +90,7 @@ impl Filesystem for Btrfs {
     }
 
     fn can_with(&self, variant: &Variant) -> Capabilities {
-        const MOUNT: &str = "btrfs(5): nodatasum, nodatacow, as it was mounted";
+        const MOUNT: &str = "btrfs(5): the mount options nodatasum and nodatacow";
         let mut can = self.can();
         let is_on = |option: &str| asked::is_on(&variant.mount, option).unwrap_or(true);
         if !is_on("datasum") || !is_on("datacow") {
@@ -122,13 +122,14 @@ impl Filesystem for Btrfs {
         argv(["mkfs.btrfs", "-V"])
     }
 
-    /// Since Linux 6.2 it discards what is freed (`discard=async`) wherever the device can, a loop device included. The others do
-    /// not, and it would change the image under later trials, so it is off; a user's `discard` brings it back.
+    /// Since Linux 6.2, Btrfs discards freed blocks by default (`discard=async`) on any device that supports it, even a loop
+    /// device. Other filesystems do not, and it would change the image for later trials, so it is off. A user's `discard` turns
+    /// it on.
     fn mount(&self, variant: &Variant) -> Mount {
         syscall("btrfs", &["nodiscard"], variant)
     }
 
-    /// The kernel shows a compression's level where none was asked for: `zstd` as `zstd:3`.
+    /// The kernel shows the default compression level even if none was given: `zstd` as `zstd:3`.
     fn confirm(&self, asked: &Mount, seen: &Mounted) -> Result<(), String> {
         let plain = |option: &String| match option.split_once(':') {
             Some((compression, _)) if asked.options().iter().any(|asked| asked == compression) => {

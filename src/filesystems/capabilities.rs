@@ -1,22 +1,22 @@
-//! What a kind can do, each fact with its source: a kernel document, a manual page, a header, a measurement.
+//! Capabilities of a kind, each with its source: a kernel document, a manual page, a header or a measurement.
 
 use serde::Serialize;
 
 use super::Depth;
 use crate::schema::units::Bytes;
 
-/// What a kind can do, mounted as this kind mounts it.
+/// Capabilities of a kind with its mount options.
 #[derive(Clone, Debug, Serialize)]
 pub struct Capabilities {
     pub journal: Fact<Journal>,
     pub data_checksums: Fact<bool>,
-    /// All metadata, verified whenever it is read; a checksum of some structures does not count.
+    /// Covers all metadata, verified at every read; checksums of only some structures do not count.
     pub metadata_checksums: Fact<bool>,
     pub snapshots: Fact<bool>,
     pub compression: Fact<bool>,
-    /// Copies of files that share their blocks until one is changed.
+    /// Copies of files that share blocks until one copy is changed.
     pub reflinks: Fact<bool>,
-    /// For each user and group.
+    /// Per user and group.
     pub quotas: Fact<bool>,
     pub hard_links: Fact<bool>,
     pub symlinks: Fact<bool>,
@@ -25,19 +25,19 @@ pub struct Capabilities {
     pub acl: Fact<bool>,
     pub xattr: Fact<bool>,
     pub sparse_files: Fact<bool>,
-    /// fallocate(2) gives a file space without writing to it.
+    /// Whether fallocate(2) allocates space without writing.
     pub preallocation: Fact<bool>,
     pub case_sensitive: Fact<bool>,
     pub grow: Fact<Resize>,
     pub shrink: Fact<Resize>,
-    /// `None`: a kind of check exists only in name; see [`super::Filesystem::check`].
+    /// `None` if the kind's check does nothing; see [`super::Filesystem::check`].
     pub check: Fact<Option<Depth>>,
     pub largest_file: Fact<Bytes>,
-    /// Most entries in the root folder, where there is a limit.
+    /// Most entries in the root directory, if it is limited.
     pub root_entries: Fact<Option<u64>>,
-    /// Can come about by converting another kind, and fsderby does it.
+    /// Whether fsderby can make it by converting another kind.
     pub conversion: Fact<bool>,
-    /// In Linux since this version, and until that one.
+    /// The versions of Linux that have it.
     pub linux: Fact<Linux>,
 }
 
@@ -53,7 +53,7 @@ pub enum Journal {
     None,
     Metadata,
     MetadataAndData,
-    /// Never overwrites in place: copy on write or a log.
+    /// Never overwrites in place: copy-on-write or log-structured.
     CopyOnWrite,
 }
 
@@ -67,11 +67,11 @@ pub enum Resize {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Linux {
-    /// First version with this kind, whichever driver served it then.
+    /// First version with this kind, with whatever driver.
     pub since: &'static str,
     /// First version without it.
     pub until: Option<&'static str>,
-    /// The driver that serves it today.
+    /// Today's driver.
     pub driver: &'static str,
 }
 
@@ -87,7 +87,7 @@ pub(super) const fn no(source: &'static str) -> Fact<bool> {
     fact(false, source)
 }
 
-/// Still in Linux.
+/// For kinds that are still in Linux.
 pub(super) const fn linux(since: &'static str, driver: &'static str, source: &'static str) -> Fact<Linux> {
     fact(Linux { since, until: None, driver }, source)
 }

@@ -1,14 +1,14 @@
-//! Whether what is mounted is what was asked for.
+//! Compares the mount with the request.
 
 use super::{Mount, Mounted};
 use crate::schema::units::Bytes;
 
-/// What the kernel keeps of every mount, and so always shows.
+/// Generic mount options, which the kernel always shows.
 const ALWAYS_SHOWN: [&str; 9] =
     ["ro", "noatime", "relatime", "nosuid", "nodev", "noexec", "sync", "dirsync", "lazytime"];
 
-/// Type and options compared by name. Options of the filesystem that mountinfo does not show pass, because the kernel hides
-/// defaults.
+/// Compares type and options by name. A filesystem-specific option that mountinfo does not show passes, because the kernel
+/// hides defaults.
 pub fn confirm_type_and_options(asked: &Mount, seen: &Mounted) -> Result<(), String> {
     if asked.fstype() != seen.fstype {
         return Err(format!("asked for type {}, mounted is {}", asked.fstype(), seen.fstype));
@@ -42,8 +42,8 @@ fn confirm_option(asked: &str, shown: &[String]) -> Result<(), String> {
     }
 }
 
-/// Of these options, those that ask for the absence of something of which the kernel shows nothing. It may be absent by
-/// default, or the kernel may not know it any more.
+/// Options that turn a feature off, if the kernel shows nothing of that feature. It may be off by default, or the kernel may
+/// not know it any more.
 pub fn absences_not_shown<'o>(options: &'o [String], seen: &Mounted) -> Vec<&'o str> {
     let is_shown = |asked: &str| seen.options.iter().any(|option| key(option) == key(asked));
     let asks_absence = |option: &&str| !option.contains('=') && option.starts_with("no");
@@ -51,7 +51,7 @@ pub fn absences_not_shown<'o>(options: &'o [String], seen: &Mounted) -> Vec<&'o 
     options.filter(asks_absence).filter(|option| !is_shown(option)).collect()
 }
 
-/// Whether these options ask for an fsync that leaves the data in the device's volatile cache.
+/// Whether these options leave data of an fsync in the device's volatile cache.
 pub fn give_up_flushes(options: &[String]) -> bool {
     let last = |name: &str| {
         let mut options = options.iter().flat_map(|option| option.split(',')).rev();
@@ -61,7 +61,7 @@ pub fn give_up_flushes(options: &[String]) -> bool {
     is_off(barrier) || barrier == "barrier=none" || last("fsync_mode") == "fsync_mode=nobarrier"
 }
 
-/// The name under which an option and its opposite are one: `discard` for `nodiscard` and for `discard=async`.
+/// The common key of an option and its opposite: `discard` for `nodiscard` and for `discard=async`.
 pub(super) fn key(option: &str) -> &str {
     match option.split_once('=') {
         Some((key, _)) => key,
@@ -69,7 +69,7 @@ pub(super) fn key(option: &str) -> &str {
     }
 }
 
-/// Of two options with the same key, whether they say the same.
+/// Whether two options with the same key have the same meaning.
 fn agree(asked: &str, shown: &str) -> bool {
     if is_off(asked) != is_off(shown) {
         return false;
@@ -80,7 +80,7 @@ fn agree(asked: &str, shown: &str) -> bool {
     }
 }
 
-/// `nobarrier` and `barrier=0` are one.
+/// Treats `nobarrier` and `barrier=0` alike.
 fn is_off(option: &str) -> bool {
     match option.split_once('=') {
         Some((_, value)) => value == "0",

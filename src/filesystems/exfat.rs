@@ -1,4 +1,4 @@
-//! exFAT, as Linux's own driver serves it.
+//! exFAT with Linux's own driver.
 
 use std::ops::RangeInclusive;
 
@@ -13,10 +13,10 @@ use crate::schema::units::{Bytes, MIB};
 
 pub struct ExFat;
 
-/// mkfs.exfat 1.2.0 ends well from 2101248 bytes on, but fsck.exfat calls the root folder wrong below 2113536.
-/// A folder and a few files fit from 2138112 bytes on.
+/// mkfs.exfat 1.2.0 succeeds from 2101248 bytes on, but below 2113536 fsck.exfat reports a wrong root directory. A directory
+/// and a few files fit from 2138112 bytes on.
 const SMALLEST: u64 = 2_113_536;
-/// 2^32 - 11 clusters of 32 MiB, the largest that the specification has.
+/// 2^32 - 11 clusters of 32 MiB, the maximum of the specification.
 const LARGEST: u64 = ((1 << 32) - 11) * 32 * MIB;
 
 impl Filesystem for ExFat {
@@ -37,7 +37,7 @@ impl Filesystem for ExFat {
         "exfatprogs"
     }
 
-    /// Its default character set is utf8, which the driver has built in.
+    /// The default character set is utf8, which is built into the driver.
     fn kernel(&self) -> KernelNeed {
         KernelNeed { types: &["exfat"], modules: &["exfat"] }
     }
@@ -82,7 +82,7 @@ impl Filesystem for ExFat {
         }
     }
 
-    /// It has no option for quiet and none for force, and never discards.
+    /// mkfs.exfat has no quiet and no force option, and never discards.
     fn make(&self, variant: &Variant) -> Vec<Argv> {
         vec![mkfs(["mkfs.exfat"], variant)]
     }
@@ -95,7 +95,7 @@ impl Filesystem for ExFat {
         repair_first(["fsck.exfat", "-y", DEVICE])
     }
 
-    /// mkfs.exfat 1.2.0 ends it with exit code 1.
+    /// mkfs.exfat 1.2.0 returns exit code 1 for it.
     fn version(&self) -> Argv {
         argv(["mkfs.exfat", "-V"])
     }

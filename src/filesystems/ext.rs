@@ -1,4 +1,4 @@
-//! ext2, ext3 in its three journaling modes, and ext4. One program makes them and one driver, ext4, serves them.
+//! ext2, ext3 in its three journaling modes, and ext4. mke2fs makes them, and the ext4 driver mounts them.
 
 use std::ops::RangeInclusive;
 
@@ -14,9 +14,9 @@ use crate::schema::units::{Bytes, MIB};
 
 pub struct Ext {
     name: &'static str,
-    /// Its `-t` for mke2fs and its type for mount: exactly one.
+    /// The type given to mke2fs `-t` and to mount: exactly one.
     types: &'static [&'static str],
-    /// Its own mount option.
+    /// The kind's mount option for the journaling mode.
     data: &'static [&'static str],
     fixed: Fixed,
     can: fn(&Ext) -> Capabilities,
@@ -27,14 +27,16 @@ pub struct Ext {
     story: Story,
 }
 
-/// Inode tables and journal are written at mkfs, not by a kernel thread under the workload; discarding is the reset's business.
+/// Inode tables and journal are written by mkfs and not by a kernel thread during the workload. mkfs does not discard; the
+/// reset between trials does.
 const EXTENDED: &str = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
 
-/// With fewer than 2048 blocks (of 1 KiB at this size) mke2fs 1.47.0 says "too small for a journal", ends with 0 and leaves it out.
+/// With fewer than 2048 blocks of 1 KiB, mke2fs 1.47.0 reports "too small for a journal", returns 0 and makes none.
 const SMALLEST_WITH_JOURNAL: u64 = 2 * MIB;
 /// 32-bit block numbers: (2^32 - 1) blocks of 4 KiB.
 const LARGEST_32_BIT: u64 = ((1 << 32) - 1) * 4096;
-/// By ftruncate on Linux 6.18 with 4 KiB blocks: a file's own count of 512-byte sectors has 32 bits, its map included.
+/// Measured with ftruncate on Linux 6.18 and 4 KiB blocks: a file's number of 512-byte sectors, including its block map, has 32
+/// bits.
 const LARGEST_FILE_MAPPED: u64 = 2_196_873_666_560;
 
 const EXT3_ORIGIN: &str = "Stephen Tweedie described the journal in 1998 (Journaling the Linux ext2fs Filesystem, \
@@ -47,7 +49,7 @@ pub static EXT2: Ext = Ext {
     name: "ext2",
     types: &["ext2"],
     data: &[],
-    // -j and -J give it a journal, and with it another name.
+    // -j and -J would add a journal and so make it another kind.
     fixed: Fixed { mkfs: &["-t", "-j", "-J"], mount: &["data"] },
     can: ext2,
     // mke2fs 1.47.0 makes 106496 bytes and fails at 102400.
@@ -155,14 +157,14 @@ impl Filesystem for Ext {
         self.fixed
     }
 
-    /// Blocks by extents or by lists of blocks; data into the journal or to its place.
+    /// Block maps or extents; journaling of data or only of metadata.
     fn algorithms(&self) -> Algorithms {
         Algorithms { features: &["extent", "extents"], mkfs: &[], mount: &["data"] }
     }
 
-    /// Of the user's `-O` and other options given twice mke2fs takes the last; only `-E` needs care.
+    /// If `-O` and other options are repeated, mke2fs uses the last; only `-E` needs special treatment.
     fn can_with(&self, variant: &Variant) -> Capabilities {
-        const FEATURES: &str = "mke2fs(8): -O, as it was asked for";
+        const FEATURES: &str = "mke2fs(8): -O, by the candidate's options";
         let mut can = self.can();
         let feature = |name: &str| asked::feature(&variant.mkfs, name);
         let has_journal = feature("has_journal").unwrap_or(can.journal.value != Journal::None);
@@ -220,7 +222,7 @@ impl Filesystem for Ext {
         syscall(self.types[0], self.data, variant)
     }
 
-    /// The kernel hides `data=` where it is the default, which is `ordered`; any other must be shown.
+    /// The kernel hides the default `data=ordered`; any other mode must be shown.
     fn confirm(&self, asked: &Mount, seen: &Mounted) -> Result<(), String> {
         confirm_type_and_options(asked, seen)?;
         let data = asked.options().iter().rev().find(|option| option.starts_with("data="));
@@ -241,7 +243,7 @@ fn mke2fs(generation: &str, variant: &Variant) -> Argv {
     line
 }
 
-/// mke2fs forgets the first of two `-E` altogether, so the user's is appended to ours; within one list the later word wins.
+/// mke2fs ignores the first of two `-E`, so the user's list is appended to ours; within a list the last value counts.
 fn with_one_extended(users: &[String]) -> (String, Vec<String>) {
     let mut extended = EXTENDED.to_owned();
     let mut others = Vec::new();

@@ -17,7 +17,8 @@ pub struct F2fs;
 const SMALLEST: u64 = 52 * MIB;
 /// 32-bit block numbers: (2^32 - 1) blocks of 4 KiB.
 const LARGEST: u64 = ((1 << 32) - 1) * 4096;
-/// An inode's nodes, of 1018 addresses each: two direct, two indirect, one double indirect, in blocks of 4 KiB. About 3.94 TiB.
+/// Addresses of an inode's nodes, 1018 in each: two direct, two indirect and one double indirect, for blocks of 4 KiB. About
+/// 3.94 TiB.
 const LARGEST_FILE: u64 = (2 * 1018 + 2 * 1018 * 1018 + 1018 * 1018 * 1018) * 4096;
 
 impl Filesystem for F2fs {
@@ -54,12 +55,10 @@ impl Filesystem for F2fs {
             journal: fact(Journal::CopyOnWrite, DOC),
             data_checksums: no(DOC),
             metadata_checksums: no(
-                "mkfs.f2fs(8): only the checkpoint; inode_checksum is a feature to ask for",
+                "mkfs.f2fs(8): only the checkpoint; inode_checksum is an optional feature",
             ),
             snapshots: no(DOC),
-            compression: no(
-                "mkfs.f2fs(8): compression is a feature to ask for, with -O extra_attr,compression",
-            ),
+            compression: no("mkfs.f2fs(8): compression is an optional feature, -O extra_attr,compression"),
             reflinks: no("ioctl_ficlonerange(2): EOPNOTSUPP"),
             quotas: yes("Documentation/filesystems/f2fs.rst: usrquota, grpquota"),
             hard_links: yes(DRIVER),
@@ -69,7 +68,7 @@ impl Filesystem for F2fs {
             xattr: yes("CONFIG_F2FS_FS_XATTR"),
             sparse_files: yes("fs/f2fs/file.c"),
             preallocation: yes("measured with fallocate on Linux 6.12"),
-            case_sensitive: yes("mkfs.f2fs(8): casefold is a feature to ask for"),
+            case_sensitive: yes("mkfs.f2fs(8): casefold is an optional feature"),
             grow: fact(Resize::Unmounted, "resize.f2fs(8)"),
             shrink: fact(Resize::No, "resize.f2fs(8): only supports expanding"),
             check: fact(Some(Depth::Full), "fsck.f2fs(8)"),
@@ -80,7 +79,6 @@ impl Filesystem for F2fs {
         }
     }
 
-    /// `-t 0` is its way not to discard.
     fn algorithms(&self) -> Algorithms {
         Algorithms {
             features: &["compression"],
@@ -89,6 +87,7 @@ impl Filesystem for F2fs {
         }
     }
 
+    /// `-t 0` turns discarding off.
     fn make(&self, variant: &Variant) -> Vec<Argv> {
         vec![mkfs(["mkfs.f2fs", "-q", "-f", "-t", "0"], variant)]
     }
@@ -109,8 +108,8 @@ impl Filesystem for F2fs {
         argv(["mkfs.f2fs", "-V"])
     }
 
-    /// By default it discards what is freed wherever the device can. The others do not, and it would change the image under later
-    /// trials, so it is off; a user's `discard` brings it back.
+    /// By default F2FS discards freed blocks on any device that supports it. Other filesystems do not, and it would change the
+    /// image for later trials, so it is off. A user's `discard` turns it on.
     fn mount(&self, variant: &Variant) -> Mount {
         syscall("f2fs", &["nodiscard"], variant)
     }

@@ -1,4 +1,4 @@
-//! FAT16 and FAT32 with long names, as Linux's vfat driver serves them.
+//! FAT16 and FAT32 with long names, by Linux's vfat driver.
 
 use std::ops::RangeInclusive;
 
@@ -27,9 +27,9 @@ pub static FAT16: Fat = Fat {
     bits: "16",
     // mkfs.fat 4.2 makes 8404992 bytes and calls 8400896 "too small".
     smallest: 8_404_992,
-    // About 65524 clusters of 64 KiB, the most that mkfs.fat 4.2 takes: it makes 4294660096 bytes and calls 4294664192 "too large".
+    // About 65524 clusters of 64 KiB, the maximum of mkfs.fat 4.2: it makes 4294660096 bytes and calls 4294664192 "too large".
     largest: 4_294_660_096,
-    // mkfs.fat rounds them up to a whole cluster: 1024 above 1 GiB, 2048 above 2 GiB.
+    // mkfs.fat rounds the entries up to a whole cluster: 1024 above 1 GiB, 2048 above 2 GiB.
     root_entries: Some(512),
     since: "1.3.60",
     story: Story {
@@ -45,10 +45,10 @@ pub static FAT16: Fat = Fat {
 pub static FAT32: Fat = Fat {
     name: "fat32",
     bits: "32",
-    // 65525 clusters of 512 bytes are the fewest that readers take for FAT32: mkfs.fat 4.2 makes 34095104 bytes silently and
-    // warns of "less than suggested minimum" below.
+    // Readers expect FAT32 to have at least 65525 clusters, here of 512 bytes: mkfs.fat 4.2 makes 34095104 bytes without a
+    // warning, and warns of "less than suggested minimum" below that.
     smallest: 34_095_104,
-    // 2^32 - 1 sectors of 512 bytes; mkfs.fat leaves what is beyond unused.
+    // 2^32 - 1 sectors of 512 bytes; mkfs.fat leaves the rest unused.
     largest: 2048 * GIB - 512,
     root_entries: None,
     since: "2.0.34",
@@ -72,7 +72,7 @@ impl Filesystem for Fat {
         "dosfstools"
     }
 
-    /// The default code page (437) and character set (`ascii` in Debian, `iso8859-1` upstream) are modules of their own.
+    /// The default code page (437) and character set (`ascii` in Debian, `iso8859-1` upstream) are separate modules.
     fn kernel(&self) -> KernelNeed {
         KernelNeed { types: &["vfat"], modules: &["nls_cp437", "nls_ascii", "nls_iso8859-1", "vfat"] }
     }
@@ -116,8 +116,8 @@ impl Filesystem for Fat {
         Fixed { mkfs: &["-F"], mount: &[] }
     }
 
-    /// `-I` allows whole disks and mapped devices (a mounted one is still refused), and `--mbr=n` keeps mkfs.fat from writing a
-    /// partition table there that it would not write on a partition.
+    /// `-I` permits whole disks and mapped devices (a mounted one is still refused). `--mbr=n` prevents the partition table
+    /// that mkfs.fat would write there, but not on a partition.
     fn make(&self, variant: &Variant) -> Vec<Argv> {
         vec![mkfs(["mkfs.fat", "-I", "--mbr=n", "-F", self.bits], variant)]
     }

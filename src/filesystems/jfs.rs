@@ -15,7 +15,7 @@ pub struct Jfs;
 
 /// mkfs.jfs 1.1.15: "Partition must be at least 16 megabytes."
 const SMALLEST: u64 = 16 * MIB;
-/// 40-bit block numbers, blocks of 4 KiB: 4 PiB, for a volume and for a file.
+/// 40-bit block numbers, blocks of 4 KiB: 4 PiB, for volumes and files.
 const LARGEST: u64 = 4096 << 40;
 
 impl Filesystem for Jfs {
@@ -76,13 +76,13 @@ impl Filesystem for Jfs {
         }
     }
 
-    /// Quiet it asks no question; it never discards.
+    /// The quiet option suppresses questions; mkfs.jfs never discards.
     fn make(&self, variant: &Variant) -> Vec<Argv> {
         vec![mkfs(["mkfs.jfs", "-q"], variant)]
     }
 
-    /// fs/jfs/jfs_logmgr.c: lbmStartIO asks for neither flush nor FUA, and jfs_fsync sends none; measured on Linux 6.12: 25 fsyncs,
-    /// no flush.
+    /// fs/jfs/jfs_logmgr.c: lbmStartIO requests neither flush nor FUA, and jfs_fsync sends none. Measured on Linux 6.12: 25
+    /// fsyncs, no flush.
     fn flushes_on_fsync(&self) -> bool {
         false
     }
@@ -91,7 +91,7 @@ impl Filesystem for Jfs {
         full_check(["fsck.jfs", "-n", "-f", DEVICE])
     }
 
-    /// The driver mounts a dirty volume read-only at best, so fsck.jfs replays the log first.
+    /// The driver mounts a dirty volume at best read-only, so fsck.jfs must replay the log first.
     fn recover(&self) -> Recovery {
         repair_first(["fsck.jfs", "-a", DEVICE])
     }

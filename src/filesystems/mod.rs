@@ -1,7 +1,7 @@
-//! The filesystems that can take part: one trait, one table.
+//! The supported filesystems: one trait, one table.
 //!
-//! A kind *returns* command lines, options and facts and runs nothing, so it is tested without root. No other part
-//! of fsderby knows a kind by its name.
+//! A kind *returns* command lines, options and facts and runs nothing, so it is tested without root. No other part of fsderby
+//! names a kind.
 
 mod asked;
 mod btrfs;
@@ -58,114 +58,114 @@ pub static TABLE: &[&dyn Filesystem] = &[
     &nilfs::Nilfs2,
 ];
 
-/// What lies on a disk beside that work copies from: it is the same for every candidate, every kernel here has it, and its tools
-/// need no rights.
+/// The filesystem of a second disk from which workloads copy. It is the same for every candidate, every supported kernel has
+/// it, and its tools need no privileges.
 pub static BESIDE: &dyn Filesystem = &ext::EXT4;
 
 pub trait Filesystem: Sync {
-    /// As the user types it: `ext3-journal`.
+    /// The name that users type, such as `ext3-journal`.
     fn name(&self) -> &'static str;
     fn story(&self) -> Story;
-    /// The Debian package that brings its tools.
+    /// The Debian package with its tools.
     fn package(&self) -> &'static str;
     fn kernel(&self) -> KernelNeed;
-    /// The volumes that mkfs accepts and the check then calls clean, smallest and largest.
+    /// Smallest and largest volume that mkfs accepts and that the check then reports clean.
     fn size(&self) -> RangeInclusive<Bytes>;
     fn can(&self) -> Capabilities;
-    /// The same, made and mounted with a user's own options, which can take an ability away or add one.
+    /// Capabilities with a user's mkfs and mount options, which can remove or add some.
     fn can_with(&self, _variant: &Variant) -> Capabilities {
         self.can()
     }
-    /// What makes it this kind and no other, so that a user's variant may not replace it: see [`accept`].
+    /// Options that define the kind, and that a user's variant must not replace: see [`accept`].
     fn fixed(&self) -> Fixed {
         Fixed::default()
     }
-    /// The options that put one algorithm in the place of another: see [`algorithms`].
+    /// Options that replace one algorithm by another: see [`algorithms`].
     fn algorithms(&self) -> Algorithms {
         Algorithms::default()
     }
-    /// What makes it, in order: mkfs, and where `variant.conversion` asks for it, what converts it into this kind.
+    /// Command lines that make it, in order: mkfs, and if `variant.conversion` is set, the conversion into this kind.
     fn make(&self, variant: &Variant) -> Vec<Argv>;
-    /// What turns a converted one back; empty where nothing was converted.
+    /// Command lines that undo the conversion; empty without a conversion.
     fn revert(&self, _variant: &Variant) -> Vec<Argv> {
         Vec::new()
     }
-    /// Its own full check, read-only; `None` where none exists.
+    /// Its full read-only check; `None` if it has none.
     fn check(&self) -> Option<Check>;
-    /// Whether its fsync has the device empty its volatile cache. Where it does not, reports must say so beside its speed.
+    /// Whether its fsync flushes the device's volatile cache. If not, reports say so next to its speed.
     fn flushes_on_fsync(&self) -> bool {
         true
     }
-    /// After how many seconds it makes durable by itself what nobody asked for: the commit interval of its journal or log, or where it has
-    /// none of its own the age at which the kernel writes dirty pages out.
+    /// Seconds after which unsynced data becomes durable without a sync: the commit interval of its journal or log, or else the
+    /// age at which the kernel writes dirty pages.
     fn commits_after(&self) -> Fact<u64> {
         fact(30, "Documentation/admin-guide/sysctl/vm.rst: dirty_expire_centisecs")
     }
-    /// What an administrator runs after the power was cut.
+    /// What an administrator runs after a power cut.
     fn recover(&self) -> Recovery;
-    /// Prints the tools' version, on whichever of its two outputs; some tools end it with an exit code that is not 0.
+    /// Prints the version of its tools, on standard output or standard error; some tools return an exit code other than 0.
     fn version(&self) -> Argv;
     fn mount(&self, variant: &Variant) -> Mount;
-    /// What its tools need beside the device that they are given.
+    /// Privileges that its tools need in addition to the device.
     fn privileges(&self) -> Privileges {
         Privileges::default()
     }
-    /// Whether what is mounted is what was asked for. The error says what differs.
+    /// Checks that the mount matches the request. The error says what differs.
     ///
-    /// The kernel hides defaults and rewrites values, so each kind may know better than this comparison by name.
+    /// The kernel hides defaults and rewrites values, so a kind may replace this comparison by name.
     fn confirm(&self, asked: &Mount, seen: &Mounted) -> Result<(), String> {
         confirm_type_and_options(asked, seen)
     }
 }
 
-/// What of mkfs and mount belongs to the kind itself.
+/// The mkfs and mount options that define a kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fixed {
-    /// Beginnings of mkfs arguments: `-t`.
+    /// First words of mkfs arguments, such as `-t`.
     pub mkfs: &'static [&'static str],
-    /// Keys of mount options: `data`.
+    /// Keys of mount options, such as `data`.
     pub mount: &'static [&'static str],
 }
 
-/// What of mkfs and mount chooses between algorithms.
+/// The mkfs and mount options that choose between algorithms.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Algorithms {
     /// Features of `mkfs -O`.
     pub features: &'static [&'static str],
-    /// Flags of mkfs that a value follows: `--csum`.
+    /// mkfs flags with a value, such as `--csum`.
     pub mkfs: &'static [&'static str],
-    /// Keys of mount options: `compress`.
+    /// Keys of mount options, such as `compress`.
     pub mount: &'static [&'static str],
 }
 
-/// What the running kernel must bring: one of `types` in /proc/filesystems, from `modules`.
+/// What a kind needs from the kernel: one of `types` in /proc/filesystems, from `modules`.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct KernelNeed {
-    /// Any one of them serves.
+    /// Any one of them is enough.
     pub types: &'static [&'static str],
-    /// Names or aliases as modprobe takes them. All are loaded, in this order, where the type is not there yet; what a kernel
-    /// does not have as a module is built in. Beside the driver they are what it asks for by alias at run time, which
-    /// modules.dep does not list and a guest without modprobe would miss.
+    /// Names or aliases for modprobe. If the type is missing, all are loaded in this order; one that does not exist as a module
+    /// is built in. Besides the driver they include modules that it requests by alias at run time: modules.dep does not list
+    /// these, and a guest without modprobe would lack them.
     pub modules: &'static [&'static str],
 }
 
-/// What an administrator does after a power cut: `repair` first where it is not empty, then mount.
+/// The steps of an administrator after a power cut: the `repair` commands, if any, then a mount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Recovery {
     /// Run in order before the mount.
     pub repair: Vec<Check>,
-    /// Whether mounting replays a journal or log by itself.
+    /// Whether the mount replays a journal or log.
     pub replays_on_mount: bool,
 }
 
-/// The kind of that name.
+/// The kind with this name.
 pub fn find(name: &str) -> Option<&'static dyn Filesystem> {
     TABLE.iter().copied().find(|kind| kind.name() == name)
 }
 
-/// Those options of a variant that put one algorithm in the place of another: a compression, a checksum, another way to map blocks. Two
-/// candidates of one kind with the same ones run the same code, as far as both run it. An option that adds or leaves out a part
-/// (`noatime`, `^has_journal`), and one that sets a quantity (`commit=30`), is none.
+/// The options of a variant that replace one algorithm by another, such as a compression, a checksum or a method to map blocks.
+/// Two candidates of one kind with the same algorithms run the same code, as far as both use it. An option that adds or removes
+/// a part (`noatime`, `^has_journal`) or sets a quantity (`commit=30`) is not included.
 pub fn algorithms(kind: &dyn Filesystem, variant: &Variant) -> BTreeSet<String> {
     let Algorithms { features, mkfs, mount } = kind.algorithms();
     let options = variant.mount.iter().flat_map(|option| option.split(','));
@@ -179,7 +179,7 @@ pub fn algorithms(kind: &dyn Filesystem, variant: &Variant) -> BTreeSet<String> 
     mounted.chain(flagged).chain(featured).collect()
 }
 
-/// The commit interval of this variant: kinds that let it be chosen call the mount option `commit`.
+/// The commit interval of this variant in seconds. Kinds that allow a choice have the mount option `commit`.
 pub fn commit_seconds(kind: &dyn Filesystem, variant: &Variant) -> u64 {
     let options = variant.mount.iter().flat_map(|option| option.split(','));
     let chosen = options.filter_map(|option| option.strip_prefix("commit=")?.parse().ok()).next_back();
@@ -187,7 +187,7 @@ pub fn commit_seconds(kind: &dyn Filesystem, variant: &Variant) -> u64 {
     chosen.filter(|seconds| *seconds > 0).unwrap_or_else(|| kind.commits_after().value)
 }
 
-/// Whether the kind can be entered like that. The error says what to write instead.
+/// Whether the kind can be used with this variant. The error says what to write instead.
 pub fn accept(kind: &dyn Filesystem, variant: &Variant) -> Result<(), String> {
     let options = || variant.mount.iter().flat_map(|option| option.split(','));
     if options().chain(variant.mkfs.iter().map(String::as_str)).any(str::is_empty) {

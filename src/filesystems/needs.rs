@@ -1,20 +1,20 @@
-//! Whether a kind can do what is required of it, with the source of the answer.
+//! Whether a kind meets a requirement, with the source of the answer.
 
 use super::{Fact, Filesystem, Journal, Resize, Variant, give_up_flushes};
 use crate::schema::needs::Required;
 use crate::schema::setup::Depth;
 use crate::schema::units::Bytes;
 
-/// How a kind, made and mounted like that, stands to what is required.
+/// Whether a kind, with these mkfs and mount options, meets a requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub is_met: bool,
-    /// What it has instead or the limit that it has; empty where there is no more to say than no.
+    /// An explanation: a limit, or what the kind has instead; empty if a plain no says all.
     pub said: String,
     pub source: &'static str,
 }
 
-/// The closed list: a further entry of [`Required`] is a line here, and a fact that every kind states.
+/// A closed list: a new entry of [`Required`] needs a line here and a fact in every kind.
 pub fn answer(kind: &dyn Filesystem, variant: &Variant, required: Required) -> Answer {
     let can = kind.can_with(variant);
     match required {

@@ -12,7 +12,7 @@ use crate::schema::units::Bytes;
 
 pub struct Nilfs2;
 
-/// mkfs.nilfs2 2.2.9: "required size=134221824 bytes", which is 128 MiB and a block.
+/// mkfs.nilfs2 2.2.9: "required size=134221824 bytes", which is 128 MiB and one block.
 const SMALLEST: u64 = 134_221_824;
 /// The largest block device and file that Linux can address; the format has 64-bit block numbers.
 const LARGEST: u64 = i64::MAX as u64;
@@ -98,8 +98,9 @@ impl Filesystem for Nilfs2 {
         argv(["mkfs.nilfs2", "-V"])
     }
 
-    /// mount.nilfs2 would start nilfs_cleanerd, whose wake-ups fall into the measurement at random and which keeps umount(2) busy
-    /// until umount.nilfs2 stops it. As configured it would not help a trial either: it spares what is younger than an hour.
+    /// mount.nilfs2 would start nilfs_cleanerd. Its wake-ups would disturb the measurement at random times, and it keeps
+    /// umount(2) busy until umount.nilfs2 stops it. With its default configuration it would not help a trial: it cleans nothing
+    /// younger than an hour.
     fn mount(&self, variant: &Variant) -> Mount {
         syscall("nilfs2", &[], variant)
     }

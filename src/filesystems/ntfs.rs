@@ -1,4 +1,4 @@
-//! NTFS twice: by the kernel's ntfs3 driver and by the FUSE program ntfs-3g. Both are made and checked by ntfs-3g's tools.
+//! NTFS with two drivers: the kernel's ntfs3 and the FUSE program ntfs-3g. The tools of ntfs-3g make and check both.
 
 use std::ops::RangeInclusive;
 
@@ -44,7 +44,8 @@ pub static NTFS_3G: Ntfs = Ntfs {
 
 /// mkntfs 2022.10.3 makes 1052672 bytes and fails at 1048576.
 const SMALLEST: u64 = 1_052_672;
-/// 2^32 - 1 clusters of 4 KiB, made by mkntfs 2022.10.3; beyond it the clusters grow and figures would not compare.
+/// 2^32 - 1 clusters of 4 KiB, made by mkntfs 2022.10.3; larger volumes have larger clusters, so figures would not be
+/// comparable.
 const LARGEST: u64 = ((1 << 32) - 1) * 4096;
 
 impl Filesystem for Ntfs {
@@ -76,8 +77,8 @@ impl Filesystem for Ntfs {
         if self.fuse { ntfs_3g() } else { ntfs3() }
     }
 
-    /// `-Q` leaves the data area alone. `-F` takes whole disks and files, but a mounted device too: of all these mkfs only mkntfs
-    /// then overwrites it, so the testbed must have the device for itself before.
+    /// `-Q` skips overwriting the data area. `-F` accepts whole disks and files, but also a mounted device, which only mkntfs
+    /// would then overwrite. So the testbed must have exclusive access to the device first.
     fn make(&self, variant: &Variant) -> Vec<Argv> {
         vec![mkfs(["mkntfs", "-Q", "-F", "-q"], variant)]
     }
@@ -86,8 +87,8 @@ impl Filesystem for Ntfs {
         Some(Check { argv: argv(["ntfsfix", "-n", DEVICE]), clean: vec![0], depth: Depth::Shallow })
     }
 
-    /// ntfs3 refuses a volume that was left dirty (EINVAL, on Linux 6.12). ntfs-3g mounts it and clears the log unread, but its
-    /// manual sends who suspects damage to ntfsfix as well. Windows's chkdsk would be the real repair.
+    /// ntfs3 refuses a dirty volume (EINVAL on Linux 6.12). ntfs-3g mounts it and clears the log unread, but its manual also
+    /// recommends ntfsfix if damage is suspected. Only Windows's chkdsk makes a full repair.
     fn recover(&self) -> Recovery {
         let clear = Check { argv: argv(["ntfsfix", "-d", DEVICE]), clean: vec![0], depth: Depth::Shallow };
         Recovery { repair: vec![clear], replays_on_mount: false }
@@ -97,7 +98,7 @@ impl Filesystem for Ntfs {
         argv([if self.fuse { "ntfs-3g" } else { "mkntfs" }, "--version"])
     }
 
-    /// The program mounts by itself, takes the identity of its caller for a moment, and then answers the kernel's requests.
+    /// The program mounts by itself, briefly takes its caller's identity, and then answers the kernel's requests.
     fn privileges(&self) -> Privileges {
         if !self.fuse {
             return Privileges::default();

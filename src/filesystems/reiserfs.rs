@@ -1,4 +1,4 @@
-//! ReiserFS 3.6, which left Linux with 6.13.
+//! ReiserFS 3.6, which was removed in Linux 6.13.
 
 use std::ops::RangeInclusive;
 
@@ -13,10 +13,10 @@ use crate::schema::units::Bytes;
 
 pub struct ReiserFs;
 
-/// mkreiserfs 3.6.27 makes 33636352 bytes (the journal alone has 8193 blocks of 4 KiB) and fails at 33632256. A folder and a few
-/// files fit from 33652736 bytes on.
+/// mkreiserfs 3.6.27 makes 33636352 bytes (the journal alone has 8193 blocks of 4 KiB) and fails at 33632256. A directory and a
+/// few files fit from 33652736 bytes on.
 const SMALLEST: u64 = 33_636_352;
-/// "Up to 4294967295 blocks", says mkreiserfs 3.6.27, of 4 KiB.
+/// mkreiserfs 3.6.27: "Up to 4294967295 blocks", each of 4 KiB.
 const LARGEST: u64 = ((1 << 32) - 1) * 4096;
 
 impl Filesystem for ReiserFs {
@@ -78,16 +78,16 @@ impl Filesystem for ReiserFs {
         }
     }
 
-    /// Forced twice it asks no question; it never discards.
     fn algorithms(&self) -> Algorithms {
         Algorithms { features: &[], mkfs: &["-h", "--hash", "--format"], mount: &["hash", "data"] }
     }
 
+    /// Given twice, the force option suppresses questions; mkreiserfs never discards.
     fn make(&self, variant: &Variant) -> Vec<Argv> {
         vec![mkfs(["mkreiserfs", "-q", "-f", "-f"], variant)]
     }
 
-    /// `-y` answers its one question, whether to begin.
+    /// `-y` answers its only question, whether to begin.
     fn check(&self) -> Option<Check> {
         full_check(["reiserfsck", "--check", "-q", "-y", DEVICE])
     }

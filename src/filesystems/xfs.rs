@@ -14,7 +14,7 @@ use crate::schema::units::{Bytes, MIB};
 
 pub struct Xfs;
 
-/// mkfs.xfs 6.1.0: "Filesystem must be larger than 300MB", and exactly 300 MiB are taken; older ones took less.
+/// mkfs.xfs 6.1.0: "Filesystem must be larger than 300MB"; it accepts exactly 300 MiB. Older versions accepted less.
 const SMALLEST: u64 = 300 * MIB;
 /// The largest block device and file that Linux can address.
 const LARGEST: u64 = i64::MAX as u64;
@@ -75,7 +75,7 @@ impl Filesystem for Xfs {
     }
 
     fn can_with(&self, variant: &Variant) -> Capabilities {
-        const METADATA: &str = "mkfs.xfs(8): -m, as it was asked for";
+        const METADATA: &str = "mkfs.xfs(8): -m, by the candidate's options";
         let mut can = self.can();
         let metadata = |name: &str| asked::setting(&variant.mkfs, "-m", name);
         let has_crc = metadata("crc") != Some("0");
@@ -88,7 +88,7 @@ impl Filesystem for Xfs {
         can
     }
 
-    /// mkfs.xfs sets the block size of its device (BLKBSZSET), which the kernel leaves to this.
+    /// mkfs.xfs sets the block size of its device (BLKBSZSET), which needs a privilege.
     fn privileges(&self) -> Privileges {
         Privileges { capabilities: vec![Capability::SysAdmin], ..Privileges::default() }
     }

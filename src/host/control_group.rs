@@ -1,5 +1,5 @@
-//! Control groups of our own: a folder each, locked for as long as its maker lives, so that only what the dead have left is removed.
-//! The number of a process would not say so: each process namespace has its own.
+//! fsderby's cgroups: each is locked as long as its creator runs, so that only leftovers of dead processes are removed. A
+//! process number would not show that, because each process namespace has its own numbers.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,16 +8,16 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 
-/// What a job's token, of 128 random bits, ends with.
+/// Hexadecimal digits at the end of a name: the 128 random bits of the job's token.
 const DIGITS: usize = 32;
 
-/// A group's folder, new and locked.
+/// Creates a cgroup's folder and locks it.
 pub fn make(path: &Path) -> io::Result<File> {
     fs::create_dir(path)?;
     loop {
         match locked(path) {
             Ok(lock) if path.exists() => return Ok(lock),
-            // Between the two somebody took it for that of a dead one.
+            // In between, another process may have taken it for an abandoned one and removed it.
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => std::thread::yield_now(),
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
             _ => fs::create_dir(path)?,
@@ -25,17 +25,17 @@ pub fn make(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Removes a group of ours once its maker has ended, if there is one.
+/// Removes one of our cgroups after its creator has ended, if it exists.
 pub fn remove(path: &Path) {
     when_it_is_let_go(|| remove_of_the_dead(path));
 }
 
-/// Removes a group by its maker.
+/// Removes a cgroup on behalf of its creator.
 pub fn remove_own(path: &Path) {
     when_it_is_let_go(|| fs::remove_dir(path));
 }
 
-/// Removes groups below `root` whose maker is no longer there: those whose name is this prefix and a job's token.
+/// Removes cgroups below `root` whose creator has ended: those named by this prefix and a job's token.
 pub fn remove_orphans(root: &Path, prefix: &str) {
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(|name| is_ours(name, prefix)) {
@@ -44,7 +44,7 @@ pub fn remove_orphans(root: &Path, prefix: &str) {
     }
 }
 
-/// `PREFIX PID-RANDOM`
+/// Whether the name is `PREFIX PID-RANDOM`.
 fn is_ours(name: &str, prefix: &str) -> bool {
     let token = name.strip_prefix(prefix).and_then(|token| token.split_once('-'));
     token.is_some_and(|(pid, random)| {
@@ -53,13 +53,13 @@ fn is_ours(name: &str, prefix: &str) -> bool {
     })
 }
 
-/// The kernel removes no group that has a process in it.
+/// The kernel does not remove a cgroup that contains a process.
 fn remove_of_the_dead(path: &Path) -> io::Result<()> {
     let _lock = locked(path)?;
     fs::remove_dir(path)
 }
 
-/// A group's folder, which nobody else has locked.
+/// A cgroup's folder, if no other process has locked it.
 fn locked(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = File::from(rustix::fs::open(path, flags, Mode::empty())?);
@@ -67,7 +67,7 @@ fn locked(path: &Path) -> io::Result<File> {
     Ok(folder)
 }
 
-/// A group can only be removed once the kernel has let go of its last process, and of its maker.
+/// Repeats the removal until the kernel has released the cgroup's last process and its creator.
 fn when_it_is_let_go(mut remove: impl FnMut() -> io::Result<()>) {
     let is_held = |e: &io::Error| matches!(Errno::from_io_error(e), Some(Errno::BUSY | Errno::WOULDBLOCK));
     for _ in 0..100 {

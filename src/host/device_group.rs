@@ -1,4 +1,4 @@
-//! A control group (version 2) whose processes can open no devices but the trial's own: see [`device_filter`].
+//! A version 2 cgroup whose processes can open only the trial's own devices: see [`device_filter`].
 
 use std::fs::{self, File};
 use std::io;
@@ -10,17 +10,17 @@ use super::control_group;
 
 const PREFIX: &str = "fsderby-devices-";
 
-/// A group of ours, locked while its agent lives.
+/// One of our cgroups, locked as long as its agent runs.
 #[derive(Debug)]
 pub struct DeviceGroup {
     _locked: File,
 }
 
 impl DeviceGroup {
-    /// Moves this process, with all that it will start, into a new group that is held to these devices.
+    /// Moves this process and its future children into a new cgroup that is restricted to these devices.
     ///
     /// # Errors
-    /// Where no control groups of version 2 are mounted, or the kernel has no filter for devices.
+    /// If cgroups version 2 are not mounted, or the kernel has no device filter.
     pub fn enter(token: &str, devices: &[DeviceNumber]) -> io::Result<Self> {
         let path = root()?.join(name(token));
         let group = control_group::make(&path)?;
@@ -35,14 +35,14 @@ impl DeviceGroup {
     }
 }
 
-/// Removes the group of that token, if there is one and its processes have ended.
+/// Removes the cgroup of this token, if it exists and its processes have ended.
 pub fn remove(token: &str) {
     if let Ok(root) = root() {
         control_group::remove(&root.join(name(token)));
     }
 }
 
-/// Removes groups of ours whose agent is no longer there.
+/// Removes our cgroups whose agent has ended.
 pub fn remove_orphans() {
     if let Ok(root) = root() {
         control_group::remove_orphans(&root, PREFIX);
@@ -53,7 +53,7 @@ fn name(token: &str) -> String {
     format!("{PREFIX}{token}")
 }
 
-/// Where groups of version 2 are mounted, beside those of version 1 perhaps.
+/// Mount point of cgroups version 2; version 1 may be mounted too.
 fn root() -> io::Result<PathBuf> {
     let mounts = procfs::process::Process::myself().and_then(|p| p.mountinfo()).map_err(io::Error::other)?;
     let found = mounts.0.into_iter().find(|mount| mount.fs_type == "cgroup2");

@@ -1,4 +1,4 @@
-//! Why something on this machine did not work: which operation, on what.
+//! An error of this machine: which operation failed on what.
 
 use std::io;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 pub struct StepError {
     pub operation: String,
     pub path: String,
-    /// 0 where it was not a system call that failed.
+    /// 0 if the failure was not that of a system call.
     pub errno: i32,
     pub text: String,
 }

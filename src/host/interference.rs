@@ -1,5 +1,4 @@
-//! What of this machine is not there for us, read before and after: what others run, what a quota and heat keep from running, and how long
-//! anybody waited.
+//! Interference with a trial, read before and after it: other processes, CPU quotas, heat, and the time that processes waited.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,12 +11,12 @@ use crate::schema::record::Interference;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// The machine's counters at one moment.
+/// The machine's counters at one point in time.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     cpus: u64,
     others_ns: Option<u64>,
-    /// For a CPU, a disk, memory.
+    /// Of CPU, disk and memory.
     pressure_ns: [Option<u64>; 3],
     quota_ns: Option<u64>,
     heat: Option<u64>,
@@ -37,7 +36,7 @@ impl Reading {
         }
     }
 
-    /// What happened since an earlier one.
+    /// The difference to an earlier reading.
     pub fn since(&self, earlier: &Reading) -> Interference {
         let difference = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         let pressure = |at: usize| difference(self.pressure_ns[at], earlier.pressure_ns[at]);
@@ -55,7 +54,7 @@ impl Reading {
     }
 }
 
-/// A process, with the CPU time of its own and of its children that have ended: what a short-lived one took its parent has.
+/// A process, with the CPU time of itself and of its ended children, so that short-lived children count in their parent.
 struct One {
     parent: i32,
     is_kernels: bool,
@@ -70,7 +69,7 @@ impl One {
     }
 }
 
-/// CPU time of all processes that are neither ours nor the kernel's.
+/// CPU time of all processes except fsderby's own and kernel threads.
 fn others_ns() -> Option<u64> {
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
     let all = procfs::process::all_processes().ok()?.filter_map(|process| process.ok()?.stat().ok());
@@ -84,15 +83,15 @@ fn of_others(all: &HashMap<i32, One>, own: i32) -> u64 {
     others.map(|(_, one)| one.ticks).sum()
 }
 
-/// Whether it is that process or a descendant of it.
+/// Whether `pid` is the process `own` or a descendant of it.
 fn is_below(pid: i32, own: i32, parent: impl Fn(i32) -> Option<i32>) -> bool {
-    // A process may end and its number be another's while all are read, so there may be circles.
+    // A process may end and its number be reused during the reading, so there may be cycles.
     const DEEPEST: usize = 1000;
     let line = std::iter::successors(Some(pid), |pid| parent(*pid).filter(|parent| *parent > 0));
     line.take(DEEPEST).any(|ancestor| ancestor == own)
 }
 
-/// How long some process waited for this (`Documentation/accounting/psi.rst`).
+/// Time that some process waited for this resource (`Documentation/accounting/psi.rst`).
 fn pressure_ns(what: &str) -> Option<u64> {
     total_ns(&fs::read_to_string(format!("/proc/pressure/{what}")).ok()?)
 }
@@ -103,7 +102,7 @@ fn total_ns(text: &str) -> Option<u64> {
     Some(micros * 1000)
 }
 
-/// How long the quotas of our control groups, and of those above them, kept processes from running.
+/// Time that CPU quotas of our cgroup and its parents kept processes from running.
 fn quota_ns() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let texts = groups
@@ -113,7 +112,7 @@ fn quota_ns() -> Option<u64> {
     texts.filter_map(|text| throttled_ns(&text)).reduce(u64::saturating_add)
 }
 
-/// The folder of a line of /proc/self/cgroup, where it has to do with CPU time, and those above it.
+/// The folders of a line of /proc/self/cgroup and of its parents, if the line is about CPU time.
 fn group_folders(line: &str) -> Vec<PathBuf> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { return Vec::new() };
@@ -124,13 +123,13 @@ fn group_folders(line: &str) -> Vec<PathBuf> {
         }
         _ => Vec::new(),
     };
-    // One and the same where both names lead there.
+    // Both names may lead to the same folder.
     let root = roots.into_iter().find(|root| root.join("cpu.stat").exists());
     let inside = path.trim_start_matches('/');
     root.iter().flat_map(|root| Path::new(inside).ancestors().map(|folder| root.join(folder))).collect()
 }
 
-/// Version 2 says it in microseconds, version 1 in nanoseconds.
+/// In microseconds in version 2, in nanoseconds in version 1.
 fn throttled_ns(text: &str) -> Option<u64> {
     let value =
         |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use super::control_group;
 use crate::schema::units::Bytes;
 
-/// All our groups begin with this; the rest is the job's token.
+/// Prefix of our cgroups; the job's token follows.
 const PREFIX: &str = "fsderby-";
 
-/// How a version names its files.
+/// File names of a cgroup version.
 struct Names {
     limit: &'static str,
-    /// Memory and swap together in version 1, swap alone in version 2; absent where swap is not accounted for.
+    /// In version 1 memory plus swap, in version 2 only swap; missing if the kernel does not account for swap.
     swap: &'static str,
     peak: &'static str,
 }
@@ -25,7 +25,7 @@ const V1: Names = Names {
 };
 const V2: Names = Names { limit: "memory.max", swap: "memory.swap.max", peak: "memory.peak" };
 
-/// A group of ours; dropping it removes it.
+/// One of our cgroups; dropping it removes it.
 #[derive(Debug)]
 pub struct MemoryGroup {
     path: PathBuf,
@@ -33,7 +33,7 @@ pub struct MemoryGroup {
 }
 
 impl MemoryGroup {
-    /// A new group with this limit for page cache and processes together, and no swap.
+    /// A new cgroup with this limit for page cache and processes together, and without swap.
     pub fn new(token: &str, limit: Bytes) -> io::Result<Self> {
         let (root, names) =
             controller().ok_or_else(|| io::Error::other("this kernel has no cgroup memory controller"))?;
@@ -50,10 +50,10 @@ impl MemoryGroup {
         }
     }
 
-    /// The peak begins anew, where the kernel lets it.
+    /// Resets the peak, if the kernel supports it.
     pub fn forget_peak(&self) {
         for file in [V1.peak, V2.peak] {
-            // Of version 2 only what is open sees a peak of its own; there it stays that of all works so far.
+            // In version 2 only an open file has its own peak; otherwise the peak remains that of all workloads so far.
             let _ = fs::OpenOptions::new()
                 .write(true)
                 .open(self.path.join(file))
@@ -72,38 +72,38 @@ impl Drop for MemoryGroup {
     }
 }
 
-/// Moves a process into the group.
+/// Moves a process into the cgroup.
 pub fn add(group: &Path, pid: u32) -> io::Result<()> {
     fs::write(group.join("cgroup.procs"), pid.to_string())
 }
 
-/// The most that was used in the group, in bytes; `None` where the kernel does not say.
+/// Peak memory of the cgroup in bytes; `None` if the kernel does not report it.
 pub fn peak(group: &Path) -> Option<u64> {
     [V1.peak, V2.peak].iter().find_map(|file| fs::read_to_string(group.join(file)).ok()?.trim().parse().ok())
 }
 
-/// How many processes of the group were killed because it was full; `None` where the kernel does not say.
+/// Number of processes that the kernel killed because the cgroup was full; `None` if the kernel does not report it.
 pub fn killed(group: &Path) -> Option<u64> {
     let read = |file: &str| fs::read_to_string(group.join(file)).ok();
     let text = read("memory.oom_control").or_else(|| read("memory.events"))?;
     text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
 }
 
-/// Removes the group of that token, if there is one.
+/// Removes the cgroup of this token, if it exists.
 pub fn remove(token: &str) {
     if let Some((root, _)) = controller() {
         control_group::remove(&root.join(name(token)));
     }
 }
 
-/// Removes groups of ours whose maker is no longer there.
+/// Removes our cgroups whose creator has ended.
 pub fn remove_orphans() {
     if let Some((root, _)) = controller() {
         control_group::remove_orphans(&root, PREFIX);
     }
 }
 
-/// 1, 2, or 0 where there is no memory controller.
+/// The version, 1 or 2; 0 without a memory controller.
 pub fn version() -> u32 {
     match controller() {
         None => 0,
@@ -116,7 +116,7 @@ fn name(token: &str) -> String {
     format!("{PREFIX}{token}")
 }
 
-/// Where groups are made.
+/// Folder of the memory controller, in which cgroups are created.
 fn controller() -> Option<(PathBuf, Names)> {
     let v1 = PathBuf::from("/sys/fs/cgroup/memory");
     if v1.join(V1.limit).exists() {

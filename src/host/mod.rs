@@ -1,4 +1,4 @@
-//! What the machine that runs this process offers, host or guest: its programs, its control groups, folders of our own.
+//! The machine on which this process runs, host or guest: its programs, cgroups, and folders created by fsderby.
 
 mod control_group;
 pub mod device_group;
@@ -16,7 +16,7 @@ pub use fsderby_sys::process::monotonic_ns;
 /// How long a device may take to appear.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Looks again and again until there is something to find; `None` when there still is nothing after half a minute.
+/// Repeats `look` until it finds something; `None` after half a minute.
 pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
@@ -28,7 +28,7 @@ pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     None
 }
 
-/// The children of this thread, ended ones that nobody has waited for included. `procfs` reads them at twice the cost.
+/// The children of this thread, including ended ones that were not yet reaped. `procfs` takes twice the time for it.
 pub fn children() -> Vec<i32> {
     let list = std::fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
     list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()

@@ -1,5 +1,5 @@
-//! A folder of ours among what belongs to others: made under a name that nobody guesses, known by a mark in it, and removed by
-//! descriptors, so that no name, link or mount leads the removal elsewhere.
+//! A folder created by fsderby among other files. Its name cannot be guessed, and a mark inside identifies it. It is removed by
+//! file descriptors, so that no name, link or mount can redirect the removal.
 //!
 //! ```text
 //! fsderby-PID-RANDOM/          must not be there before
@@ -20,18 +20,18 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-/// Nobody else may write in it, whatever the umask says.
+/// No other user may write in it, whatever the umask.
 const MODE: Mode = Mode::from_bits_truncate(0o755);
 const A_FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC);
-/// How long a maker that was killed may take to let go.
+/// Time that a killed creator may take to release its lock.
 const PATIENCE: Duration = Duration::from_secs(5);
 const WORK: &str = "work";
 
-/// Dropping it removes it.
+/// Dropping it removes the folder.
 #[derive(Debug)]
 pub struct OwnFolder {
     work: PathBuf,
@@ -39,27 +39,27 @@ pub struct OwnFolder {
 }
 
 impl OwnFolder {
-    /// A new one.
+    /// Creates a folder.
     ///
     /// # Errors
-    /// When anything has that name; it is left as it is.
+    /// If the name exists; the existing file is not changed.
     pub fn make(parent: &Path, name: &str) -> io::Result<Self> {
         let above = openat(CWD, parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         mkdirat(&above, name, MODE)?;
         let folder = openat(&above, name, A_FOLDER, Mode::empty())?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mark = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
-        // Not every filesystem has locks. Without them the name alone keeps others away.
+        // Some filesystems have no locks. There only the name protects the folder.
         let _ = flock(&mark, FlockOperation::NonBlockingLockExclusive);
         let held = Held { above, name: name.to_owned(), folder, _mark: mark.into() };
         mkdirat(&held.folder, WORK, MODE)?;
-        // Who owns the folder above can put another in the place of ours, and root would be led there.
+        // The owner of the parent folder could replace ours, so root uses a descriptor instead of the path.
         let by_descriptor = || PathBuf::from(format!("/proc/self/fd/{}", held.folder.as_raw_fd()));
         let folder = if geteuid().is_root() { by_descriptor() } else { parent.join(name) };
         Ok(OwnFolder { work: folder.join(WORK), held })
     }
 
-    /// The folder inside for the maker's work; root's path of it is good in this process alone.
+    /// The subfolder for the creator's work. As root its path is valid only in this process.
     pub fn work(&self) -> &Path {
         &self.work
     }
@@ -71,7 +71,7 @@ impl Drop for OwnFolder {
     }
 }
 
-/// Removes the folder of that name, whose maker has died, if it is one of ours.
+/// Removes the folder of this name if it is one of ours and its creator has ended.
 pub fn remove(parent: &Path, name: &str) {
     let begin = Instant::now();
     while let Err(Errno::WOULDBLOCK | Errno::NOTEMPTY | Errno::BUSY) = remove_now(parent, name)
@@ -97,7 +97,7 @@ fn remove_now(parent: &Path, name: &str) -> rustix::io::Result<()> {
             }
             Held { above, name: name.to_owned(), folder, _mark: mark.into() }.remove()
         }
-        // Its maker died before it made its mark. What is not empty is not ours.
+        // Its creator died before it made the mark. A folder that is not empty is not ours.
         Err(Errno::NOENT) => match unlinkat(&above, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
             other => other,
@@ -106,7 +106,7 @@ fn remove_now(parent: &Path, name: &str) -> rustix::io::Result<()> {
     }
 }
 
-/// A folder of ours, and its mark's lock.
+/// One of our folders, and the lock of its mark.
 #[derive(Debug)]
 struct Held {
     above: OwnedFd,
@@ -116,7 +116,8 @@ struct Held {
 }
 
 impl Held {
-    /// The mark goes last, so that a removal that was cut short can be gone on with. The name goes only if it still is ours.
+    /// The mark is removed last, so that an interrupted removal can be continued. The folder's name is removed only if it still
+    /// leads to our folder.
     fn remove(&self) -> rustix::io::Result<()> {
         empty(&self.folder, Some(&self.name))?;
         match unlinkat(&self.folder, &self.name, AtFlags::empty()) {
@@ -132,7 +133,7 @@ impl Held {
     }
 }
 
-/// Removes all that is in a folder, but for one name.
+/// Removes everything in a folder except one name.
 fn empty(folder: impl AsFd, but: Option<&str>) -> rustix::io::Result<()> {
     let mut names = Vec::new();
     for entry in Dir::read_from(&folder)? {
@@ -144,9 +145,9 @@ fn empty(folder: impl AsFd, but: Option<&str>) -> rustix::io::Result<()> {
     }
     for name in names {
         match unlinkat(&folder, &name, AtFlags::empty()) {
-            // The one is Linux's answer for a folder, the other that of POSIX.
+            // Linux's and POSIX's error for a folder.
             Err(Errno::ISDIR | Errno::PERM) => {
-                // What is mounted there is not ours.
+                // A mounted filesystem is not ours.
                 let inside = ResolveFlags::BENEATH | ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
                 empty(openat2(&folder, &name, A_FOLDER, Mode::empty(), inside)?, None)?;
                 unlinkat(&folder, &name, AtFlags::REMOVEDIR)?;

@@ -1,4 +1,4 @@
-//! Where programs are: the same folders for root and for everybody.
+//! Finds programs, in the same folders for root and other users.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,29 +10,29 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, access};
 
-/// Where tools are looked for, in this order. The caller's PATH is not asked: it often lacks the sbin folders.
+/// Folders of tools, in search order. The caller's PATH is not used, because it often lacks the sbin folders.
 pub const FOLDERS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// The file of a program that can be run.
+/// The executable file of a program.
 pub fn find(program: &str) -> Option<PathBuf> {
     let can_run = |path: &Path| access(path, Access::EXEC_OK).is_ok();
     files(program).find(|path| path.is_file() && can_run(path))
 }
 
-/// What has the name of a program that [`find`] does not find.
+/// A file with the program's name that [`find`] rejects.
 pub fn find_unusable(program: &str) -> Option<PathBuf> {
     files(program).find(|path| path.exists())
 }
 
-/// So much of what a program says of itself is read.
+/// Most bytes of a program's output that are read.
 const MOST_WORDS: usize = 64 * 1024;
 
-/// What a program says on standard output, then on standard error, as text. One that goes on for longer than this time, or
-/// without end, is killed; what it has said until then counts.
+/// A program's standard output and then its standard error, as text. A program that runs longer than `patience`, or prints
+/// without end, is killed; its output until then counts.
 ///
 /// # Errors
-/// When it cannot be started, and `Interrupted` when a signal that is not ours ended it: what it said until then is no answer.
+/// If it cannot be started, and `Interrupted` if a signal from elsewhere ended it; its output is then incomplete.
 pub fn words(program: &Path, arguments: &[String], patience: Duration) -> io::Result<String> {
     let begin = Instant::now();
     let mut command = Command::new(program);
@@ -58,7 +58,7 @@ pub fn words(program: &Path, arguments: &[String], patience: Duration) -> io::Re
         }
     }
     let was_ours = out.is_cut || err.is_cut || begin.elapsed() >= patience;
-    // It has said all, or is not heard any longer.
+    // The program has closed its output, or is no longer read.
     let _ = child.kill();
     let status = child.wait()?;
     if let Some(signal) = status.signal().filter(|_| !was_ours) {
@@ -68,11 +68,11 @@ pub fn words(program: &Path, arguments: &[String], patience: Duration) -> io::Re
     Ok(String::from_utf8_lossy(&[out.said, err.said].concat()).into_owned())
 }
 
-/// What comes out of a program.
+/// A program's output.
 struct Pipe {
     source: Option<OwnedFd>,
     said: Vec<u8>,
-    /// It had more to say.
+    /// Whether the output was cut off.
     is_cut: bool,
 }
 

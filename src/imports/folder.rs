@@ -1,9 +1,9 @@
-//! An import's folder: made whole or not at all, and never changed.
+//! An import's folder: created completely or not at all, and never changed.
 //!
 //! ```text
 //! results/bonnie-raid/
-//!   import.json     what was read, with the hash of each file, and what was asked for
-//!   sources/1.txt   the files themselves, as they were
+//!   import.json     the parsed figures, the hash of each file, and the request
+//!   sources/1.txt   copies of the files
 //! ```
 
 use std::fs;
@@ -19,14 +19,14 @@ use crate::schema::import::{Import, SCHEMA, Source};
 use crate::schema::units::{Bytes, MIB};
 use crate::store::Door;
 
-/// Output of a tool is kilobytes.
+/// Size limit of a source; a tool's output has some kilobytes.
 pub const SOURCE_MOST: Bytes = Bytes(16 * MIB);
-/// Some hundred bytes a figure.
+/// Size limit of `import.json`; a figure takes some hundred bytes.
 const FILE_MOST: Bytes = Bytes(256 * MIB);
-/// In one import.
+/// Most sources in one import.
 pub const MOST_SOURCES: usize = 1000;
 
-/// The path of the copy of a source, by its place.
+/// Path of the copy of source number `at`.
 pub fn copy_of(at: usize) -> String {
     format!("{SOURCES}/{}.txt", at + 1)
 }
@@ -36,10 +36,10 @@ pub fn is_import(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(FILE)).is_ok()
 }
 
-/// A new folder with the import and its sources.
+/// Creates a folder with the import and its sources.
 ///
 /// # Errors
-/// Where there is something of that name, no room or no right. Then nothing is left.
+/// If the name exists, or space or permissions are missing. Then nothing is left behind.
 pub fn store(import: &Import, files: &[Given<'_>], path: &Path) -> Result<(), Failure> {
     if path.symlink_metadata().is_ok() {
         let text =
@@ -56,7 +56,8 @@ pub fn store(import: &Import, files: &[Given<'_>], path: &Path) -> Result<(), Fa
     })
 }
 
-/// Filled under another name, so that it is there whole or not at all; folders that were made for it go with it.
+/// Fills a temporary folder and renames it, so that the import exists completely or not at all. If that fails, folders created
+/// for it are removed.
 fn made(import: &Import, files: &[Given<'_>], path: &Path) -> anyhow::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let above: Vec<&Path> =
@@ -80,10 +81,10 @@ fn fill(import: &Import, files: &[Given<'_>], at: &Path) -> anyhow::Result<()> {
     Ok(door.create(FILE, &json)?)
 }
 
-/// An import, its files read once more: what it holds is what they say.
+/// Reads an import, parses its sources again and compares the figures.
 ///
 /// # Errors
-/// [`DAMAGED`] with each thing that is wrong, where anything is.
+/// [`DAMAGED`] with every problem found.
 pub fn read(folder: &Path) -> Result<Import, Failure> {
     let name = folder.display();
     let none = |why: &dyn std::fmt::Display| {
@@ -116,7 +117,7 @@ pub fn read(folder: &Path) -> Result<Import, Failure> {
     if wrong.is_empty() { Ok(import) } else { Err(damaged(&wrong)) }
 }
 
-/// What does not hold, one phrase each.
+/// The problems, one phrase each.
 fn wrong(door: &Door, import: &Import) -> Vec<String> {
     if import.sources.len() > MOST_SOURCES {
         return vec![format!("it has more than {MOST_SOURCES} sources")];

@@ -1,17 +1,17 @@
-//! Under which label each result is shown: what the user says, else the machine's name, else the file's.
+//! Labels of the results: from the user, else the machine's name, else the file's name.
 
 use std::path::Path;
 
 use crate::exit::Failure;
 use crate::schema::import::{Entry, Import, Naming};
 
-/// As in an experiment.
+/// Longest label in bytes, as in an experiment.
 const LONGEST: usize = 100;
 
-/// Gives every entry its label. `machines` are their names, in the same order.
+/// Sets the label of every entry. `machines` are their names, in the same order.
 ///
 /// # Errors
-/// Where a naming fits nothing, or a label is none.
+/// If a naming matches no entry, or a label is not valid.
 pub fn put(import: &mut Import, machines: &[String]) -> Result<(), Failure> {
     for Naming { label, .. } in &import.asked.labels {
         if label.is_empty() || label.len() > LONGEST {
@@ -39,7 +39,7 @@ pub fn put(import: &mut Import, machines: &[String]) -> Result<(), Failure> {
     unused.map_or(Ok(()), |naming| Err(fits_nothing(naming, import, machines)))
 }
 
-/// The one that says most exactly what it is of; of two alike the last.
+/// The most specific naming that matches; of two equal ones the last.
 fn best(namings: &[Naming], rank: impl Fn(Option<&str>) -> Option<u8>) -> Option<usize> {
     let ranked =
         namings.iter().enumerate().filter_map(|(at, naming)| Some((rank(naming.of.as_deref())?, at)));

@@ -1,12 +1,13 @@
-//! Figures that other programs measured elsewhere, read from their own output so that a report can show them beside a run's.
+//! Figures that other programs measured, parsed from their own output, so that a report can show them next to a run's.
 //!
 //! ```text
-//! files of a tool ── Tool::read ──▶ what is found ── labels, set ──▶ Import ── folder ──▶ import.json, sources/
+//! files of a tool ── Tool::read ──▶ results ──────── labels, set ──▶ Import ── folder ──▶ import.json, sources/
 //!                                                                                             │ read: the sources again
 //!                                  report --beside: view of the run ◀── Tool::unlike ─────────┘
 //! ```
-//! What is stored is what [`collected`] gives for the copies of the files. Whoever opens an import has them read once more and
-//! compared, so that no figure is shown that the files do not have. An import knows no validity check and enters no verdict.
+//! The stored import is the result of [`collected`] for the copies of the files. Whenever an import is opened, its files are
+//! parsed again and compared, so that no figure is shown that the files do not contain. Imports have no validity checks and
+//! enter no verdict.
 
 pub mod bonnie;
 mod folder;
@@ -24,35 +25,35 @@ use crate::names;
 use crate::schema::import::{Asked, Entry, Figure, Import, SCHEMA, Source};
 use crate::workloads;
 
-/// Every tool whose output is read.
+/// Every tool whose output can be parsed.
 pub static TABLE: &[&dyn Tool] = &[
     // One row a line.
     &bonnie::BonnieLines,
     &postmark::PostMarkReports,
 ];
 
-/// All sources of an import have no more results than these.
+/// Most results in all sources of an import.
 const MOST_ENTRIES: usize = 10_000;
 
 pub trait Tool: Sync {
-    /// As it is called on the command line: `bonnie`.
+    /// Name on the command line: `bonnie`.
     fn name(&self) -> &'static str;
-    /// As it calls itself: `Bonnie++`.
+    /// Proper name: `Bonnie++`.
     fn title(&self) -> &'static str;
-    /// The workload whose work and metrics are the tool's.
+    /// The workload with the tool's parameters and metrics.
     fn engine(&self) -> &'static str;
-    /// What its figures do not say, under every table of them.
+    /// Limits of its figures, printed below every table.
     fn story(&self) -> &'static str;
-    /// The tables in which figures are shown.
+    /// The tables that show its figures.
     fn parts(&self) -> Vec<Part>;
-    /// All results in a text, the rest passed over.
+    /// Parses all results in a text; other text is skipped.
     fn read(&self, text: &str) -> Result<Read, Wrong>;
-    /// In what the work of an entry is another than that of these parameters of the workload, one phrase each.
+    /// Differences between an entry's work and these workload parameters, one phrase each.
     ///
     /// # Errors
-    /// Where the two cannot be compared.
+    /// If the two cannot be compared.
     fn unlike(&self, work: &Table, parameters: &Table) -> Result<Vec<String>, String>;
-    /// Whether two entries are of the same work.
+    /// Whether two entries have the same work.
     fn alike(&self, one: &Table, other: &Table) -> bool {
         one == other
     }
@@ -60,18 +61,18 @@ pub trait Tool: Sync {
     fn described(&self, work: &Table) -> String;
 }
 
-/// Figures that stand in one table.
+/// A table of figures.
 pub struct Part {
     pub title: &'static str,
-    /// The metric and what heads its column.
+    /// Metrics and the headings of their columns.
     pub columns: Vec<(String, &'static str)>,
 }
 
-/// What a text holds.
+/// Result of parsing a text.
 #[derive(Debug, Default)]
 pub struct Read {
     pub found: Vec<Found>,
-    /// Lines that belong to no result.
+    /// Number of lines that belong to no result.
     pub other_lines: usize,
     pub notes: Vec<String>,
 }
@@ -79,9 +80,9 @@ pub struct Read {
 /// One result of the tool.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What the tool calls the machine; empty where it says nothing.
+    /// The machine's name according to the tool; empty if it prints none.
     pub machine: String,
     pub program: String,
     pub work: Table,
@@ -89,16 +90,16 @@ pub struct Found {
     pub figures: Vec<Figure>,
 }
 
-/// What cannot be read, and where.
+/// A parse error and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// Both from 1.
+    /// Line and column, both from 1.
     pub line: usize,
     pub column: usize,
     pub what: String,
 }
 
-/// A file as it was given.
+/// A file given by the user.
 pub struct Given<'g> {
     pub name: &'g str,
     pub bytes: &'g [u8],
@@ -110,10 +111,10 @@ pub fn find(name: &str) -> Result<&'static dyn Tool, Failure> {
     found.ok_or_else(|| Failure::usage(names::unknown("tool to import from", name, known())))
 }
 
-/// The import of these files: a pure function of what was asked and what they hold.
+/// The import of these files: a pure function of the request and the files' content.
 ///
 /// # Errors
-/// Where a file has nothing of the tool's, or something that can be read in no way or in two; where a label or the set does not fit.
+/// If a file has no result of the tool, or text that is invalid or ambiguous; if a label or the set does not fit.
 pub fn collected(asked: Asked, files: &[Given<'_>]) -> Result<Import, Failure> {
     let tool = find(&asked.tool)?;
     let mut import = Import {
@@ -173,7 +174,7 @@ fn entry(found: Found, source: usize) -> Entry {
     Entry { label: String::new(), source, line, program, work, notes, figures }
 }
 
-/// The set whose work the user says it is: what the files say must not contradict it.
+/// Checks that the files do not contradict the set that the user names.
 fn fits_set(tool: &dyn Tool, import: &Import, set: &str) -> Result<(), Failure> {
     let engine = workloads::engine(tool.engine());
     let sets = || engine.iter().flat_map(|engine| engine.sets());

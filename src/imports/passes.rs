@@ -1,18 +1,18 @@
-//! Passes of the same work on the same filesystem, which should agree.
+//! Repeated passes of the same work on the same filesystem, which should agree.
 //!
-//! Two figures disagree where the larger is more than [`APART`] times the smaller, whatever each may have been within its printed
-//! digits and its tool's clock: the least that the larger may be is held against the most that the smaller may be.
+//! Two figures disagree if the larger is more than [`APART`] times the smaller. The comparison allows for printed digits and
+//! the tool's clock: it uses the smallest possible value of the larger and the largest possible value of the smaller.
 //!
-//! Why 1.1: the comparisons that fsderby follows call filesystems different that lie 7 to 11 % apart (block writing, reading and
-//! rewriting in the seeds' tables of Bonnie++). Passes farther apart than that could turn every such order around, so their figures
-//! say nothing about it. It is no test: two passes have no spread to test with.
+//! Why 1.1: published comparisons call filesystems different that are 7 to 11 % apart (in Bonnie++'s block writes, reads and
+//! rewrites). Passes that differ by more could reverse any such order, so their figures cannot support it. This is not a
+//! statistical test: two passes are too few.
 
 use crate::schema::import::Figure;
 
-/// The larger by the smaller.
+/// Limit of the ratio of the larger figure to the smaller.
 pub const APART: f64 = 1.1;
 
-/// How far apart figures of one metric are at least, where that is more than [`APART`].
+/// The minimum ratio between figures of one metric, if it exceeds [`APART`].
 pub fn disagreement<'f>(figures: impl IntoIterator<Item = &'f Figure>) -> Option<f64> {
     let (mut highest_least, mut lowest_most) = (f64::NEG_INFINITY, f64::INFINITY);
     for figure in figures {
@@ -20,17 +20,17 @@ pub fn disagreement<'f>(figures: impl IntoIterator<Item = &'f Figure>) -> Option
         highest_least = highest_least.max(least);
         lowest_most = lowest_most.min(most);
     }
-    // Nothing is compared with a figure that has no upper bound, and a figure never with itself.
+    // A figure without an upper bound is compared with none, and no figure with itself.
     let times = highest_least / lowest_most;
     (lowest_most > 0.0 && times.is_finite() && times > APART).then_some(times)
 }
 
-/// What it may have been.
+/// The range of possible values.
 fn bounds(figure: &Figure) -> (f64, f64) {
     let least = figure.least.or(figure.value).unwrap_or(0.0);
     let most = match (figure.most, figure.value, figure.least) {
         (Some(most), _, _) => most,
-        // With a lower bound alone it has no upper one; a plain value is itself.
+        // A figure with only a lower bound has no upper bound; a plain value is its own bound.
         (None, Some(value), None) => value,
         _ => f64::INFINITY,
     };

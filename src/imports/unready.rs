@@ -1,9 +1,10 @@
-//! An import's folder before it has its name: filled under another and renamed, so that it is there whole or not at all.
+//! An import's folder under its temporary name: it is filled and then renamed, so that it exists completely or not at all.
 //!
 //! ```text
-//! .fsderby-import-0123456789abcdef0123456789abcdef/     locked for as long as its maker lives
+//! .fsderby-import-0123456789abcdef0123456789abcdef/     locked as long as its creator runs
 //! ```
-//! A maker that dies leaves it, and the next one removes it: one with that name, which it can lock, and nothing in it but what an import has.
+//! If its creator dies, the folder stays, and the next import removes it: a folder with such a name that can be locked and has
+//! only files of an import.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,15 +15,15 @@ use rustix::io::Errno;
 
 use crate::store::unnamed;
 
-/// What makes a folder an import's.
+/// The file by which a folder is recognised as an import.
 pub const FILE: &str = "import.json";
 pub const SOURCES: &str = "sources";
 const PREFIX: &str = ".fsderby-import-";
 
-/// Removed when it is dropped, as long as it has not got its name.
+/// Removed when dropped, unless it was renamed.
 pub struct Unready {
     at: PathBuf,
-    /// The folder, which others cannot lock meanwhile. Not every filesystem locks folders; then nobody removes it.
+    /// A lock on the folder. Some filesystems cannot lock folders; then abandoned folders are not removed.
     _lock: File,
     is_ready: bool,
 }
@@ -37,7 +38,7 @@ impl Unready {
             let lock = unnamed::opened(&at).inspect_err(|_| drop(fs::remove_dir(&at)))?;
             let is_taken = flock(&lock, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK);
             let unready = Unready { at, _lock: lock, is_ready: false };
-            // Between the two somebody may have taken it for that of a dead one.
+            // In between, another process may have taken it for an abandoned one and removed it.
             if !is_taken && unready.at.exists() {
                 return Ok(unready);
             }
@@ -48,7 +49,7 @@ impl Unready {
         &self.at
     }
 
-    /// Nobody else's folder is replaced.
+    /// An existing folder is not replaced.
     pub fn named(mut self, path: &Path) -> io::Result<()> {
         unnamed::named(&self.at, path)?;
         self.is_ready = true;
@@ -64,16 +65,16 @@ impl Drop for Unready {
     }
 }
 
-/// Whether a file of the sources has the name of a copy.
+/// Whether a file among the sources has the name of a copy.
 fn is_copy(name: &str) -> bool {
     name.strip_suffix(".txt")
         .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// By descriptors, so that no link leads elsewhere. A file that is not of ours, or came meanwhile, keeps the folder.
+/// Works on file descriptors, so that no link leads elsewhere. An unknown or new file keeps the folder from being removed.
 fn remove_if_abandoned(at: &Path) -> io::Result<()> {
     let folder = unnamed::opened(at)?;
-    // Held until the folder is gone, so that no two remove it.
+    // The lock is held until the folder is removed, so that no two processes remove it.
     flock(&folder, FlockOperation::NonBlockingLockExclusive)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let sources = match openat(&folder, SOURCES, flags, Mode::empty()) {
@@ -100,7 +101,7 @@ fn remove_if_abandoned(at: &Path) -> io::Result<()> {
     fs::remove_dir(at)
 }
 
-/// What stands in a folder; a name that is no text is none of ours, and is said as one that is not.
+/// Names in a folder; a name that is not UTF-8 is returned as one that no import has.
 fn names(folder: impl std::os::fd::AsFd) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {

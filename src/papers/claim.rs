@@ -1,28 +1,28 @@
-//! A sentence of a paper as tests of figures, whosever they are.
+//! A claim of a paper as tests that can be applied to figures of any origin.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Something that the paper concludes, supposes or cites.
+/// A conclusion, conjecture or citation of a paper.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// In our words.
+    /// The claim in our words.
     pub says: String,
-    /// Where in the paper it is said.
+    /// Section of the paper.
     pub place: String,
-    /// Each test is of all of them.
+    /// Each test applies to all of these workloads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<String>,
-    /// It holds where all of them hold.
+    /// The claim holds if all tests hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Test>,
-    /// Why no figure can test it, where there is no test.
+    /// Why no figure can test it, if it has no test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untested: Option<String>,
-    /// How the paper's own figures contradict it, where they do.
+    /// How the paper's own figures contradict it, if they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contradicted: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,17 +32,17 @@ pub struct Claim {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
-    /// The relation holds in each of them.
+    /// The relation must hold for each of them.
     pub metrics: Vec<String>,
-    /// The dimensions of the metric. What is not said here is all of it: a mean stands for it.
+    /// Dimensions of the metric. Over dimensions that are not named, the mean is used.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub at: BTreeMap<String, String>,
-    /// The candidates that something is said of.
+    /// The candidates that the claim is about.
     pub of: Vec<String>,
-    /// Those that they are compared with; without any, each is compared with itself elsewhere.
+    /// The candidates to compare with; if empty, each is compared with itself in another workload or dimension.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub than: Vec<String>,
-    /// Elsewhere, where it is not here.
+    /// That other workload or dimension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub than_workload: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,34 +52,34 @@ pub struct Test {
     pub relation: Relation,
 }
 
-/// Of values, not of what is better: less time is less.
+/// Relations between values, not between better and worse: a shorter time is less.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
-    /// Each of the ones is above each of the others.
+    /// Each `of` is above each `than`.
     More,
     Less,
-    /// Each of the ones ÷ each of the others is this, within [`ABOUT`].
+    /// Each `of` divided by each `than` is this value, within [`ABOUT`].
     About(f64),
-    /// Each of the ones ÷ each of the others is between these.
+    /// Each `of` divided by each `than` is in this range.
     Ratio([f64; 2]),
     AtLeast(f64),
-    /// Each is below, or above, the one before it.
+    /// Each value is below, or above, the one before it.
     Falling,
     Rising,
-    /// Each is between these, in the metric's unit.
+    /// Each value is in this range, in the metric's unit.
     Within([f64; 2]),
-    /// The largest ÷ the smallest is at most this.
+    /// The largest divided by the smallest is at most this.
     Similar(f64),
-    /// Each is among so many with the highest, or lowest, values of all.
+    /// Each `of` is among the `n` candidates with the highest, or lowest, values.
     Highest(usize),
     Lowest(usize),
 }
 
-/// "About twice" is 1.8 to 2.2 times: a tenth more or less.
+/// "About twice" means 1.8 to 2.2 times: within a tenth.
 pub const ABOUT: f64 = 0.1;
 
-/// Where a value is looked up.
+/// Identifies a value.
 #[derive(Clone, Copy, Debug)]
 pub struct Point<'c> {
     pub workload: &'c str,
@@ -88,19 +88,19 @@ pub struct Point<'c> {
     pub candidate: &'c str,
 }
 
-/// What becomes of a claim. The later, the more it says of several tests.
+/// Result of a claim. With several tests, the last of these variants that occurs counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     Held,
-    /// A value is missing that could have contradicted it.
+    /// A value is missing that could have contradicted the claim.
     NotMeasured,
     Contradicted,
 }
 
 impl Claim {
-    /// By values of anybody: a paper's own, or the medians of a run. Plain values are compared; whether a difference is more
-    /// than noise is for who gives them.
+    /// Judges the claim by values of any origin: a paper's own, or the medians of a run. It compares plain values; the caller
+    /// decides whether a difference exceeds the noise.
     pub fn judge(&self, value: &dyn Fn(&Point<'_>) -> Option<f64>) -> Standing {
         let of_test = |test: &Test| {
             let pairs = self.workloads.iter().flat_map(|w| test.metrics.iter().map(move |m| (w, m)));
@@ -111,7 +111,7 @@ impl Claim {
 }
 
 impl Test {
-    /// Whether it compares with values of another place.
+    /// Whether it compares with values of another workload or dimension.
     pub fn has_others(&self) -> bool {
         !self.than.is_empty()
             || self.than_workload.is_some()
@@ -144,7 +144,7 @@ impl Test {
 type Pair = (Option<f64>, Option<f64>);
 
 impl Relation {
-    /// Of values alone, or of pairs of them.
+    /// Judges values alone, or pairs of values.
     fn of_values(self, ones: &[Option<f64>], pairs: Vec<Pair>) -> Standing {
         let in_turn = || ones.windows(2).map(|w| (w[0], w[1])).collect();
         let ratio = |pairs: Vec<Pair>, low: f64, high: f64| {
@@ -165,12 +165,12 @@ impl Relation {
                 let all = ones.iter().flat_map(|one| ones.iter().map(|other| (*one, *other)));
                 each(all.collect(), |one, other| one <= other * times)
             }
-            // They need to know who the others are.
+            // These need the values of the other candidates.
             Relation::Highest(_) | Relation::Lowest(_) => Standing::NotMeasured,
         }
     }
 
-    /// Whether it is one of two sides.
+    /// Whether the relation has two sides.
     pub fn is_of_pairs(self) -> bool {
         !matches!(self, Relation::Falling | Relation::Rising | Relation::Within(_) | Relation::Similar(_))
     }
@@ -185,7 +185,7 @@ fn each(pairs: Vec<Pair>, holds: impl Fn(f64, f64) -> bool) -> Standing {
     pairs.into_iter().map(of_pair).max().unwrap_or(Standing::NotMeasured)
 }
 
-/// Whether fewer than `n` of all are before each of the ones.
+/// Whether for each `of` fewer than `n` of all candidates rank before it.
 fn among(
     n: usize,
     ones: &[Option<f64>],
@@ -207,7 +207,7 @@ fn among(
 }
 
 impl fmt::Display for Relation {
-    /// Between the ones and the others.
+    /// The words between `of` and `than`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Relation::More => write!(f, ">"),

@@ -1,30 +1,31 @@
-//! Published comparisons: what a paper printed and what it concludes, as data, beside which a run of the same work can be read.
+//! Published comparisons as data: the figures that a paper printed and its conclusions, so that a run of the same work can be
+//! compared.
 //!
 //! ```toml
 //! title = 'A. Author, "Filesystems compared"'
 //! year = 2008
-//! published = "Where and when, as far as it says so itself."
+//! published = "Place and date, as far as the paper states them."
 //! story = "What it compared, and how."
 //! disk = "a Disk 40 of 40 GB"
-//! model = "disk-40"                     # the modelled disk that stands for it, where there is one
+//! model = "disk-40"                     # the modelled disk that represents it, if there is one
 //! machine = "a processor of 2.66 GHz, 512 MB of memory, Linux 2.6.15"
-//! averages = true                       # its figures are averages of its trials, and ours beside them are then averages too
+//! averages = true                       # its figures are averages of its trials; ours next to them are then averages too
 //!
-//! [environment]                         # all that it says of what it measured on; what is not here, it does not say
+//! [environment]                         # the environment as far as the paper states it
 //! kernel = "2.6.15-1"
 //!
-//! [[candidate]]                         # where there is more to say than the name of a kind
+//! [[candidate]]                         # only if more than the name of a kind is needed
 //! name = "kind-elsewhere"
-//! missing = "another system's driver"   # why there is no such kind here
+//! missing = "another system's driver"   # why fsderby has no such kind
 //!
 //! [[table]]
-//! workload = "some-set"                 # the ready parameters that are the paper's; it may be a set that is still to come
+//! workload = "some-set"                 # the set with the paper's parameters; it may be a planned one
 //! place = "tables 3 and 4"
 //! unit = "MiB/s"
-//! note = "What is divided by what, there and here."
+//! note = "How the figure is computed, in the paper and here."
 //! metrics = ["read.throughput", "write.throughput"]
 //!
-//! [table.figures]                       # a line for each candidate, a figure for each metric, as they are printed
+//! [table.figures]                       # one line per candidate, one figure per metric, as printed
 //! some-kind = [4.67, 5.46]
 //! kind-elsewhere = [2.33, 2.73]
 //!
@@ -35,7 +36,7 @@
 //! tests = [{ metrics = ["read.throughput"], of = ["some-kind"], than = ["kind-elsewhere"], relation = { about = 2.0 } }]
 //! ```
 //!
-//! A paper's own figures are put to its claims too. Where they contradict one, it must say so (`contradicted`).
+//! A paper's own figures are also tested against its claims. If they contradict one, the data must say so (`contradicted`).
 
 mod claim;
 mod paper;

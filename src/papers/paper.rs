@@ -1,4 +1,4 @@
-//! The shape of a paper: what it was measured on, who took part, the tables.
+//! The structure of a paper: environment, candidates and tables.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,24 @@ use super::claim::{Claim, Point};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// Who and what: authors and title.
+    /// Authors and title.
     pub title: String,
     pub year: u16,
-    /// Where and when it appeared, as far as it says so, and in which language.
+    /// Place and date of publication as far as it states them, and its language.
     pub published: String,
     /// What it compared, and how.
     pub story: String,
     pub disk: String,
-    /// The modelled disk that stands for that disk.
+    /// The modelled disk that represents this disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// All else that the figures were measured on, in a line.
+    /// The rest of the environment, in one line.
     pub machine: String,
-    /// Whether its figures are averages of its trials. Ours beside them are averages then, and else medians.
+    /// Whether its figures are averages over its trials. Ours next to them are then averages too, and otherwise medians.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub averages: bool,
     pub environment: Environment,
-    /// Those of which there is more to say than the name of a kind.
+    /// Candidates that need more than the name of a kind.
     #[serde(default, rename = "candidate", skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<Candidate>,
     #[serde(rename = "table")]
@@ -35,7 +35,7 @@ pub struct Paper {
     pub claims: Vec<Claim>,
 }
 
-/// What it was measured on, as far as it says so.
+/// The environment, as far as the paper states it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Environment {
@@ -47,27 +47,27 @@ pub struct Environment {
     pub volume: Option<String>,
     pub system: Option<String>,
     pub kernel: Option<String>,
-    /// Of the filesystems or their tools.
+    /// Versions of the filesystems or their tools.
     pub versions: Option<String>,
-    /// Of mkfs and mount.
+    /// Options of mkfs and mount.
     pub options: Option<String>,
-    /// What measured.
+    /// The tool that measured.
     pub tool: Option<String>,
     pub repetitions: Option<String>,
-    /// Where the paper contradicts itself or misprints.
+    /// Contradictions and misprints of the paper.
     pub note: Option<String>,
 }
 
-/// One that took part. What has no such row is a kind of ours by its name.
+/// A candidate. A name without such a row is the name of a kind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
-    /// In tables and claims: a kind of ours, or a name of its own.
+    /// Name in tables and claims: a kind, or a name used only here.
     pub name: String,
-    /// What the paper calls it.
+    /// Name in the paper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub printed: Option<String>,
-    /// Why it is no kind of ours.
+    /// Why fsderby has no such kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,32 +78,32 @@ pub struct Candidate {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// The ready set whose parameters are the paper's.
+    /// The ready parameter set with the paper's parameters.
     pub workload: String,
-    /// Further sets that the same chart is of.
+    /// Further sets that the same chart covers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
-    /// The dimensions of the metrics that it is of, such as the size of the file.
+    /// Dimensions of its metrics, such as the file size.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub at: BTreeMap<String, String>,
-    /// Where in the paper: `tables 3 and 4`.
+    /// Place in the paper: `tables 3 and 4`.
     pub place: String,
-    /// What the figures are in, whatever the paper calls it: see [`super::factor`].
+    /// Unit of the figures, whatever the paper calls it: see [`super::factor`].
     pub unit: String,
-    /// What exactly is compared.
+    /// Exact definition of the compared quantities.
     pub note: String,
-    /// The metrics that are the same quantities, in the order of the figures.
+    /// The metrics with the same definition, in the order of the figures.
     pub metrics: Vec<String>,
-    /// Why no metric of ours is the same quantity, where none is.
+    /// Why no metric has the same definition, if none has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmatched: Option<String>,
-    /// By candidate. None where the paper has a chart or sentences in place of figures.
+    /// Figures by candidate; empty if the paper has a chart or sentences instead.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, Vec<f64>>,
 }
 
 impl Paper {
-    /// What it printed of that, in its own unit.
+    /// The paper's figure, in its own unit.
     pub fn printed(&self, point: &Point<'_>) -> Option<f64> {
         self.tables.iter().find_map(|table| table.printed(point))
     }
@@ -118,7 +118,7 @@ impl Table {
         [&self.workload].into_iter().chain(&self.also).map(String::as_str)
     }
 
-    /// Whether a run can stand beside it: several filesystems have figures of metrics that are ours too, for one set.
+    /// Whether a run can be compared with it: for one set, several filesystems have figures of existing metrics.
     pub fn is_comparable(&self) -> bool {
         self.figures.len() > 1 && self.unmatched.is_none() && self.also.is_empty() && self.at.is_empty()
     }
@@ -131,7 +131,7 @@ impl Table {
 }
 
 impl Environment {
-    /// Each with its word, in the order in which they are shown.
+    /// Each row with its heading, in the order of display.
     pub fn rows(&self) -> [(&'static str, &Option<String>); 12] {
         [
             ("Processor", &self.processor),

@@ -5,14 +5,14 @@ use crate::workloads;
 
 pub const WIDTH: usize = 80;
 
-/// Where text begins that has a word before it.
+/// Column at which text after a heading begins.
 const INDENT: usize = 14;
 
-/// Where a claim begins behind its number: `  1. `.
+/// Column at which a claim begins after its number: `  1. `.
 const CLAIM: usize = 5;
 
 impl Paper {
-    /// Who, where and when; on what; every figure; every claim.
+    /// Authors, publication, environment, every figure and every claim.
     pub fn shown(&self) -> String {
         let mut text = format!("{}\n\n", wrapped(&format!("{}, {}", self.title, self.year), 0));
         for (head, said) in [("What", &self.story), ("Published", &self.published)] {
@@ -75,7 +75,7 @@ impl Table {
         format!("{text}{}", self.aligned())
     }
 
-    /// A line for each metric and a column for each candidate; as many columns as fit, then the next ones.
+    /// One line per metric and one column per candidate; as many columns as fit, then the remaining ones.
     fn aligned(&self) -> String {
         let first = self.metrics.iter().map(|m| m.chars().count()).max().unwrap_or(0) + 2;
         let columns: Vec<(usize, Vec<String>)> =
@@ -97,7 +97,7 @@ impl Table {
     }
 }
 
-/// The width of a column, and its cells from the head down: figures as printed, with no digit less or more.
+/// Width and cells of a column; figures have exactly the printed digits.
 fn column(name: &str, figures: &[f64]) -> (usize, Vec<String>) {
     let cells: Vec<String> =
         [name.to_owned()].into_iter().chain(figures.iter().map(f64::to_string)).collect();
@@ -154,13 +154,13 @@ fn capitalised(word: &str) -> String {
     format!("{}{rest}", first.to_uppercase())
 }
 
-/// A word, and beside it what it says.
+/// A heading, and the text next to it.
 fn headed(head: &str, said: &str) -> String {
     let text = wrapped(said, INDENT);
     format!("{head:<INDENT$}{}\n", text.trim_start())
 }
 
-/// Words on lines that begin at a column and end before [`WIDTH`].
+/// Text on lines that begin at a column and end before [`WIDTH`].
 fn wrapped(text: &str, indent: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

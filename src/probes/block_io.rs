@@ -1,4 +1,4 @@
-//! What reached the block device: requests, bytes and flushes, by the kernel's own counters.
+//! Requests, bytes and flushes that reached the block device, from the kernel's counters.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::schema::metric::{Better, Metric};
 use crate::schema::story::Story;
 use crate::schema::units::sum;
 
-/// The counters' sectors, whatever the device's own sectors are (`Documentation/block/stat.rst`).
+/// Unit of the counters in bytes, whatever the device's sector size (`Documentation/block/stat.rst`).
 const SECTOR: u64 = 512;
 
 pub struct BlockIo;
@@ -32,7 +32,8 @@ static COUNTERS: [Counter; 15] = [
     Counter::difference("top_bytes_discarded"),
 ];
 
-/// What layers let through says what they added: the same of the device above them, under these names. They count no flushes.
+/// With layers, the counters of the device above them, stored under these names: compared with the disks' counters they show
+/// what the layers added. Layers do not count flushes.
 const OF_TOP: [(&str, &str); 5] = [
     ("reads", "top_reads"),
     ("bytes_read", "top_bytes_read"),
@@ -58,7 +59,7 @@ static RATIO: Declared = Declared {
     ..Declared::ratio("of what was written")
 };
 
-/// What is counted for each.
+/// The counters and their metrics.
 static DEVICE: [(&str, Declared); 6] = [
     (
         "bytes_written",
@@ -236,7 +237,7 @@ struct Open {
     before: Reading,
 }
 
-/// One of all disks, and one of what lies on top of layers.
+/// Counters of all disks, and of the device on top of the layers.
 struct Reading {
     leaves: Counters,
     top: Option<Counters>,
@@ -289,19 +290,19 @@ impl Running for Open {
     }
 }
 
-/// Whether the device may lose what it has acknowledged, so that flushes are needed. A partition's queue is its disk's.
+/// Whether the device may lose acknowledged writes, so that flushes are needed. A partition has the queue of its disk.
 fn volatile_cache(device: &str) -> Option<bool> {
     let queue = |up: &str| fs::read_to_string(format!("/sys/dev/block/{device}/{up}queue/write_cache"));
     let text = queue("").or_else(|_| queue("../")).ok()?;
     Some(text.trim() == "write back")
 }
 
-/// One reading of the kernel's counters, and how many of them it has: Linux counts discards since 4.18 and flushes since 5.5.
+/// One reading of the kernel's counters and the number of its fields: Linux counts discards since 4.18 and flushes since 5.5.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counters([u64; FIELDS], usize);
 
 const FIELDS: usize = 17;
-/// The discards are the 12th to the 15th.
+/// Discards are fields 12 to 15.
 const WITH_DISCARDS: usize = 15;
 
 impl Counters {
@@ -319,7 +320,7 @@ impl Counters {
         Some(Counters(counters, text.split_whitespace().count().min(FIELDS)))
     }
 
-    /// Over all of these; `None` where one of them shows none.
+    /// The sum over these devices; `None` if a device has no counters.
     pub fn sum(devices: &[String]) -> Option<Self> {
         let mut all = devices.iter().map(|device| Counters::read(device));
         let first = all.next()??;

@@ -1,8 +1,8 @@
 //! CPU time of the whole machine, and of the filesystem's own daemons.
 //!
-//! The kernel counts the time of a process to the nanosecond, but splits the machine's into user and system time by looking at
-//! each of its ticks which process runs. FUSE's request and answer fit between two ticks, so samples can miss a third of them.
-//! How long a CPU is idle is measured, not sampled: what is left of all CPUs' time is the machine's.
+//! The kernel counts a process's CPU time in nanoseconds. But it divides the machine's time into user and system time by
+//! sampling which process runs at each tick. A FUSE request and its answer fit between two ticks, so sampling can miss a third
+//! of the time. The idle time of a CPU is measured, not sampled. So machine time is computed as all CPU time less idle time.
 //!
 //! ```text
 //! /proc/stat            idle and waiting, each in ticks of 10 ms       the machine: to within two ticks, of work that takes seconds
@@ -26,11 +26,11 @@ use crate::schema::units::sum;
 
 pub struct Cpu;
 
-/// Of what /proc/stat and /proc/PID/stat tell: 1 ÷ 100 s on Linux, whatever the kernel's own clock.
+/// Unit of /proc/stat and /proc/PID/stat: 1 ÷ 100 s on Linux, whatever the kernel's tick.
 const TICK_NS: u64 = 10_000_000;
-/// Idle time and waiting are each rounded to a tick.
+/// Idle time and I/O wait are each rounded to a tick.
 const MACHINE_RESOLUTION_NS: u64 = 2 * TICK_NS;
-/// Below so many ticks a daemon's time is mostly rounding.
+/// Below this, a daemon's time is mostly rounding error.
 const DAEMONS_AT_LEAST_NS: u64 = 10 * TICK_NS;
 
 static COUNTERS: [Counter; 8] = [
@@ -171,7 +171,7 @@ impl Probe for Cpu {
     }
 }
 
-/// CPU time of the whole machine. Records of before idle time was counted only have the samples.
+/// CPU time of the whole machine. Older records, made before idle time was counted, have only sampled time.
 pub fn machine_ns(raw: &Raw) -> Option<u64> {
     let counter = |name: &str| raw.get(name).copied();
     match counter("machine_cpus_ns") {
@@ -182,8 +182,8 @@ pub fn machine_ns(raw: &Raw) -> Option<u64> {
     }
 }
 
-/// For how long all CPUs of the machine were idle at most: what was counted, and the two ticks to within which it is. Records of before idle
-/// time was counted do not say.
+/// Upper bound of the idle time of all CPUs: the counted time plus its error of two ticks. `None` for older records, made
+/// before idle time was counted.
 pub fn idle_ns_most(raw: &Raw) -> Option<u64> {
     let counter = |name: &str| raw.get(name).copied();
     counter("machine_cpus_ns")?;
@@ -191,11 +191,11 @@ pub fn idle_ns_most(raw: &Raw) -> Option<u64> {
     Some(counted.saturating_add(MACHINE_RESOLUTION_NS))
 }
 
-/// In the flags of /proc/PID/stat: include/linux/sched.h.
+/// Flag in /proc/PID/stat: include/linux/sched.h.
 const PF_KTHREAD: u32 = 0x0020_0000;
 
-/// What the work, the sync, the daemons and the kernel threads took; `None` where kernel threads were not counted, or daemons are counted
-/// too coarsely for it.
+/// CPU time of workload, sync, daemons and kernel threads; `None` if kernel threads were not counted, or if the daemons' time
+/// is too coarse.
 fn served_ns(raw: &Raw, work: &Work<'_>) -> Option<u64> {
     let threads = *raw.get("kernel_threads_ns")?;
     let daemons = raw.get("daemons_ns").copied().unwrap_or(0);
@@ -208,7 +208,7 @@ struct Open {
     tick_ns: u64,
     daemons: Vec<Process>,
     before: Reading,
-    /// Nanoseconds of each kernel thread; `None` where the kernel does not say.
+    /// CPU time of each kernel thread in nanoseconds; `None` if the kernel does not report it.
     threads: Option<BTreeMap<i32, u64>>,
 }
 
@@ -217,7 +217,7 @@ impl Running for Open {
         if let Some(now) = read(self.tick_ns, &self.daemons) {
             self.before = now;
         }
-        // Only those that are known are read again, so that as little as possible runs between here and the work.
+        // Only known threads are read again, so that as little as possible runs between this reading and the workload.
         for (pid, ns) in self.threads.iter_mut().flatten() {
             *ns = Process::new(*pid)
                 .and_then(|thread| thread.schedstat())
@@ -236,8 +236,8 @@ impl Running for Open {
     }
 }
 
-/// The nanoseconds that each kernel thread has run; `None` where the kernel does not say. One that ended meanwhile took its time along;
-/// idle workers of the kernel live for five minutes.
+/// CPU time of each kernel thread in nanoseconds; `None` if the kernel does not report it. The time of a thread that ended in
+/// between is lost; idle kernel workers live for five minutes.
 fn kernel_threads() -> Option<BTreeMap<i32, u64>> {
     let is_kernels = |process: &Process| process.stat().is_ok_and(|stat| stat.flags & PF_KTHREAD != 0);
     let threads = all_processes().ok()?.filter_map(Result::ok).filter(is_kernels);
@@ -246,14 +246,14 @@ fn kernel_threads() -> Option<BTreeMap<i32, u64>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// What threads ran between two readings; those that began meanwhile with all their time.
+/// CPU time of threads between two readings; threads that began in between count with all their time.
 fn spent(before: &BTreeMap<i32, u64>, now: &BTreeMap<i32, u64>) -> u64 {
     sum(now.iter().map(|(pid, ns)| ns.saturating_sub(before.get(pid).copied().unwrap_or(0))))
 }
 
 type Reading = [(&'static str, u64); 7];
 
-/// Processes that the agent inherited: daemons of FUSE filesystems, and the waiting worker, whose time is told apart.
+/// Processes that the agent inherited: daemons of FUSE filesystems, and the waiting worker, whose time is counted separately.
 fn daemons() -> Vec<Process> {
     let is_worker =
         |process: &Process| process.cmdline().is_ok_and(|words| words.iter().any(|word| word == "worker"));

@@ -1,4 +1,4 @@
-//! In how many pieces the files lie that the work has left.
+//! Fragmentation: the number of extents of the files that the workload left.
 
 use std::ffi::OsStr;
 use std::io;
@@ -17,9 +17,10 @@ use crate::schema::story::Story;
 
 pub struct Fragments;
 
-/// Of more files these many are looked into, at equal distances in the order of their paths: the same on every filesystem.
+/// Most files examined. From more files, this many are chosen at equal distances in path order, so they are the same on every
+/// filesystem.
 const FILES: usize = 256;
-/// Beyond so many names nothing more is looked for.
+/// Most names read in the search for files.
 const NAMES: usize = 20_000;
 
 static COUNTERS: [Counter; 4] = [
@@ -100,7 +101,7 @@ impl Running for Open {
         for path in chosen(&found) {
             match opened(path, OFlags::empty()).map_err(io::Error::from).and_then(|file| pieces(&file.into()))
             {
-                // It has no content.
+                // The file is empty.
                 Ok(0) => {}
                 Ok(n) => (files, all, most) = (files + 1, all + n, most.max(n)),
                 Err(e) if says_no(&e) => {
@@ -124,7 +125,7 @@ fn says_no(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| no.contains(&code))
 }
 
-/// Every regular file below, by its path.
+/// Every regular file below this directory, by path.
 fn files(place: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![place.to_owned()];
@@ -152,7 +153,7 @@ fn files(place: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Some filesystems do not say it beside the name.
+/// Some filesystems do not report the type in directory entries.
 fn kind(entry: &DirEntry, path: &Path) -> io::Result<FileType> {
     match entry.file_type() {
         FileType::Unknown => Ok(FileType::from_raw_mode(lstat(path)?.st_mode)),
@@ -165,8 +166,8 @@ fn chosen(found: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
     (0..n).map(move |at| &found[at * found.len() / n])
 }
 
-/// No link that has taken its place is followed, and no FIFO waited for. Where that may be had, nobody's time of last access changes:
-/// it would be written with the unmount.
+/// Follows no link and does not block on a FIFO. Where permitted, the access time is not updated, because the unmount would
+/// write it.
 fn opened(path: &Path, more: OFlags) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | more;
     match rustix::fs::open(path, flags | OFlags::NOATIME, Mode::empty()) {

@@ -1,4 +1,4 @@
-//! The most memory that workload and page cache took together, within their limit.
+//! Peak memory of workload and page cache together, within the memory limit.
 
 use std::fs;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ impl Probe for Memory {
             what: "Peak memory of the workload and its page cache.",
             origin: "memory.max_usage_in_bytes or memory.peak of the cgroup. In a guest, from /proc/meminfo: \
                      free, cached and reclaimable memory when the workload begins, plus the per-CPU free pages \
-                     (/proc/zoneinfo). In a guest that is all memory except 8 MiB of the kernel.",
+                     (/proc/zoneinfo). In a guest, this is all usable memory less 8 MiB for the kernel's writeback.",
             limits: "Some filesystems' writeback is not charged to the cgroup that dirtied the pages; guest RAM \
                 is a limit that treats all filesystems alike.",
         }
@@ -66,11 +66,12 @@ impl Probe for Memory {
     }
 }
 
-/// What the kernel's own threads need to write back, beside what they write: with 24 MiB and nothing beside them a thread that
-/// writes whole segments waits for memory that only it can free. On this machine they take it from outside the group.
+/// Bytes that the kernel's own threads need for writeback, in addition to the data written. With 24 MiB and no reserve, a
+/// thread that writes whole segments waits for memory that only it can free. On this machine these threads use memory outside
+/// the cgroup.
 const WRITEBACKS_OWN: u64 = 8 * MIB;
 
-/// What pages and processes can still take: free memory, and what the kernel gives up for them. Bytes.
+/// Bytes that pages and processes can still use: free memory, and memory that the kernel can reclaim.
 pub fn for_use() -> Option<u64> {
     left(&procfs::Meminfo::current().ok()?, &fs::read_to_string("/proc/zoneinfo").ok()?)
 }
@@ -83,8 +84,8 @@ fn left(about: &procfs::Meminfo, zoneinfo: &str) -> Option<u64> {
     Some(all.saturating_sub(WRITEBACKS_OWN))
 }
 
-/// Free pages that each CPU keeps on lists of its own (mm/page_alloc.c), which `MemFree` does not count. Since Linux 6.7 they may be an
-/// eighth of a machine; what a process takes comes from them first, and `MemFree` stays as it was.
+/// Free pages on per-CPU lists (mm/page_alloc.c), which `MemFree` does not include. Since Linux 6.7 they can be an eighth of
+/// the machine's memory. Processes get pages from these lists first, and `MemFree` does not change.
 fn on_lists_of_cpus(zoneinfo: &str) -> u64 {
     let counts = zoneinfo.lines().filter_map(|line| line.trim_start().strip_prefix("count:"));
     sum(counts.filter_map(|pages| pages.trim().parse().ok()))

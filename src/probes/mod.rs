@@ -1,7 +1,7 @@
-//! What is watched while the workload runs: one trait, one table.
+//! Measurements taken while a workload runs: one trait, one table.
 //!
-//! Probes run in the agent, from just before the work to just after the sync. Each declares its counters and turns them into
-//! metrics of its own.
+//! Probes run in the agent, from just before the workload to just after the sync. Each declares its counters and computes its
+//! own metrics from them.
 
 pub mod block_io;
 pub mod cpu;
@@ -45,34 +45,34 @@ pub type Raw = BTreeMap<String, u64>;
 pub trait Probe: Sync {
     fn name(&self) -> &'static str;
     fn story(&self) -> Story;
-    /// Everything that it can give.
+    /// Every counter that the probe can return.
     fn counters(&self) -> &'static [Counter];
-    /// Every metric that it can give; none where its counters only serve validity checks or pictures.
+    /// Every metric that the probe can return; empty if its counters serve only validity checks or charts.
     fn declared(&self) -> Vec<&'static Declared> {
         Vec::new()
     }
-    /// Pure: what was counted over the whole work to metrics. `raw` is empty where the probe could not be opened.
+    /// Computes metrics from the counters of a whole workload. Pure. `raw` is empty if the probe could not be opened.
     fn metrics(&self, _raw: &Raw, _work: &Work<'_>) -> Vec<Metric> {
         Vec::new()
     }
-    /// The same of one part of a work that has several, of which each but the first began cold.
+    /// The same for one part of a workload with several parts; each part but the first began with cold caches.
     fn metrics_of_part(&self, _raw: &Raw, _phases: &[&Phase]) -> Vec<Metric> {
         Vec::new()
     }
     fn open(&self, site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable>;
 }
 
-/// The work that was watched.
+/// The workload that was observed.
 #[derive(Clone, Copy, Debug)]
 pub struct Work<'a> {
-    /// What its process took, as the kernel accounts for it.
+    /// Resource use of its process, as reported by the kernel.
     pub step: &'a Stepped,
     pub phases: &'a [Phase],
-    /// CPU time that the sync after it took in its caller.
+    /// CPU time of the caller during the sync after the workload.
     pub sync_ns: u64,
 }
 
-/// One value of a probe's, and what becomes of several readings.
+/// A counter of a probe, and how several readings are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
     pub name: &'static str,
@@ -81,11 +81,11 @@ pub struct Counter {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Semantics {
-    /// Counted between start and stop; several readings add up.
+    /// Difference between start and stop; several readings are added.
     Difference,
-    /// The most so far; of several readings the largest holds.
+    /// A maximum; the largest of several readings counts.
     Maximum,
-    /// How it is at that moment; of several readings the last holds.
+    /// A value at one point in time; the last of several readings counts.
     Level,
 }
 
@@ -103,84 +103,84 @@ impl Counter {
     }
 }
 
-/// An open probe. No call but the last may do more than read counters.
+/// An open probe. Only the last call may do more than read counters.
 pub trait Running {
-    /// Of its counters those that this kernel does not have, and why.
+    /// Counters that this kernel does not have, with the reason.
     fn lacks(&self) -> Vec<(&'static str, NotAvailable)> {
         Vec::new()
     }
     fn start(&mut self);
-    /// A few times a second while the work goes on: never in virtual time.
+    /// Called a few times per second while the workload runs; never in virtual time.
     fn sample(&mut self) {}
-    /// When the work is done and its sync has not begun.
+    /// Called when the workload has ended, before its sync.
     fn work_ended(&mut self) {}
-    /// What the probe declares, in the units that the names end with.
+    /// Returns the counters that the probe declares, in the units given by their names.
     fn stop(&mut self) -> Raw;
-    /// What changed while the work went on.
+    /// Values over time while the workload ran.
     fn series(&mut self) -> Series {
         Series::new()
     }
-    /// Everything is written, all probes have stopped and nothing is timed: what can be seen of the files that are left. It belongs
-    /// to what [`Running::stop`] gave.
+    /// Examines the remaining files, after everything is written, all probes have stopped and nothing is timed. The result
+    /// belongs to that of [`Running::stop`].
     fn look_at_files(&mut self) -> Result<Raw, NotAvailable> {
         Ok(Raw::new())
     }
 }
 
-/// The block devices below a site, each as `major:minor`.
+/// The block devices below the filesystem, each as `major:minor`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Devices {
-    /// The disks, or what passes for them: all that reaches a device, flushes too, is counted here and summed.
+    /// The disks. All requests to them, including flushes, are counted and summed.
     pub leaves: Vec<String>,
-    /// What the filesystem is made on, where layers lie between: a device of bios alone counts no flushes.
+    /// The device with the filesystem, if there are layers below it; a bio-based device does not count flushes.
     pub top: Option<String>,
 }
 
-/// What a probe may look at.
+/// Objects that a probe may read.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
     pub devices: &'a Devices,
-    /// The memory group around the workload, where there is one.
+    /// The cgroup of the workload, if it has one.
     pub memory_group: Option<&'a Path>,
-    /// Whether the machine itself is as small as the limit asks.
+    /// Whether the machine itself has only as much memory as the limit.
     pub whole_machine: bool,
-    /// The folder in which the work is done.
+    /// The directory of the workload.
     pub place: Option<&'a Path>,
-    /// How far the work is, where that may be looked at while it goes on.
+    /// Progress of the workload, if it may be read while the workload runs.
     pub progress: Option<&'a Progress>,
 }
 
 impl<'a> Site<'a> {
-    /// With nothing to look at but these.
+    /// With these devices only.
     pub fn new(devices: &'a Devices) -> Self {
         Site { devices, memory_group: None, whole_machine: false, place: None, progress: None }
     }
 }
 
-/// How far a work is, over all of its clients.
+/// Progress of a workload, over all of its clients.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(pub Vec<Arc<SharedProgress>>);
 
 impl Progress {
-    /// Operations that are done, as the engine counts them.
+    /// Completed operations, as counted by the engine.
     pub fn done(&self) -> u64 {
         self.0.iter().map(|client| client.done.load(Relaxed)).sum()
     }
 
-    /// Operations that there are.
+    /// Total number of operations.
     pub fn total(&self) -> u64 {
         self.0.iter().map(|client| client.total.load(Relaxed)).sum()
     }
 }
 
-/// What the host counts of a guest's disk: no probe of the agent's, and stored beside theirs.
+/// The host's counters of a guest's disk. No probe of the agent has them; they are stored with the probes' counters.
 static OF_HOST: [&str; 2] = ["host_cache", "host_block_io"];
 
 pub fn is_of_host(probe: &str) -> bool {
     OF_HOST.contains(&probe)
 }
 
-/// What was counted in these stages together.
+/// Sum of the counters of these stages.
 pub fn sum<'r>(stages: impl Iterator<Item = &'r StageRecord>) -> Counters {
     let mut all = Counters::new();
     for (probe, raw) in stages.flat_map(|stage| &stage.probes) {
@@ -189,14 +189,14 @@ pub fn sum<'r>(stages: impl Iterator<Item = &'r StageRecord>) -> Counters {
     all
 }
 
-/// One counter over all measured stages, or what the host counted.
+/// One counter over all measured stages, or a counter of the host.
 pub fn counted(record: &Record, probe: &str, counter: &str) -> Option<u64> {
     let own = sum(record.measured());
     let raw = own.get(probe).or_else(|| record.host_probes.get(probe))?;
     raw.get(counter).copied()
 }
 
-/// Adds what was counted later. What nobody declares is taken for a difference.
+/// Adds a later reading. Undeclared counters are treated as differences.
 pub fn add(probe: &str, sum: &mut Raw, later: &Raw) {
     let counters = TABLE.iter().find(|p| p.name() == probe).map(|p| p.counters());
     for (name, value) in later {
@@ -210,7 +210,7 @@ pub fn add(probe: &str, sum: &mut Raw, later: &Raw) {
     }
 }
 
-/// Why a probe cannot be opened here.
+/// Why a probe cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotAvailable(pub String);

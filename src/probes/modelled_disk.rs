@@ -1,4 +1,4 @@
-//! What a guest's modelled disks did, together: where their mechanisms' time went, and what they moved.
+//! Counters of a guest's modelled disks together: time by mechanism, and amounts.
 
 use fsderby_diskmodel::Access;
 use serde_json::Value;
@@ -78,7 +78,7 @@ impl Probe for ModelledDisk {
     }
 }
 
-/// The time in which a request of this kind was outstanding, over all disks. Records of before it was counted do not say.
+/// Time with a request of this type outstanding, over all disks. `None` for older records, made before it was counted.
 pub fn waited_ns(raw: &Raw, access: Access) -> Option<u64> {
     let name = match access {
         Access::Reads => "waited_reads_ns",
@@ -101,7 +101,7 @@ impl Running for Open {
         let (before, after) = (flat(&self.0), flat(&totals()));
         after
             .into_iter()
-            // A movement is counted when it begins, so the idle time that is left can be less than a moment before.
+            // A movement is counted when it begins, so the remaining idle time can briefly decrease.
             .map(|(name, value)| (name.clone(), value.saturating_sub(*before.get(&name).unwrap_or(&0))))
             .collect()
     }

@@ -1,4 +1,4 @@
-//! How many operations were done in each moment of the work, and the longest time in which there was none.
+//! Operations completed over time, and the longest time without any.
 
 use super::{Counter, NotAvailable, Probe, Progress, Raw, Running, Site, Work};
 use crate::host::monotonic_ns;
@@ -9,10 +9,10 @@ use crate::schema::story::Story;
 
 pub struct Pace;
 
-/// A series has no more points than this: where there would be more, two become one. 240 points are 24 s at ten looks a second, and
-/// more than a picture shows on a telephone.
+/// Most points of a series; beyond that, two points are merged into one. 240 points are 24 s at ten samples per second, and
+/// more than a chart shows on a phone.
 const POINTS: usize = 240;
-/// Of work that was looked at less often nothing is said.
+/// Fewer samples give no metric.
 const LOOKS: u64 = 10;
 
 static COUNTERS: [Counter; 2] = [Counter::difference("looks"), Counter::maximum("longest_still_ns")];
@@ -94,18 +94,18 @@ impl Running for Open {
     }
 }
 
-/// All that was seen of a work so far.
+/// The samples of a workload so far.
 #[derive(Default)]
 struct Seen {
     looks: u64,
-    /// The last look: when, and what was done by then.
+    /// Time of the last sample, and the operations completed by then.
     at_ns: u64,
     done: u64,
-    /// When so much had been done at first.
+    /// Time of the first sample with this number of operations.
     since_ns: u64,
     longest_still_ns: u64,
     points: Series,
-    /// How many looks make a point, and how many the last one has.
+    /// Samples per point, and samples in the last point.
     looks_in_point: u32,
     in_last: u32,
 }
@@ -121,7 +121,7 @@ impl Seen {
         self.add(now_ns, done);
     }
 
-    /// Between the last operation and this the worker counts up what it did, which is no stall.
+    /// Between its last operation and this call the worker sums up its results; that is not a stall.
     fn end(&mut self, now_ns: u64, done: u64) {
         if done > self.done {
             self.add(now_ns, done);
@@ -129,7 +129,7 @@ impl Seen {
     }
 
     fn add(&mut self, now_ns: u64, done: u64) {
-        // Whole milliseconds; what is left over belongs to the next point.
+        // Whole milliseconds; the remainder goes to the next point.
         let ms = now_ns.saturating_sub(self.at_ns) / 1_000_000;
         let point = [ms, done.saturating_sub(self.done)];
         (self.at_ns, self.done) = (self.at_ns + ms * 1_000_000, done);

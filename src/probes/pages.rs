@@ -1,4 +1,4 @@
-//! What the kernel keeps in memory for the filesystem: pages that are not written yet, names and inodes.
+//! The kernel's memory for the filesystem: dirty pages, dentries and inodes.
 
 use procfs::{Current, Meminfo};
 
@@ -95,7 +95,7 @@ impl Probe for Pages {
     }
 }
 
-/// Bytes.
+/// In bytes.
 #[derive(Clone, Copy, Default)]
 struct Level {
     total: u64,
@@ -129,7 +129,7 @@ impl Running for Open {
 
     fn sample(&mut self) {
         let Some(now) = Level::read() else { return };
-        // What is dirty and what is being written are most when they are so together.
+        // The maximum is that of dirty pages and pages under writeback together.
         let together = Level { dirty: now.dirty + now.writeback, ..now };
         let most = self.most.get_or_insert(together);
         most.dirty = most.dirty.max(together.dirty);

@@ -1,4 +1,4 @@
-//! Context switches of the work and of the whole machine, and how long the work waited for a CPU.
+//! Context switches of the workload and of the whole machine, and the workload's waiting time for a CPU.
 
 use procfs::{CurrentSI, KernelStats};
 

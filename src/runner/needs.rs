@@ -69,7 +69,7 @@ fn weights(needs: &Needs) -> Result<(), String> {
     }
     // Without any weight, speed has it all.
     if !all.is_empty() && all.iter().all(|(_, weight)| *weight == 0.0) {
-        return Err("every weight is 0, so there is no recommendation\n  try: workloads = 1".into());
+        return Err("every weight is 0, so there is no recommendation\n  try: workloads = 1, the weight of the workloads".into());
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `check`: the filesystem's own full check, with all on it that is there.
+//! `check`: a full check by the filesystem's own tool, with all files in place.
 
 use super::{Around, Now, StageKind, without_argument};
 use crate::schema::job::Step;

@@ -1,4 +1,4 @@
-//! `drop-caches`: clean pages, names and inodes are dropped, and a test file shows it.
+//! `drop-caches`: drops clean pages, dentries and inodes, and verifies it with a test file.
 
 use super::{Around, Now, StageKind, without_argument};
 use crate::schema::job::Step;

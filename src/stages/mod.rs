@@ -1,6 +1,6 @@
-//! What a trial does beside work: one trait, one table.
+//! The stages of a trial other than workloads: one trait, one table.
 //!
-//! A stage becomes steps, which the agent carries out; one that no step can say is a step of its own ([`Step::Own`]).
+//! The agent executes a stage as steps. A stage that no existing step describes uses its own step ([`Step::Own`]).
 
 mod check;
 mod drop_caches;
@@ -23,7 +23,7 @@ use crate::schema::story::Story;
 
 pub use power_cut::short_form;
 
-/// Every stage but work.
+/// Every stage except workloads.
 pub static TABLE: &[&dyn StageKind] = &[
     // One row a line.
     &remount::Remount,
@@ -37,59 +37,59 @@ pub static TABLE: &[&dyn StageKind] = &[
 
 pub trait StageKind: Sync {
     fn name(&self) -> &'static str;
-    /// How it is written in an experiment.
+    /// Syntax in an experiment.
     fn usage(&self) -> &'static str;
     fn story(&self) -> Story;
-    /// Whether it may stand between these, with this argument.
+    /// Whether the stage is allowed at this position, with this argument.
     ///
     /// # Errors
-    /// Says why not.
+    /// Says why it is not allowed.
     fn stands(&self, argument: Option<&str>, around: &Around<'_>) -> Result<(), String>;
-    /// What it asks of the work right before it.
+    /// How the preceding workload must end.
     fn ends_work(&self, _argument: Option<&str>) -> WorkEnds {
         WorkEnds::Whole
     }
-    /// Whether it empties the machine's caches, which not everybody may.
+    /// Whether the stage drops the machine's caches, which needs root.
     fn empties_caches(&self) -> bool {
         false
     }
-    /// What the agent does. Pure.
+    /// The steps that the agent executes. Pure.
     fn steps(&self, argument: Option<&str>, now: &Now<'_>) -> Vec<Step>;
-    /// Carries [`Step::Own`] out, in the folder in which works work.
+    /// Executes [`Step::Own`] in the directory of the workloads.
     fn carry_out(&self, _argument: Option<&str>, _place: &Path) -> Result<(), StepError> {
         Err(StepError::new("carry out", self.name(), "it is not a separate stage"))
     }
 }
 
-/// The neighbours of a stage.
+/// The stages before and after a stage.
 #[derive(Clone, Copy, Debug)]
 pub struct Around<'a> {
     pub before: &'a [Stage],
     pub after: &'a [Stage],
 }
 
-/// How a work ends.
+/// How a workload ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum WorkEnds {
     #[default]
     Whole,
-    /// The power goes then.
+    /// By a power cut.
     Cut(PowerCut),
-    /// All its files stay.
+    /// With all its files kept.
     KeepsFiles,
 }
 
-/// Where in a trial a stage stands.
+/// The state of the trial when a stage begins.
 #[derive(Clone, Copy)]
 pub struct Now<'a> {
-    /// `None` where no filesystem is made.
+    /// `None` on a testbed without mkfs.
     pub kind: Option<&'a dyn Filesystem>,
     pub variant: &'a Variant,
-    /// The index of the work before.
+    /// Index of the preceding workload.
     pub work: Option<usize>,
-    /// Whether the power was cut since that work began.
+    /// Whether the power was cut since that workload began.
     pub was_cut: bool,
-    /// Whether it was mounted again since that work.
+    /// Whether the filesystem was mounted again since that workload.
     pub was_mounted_again: bool,
 }
 
@@ -100,7 +100,7 @@ impl Now<'_> {
 }
 
 impl Around<'_> {
-    /// The stages before are those of a work, with none but these behind the last.
+    /// Whether a workload comes before this stage, with only stages of these names in between.
     fn follows_work(&self, with: &[&str]) -> bool {
         let behind = self.before.iter().rev().take_while(|stage| !matches!(stage, Stage::Work(_)));
         let has_work = self.before.iter().any(|stage| matches!(stage, Stage::Work(_)));
@@ -122,10 +122,10 @@ fn without_argument(name: &str, argument: Option<&str>) -> Result<(), String> {
     })
 }
 
-/// The stage of that name.
+/// The stage with this name.
 ///
 /// # Errors
-/// Names the nearest one.
+/// Suggests the nearest name.
 pub fn find(name: &str) -> Result<&'static dyn StageKind, String> {
     let found = TABLE.iter().copied().find(|stage| stage.name() == name);
     found.ok_or_else(|| names::unknown("stage", name, TABLE.iter().map(|stage| stage.name())))

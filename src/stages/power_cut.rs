@@ -1,4 +1,4 @@
-//! `power-cut`: the machine loses its power, in the middle of the work before or right after it.
+//! `power-cut`: cuts the machine's power during or right after the preceding workload.
 
 use super::{Around, Now, StageKind, WorkEnds, is_one};
 use crate::schema::job::Step;
@@ -13,10 +13,10 @@ pub const NAME: &str = "power-cut";
 const RECOVER: &str = "recover";
 const READ_BACK: &str = "read-back";
 
-/// A whole work: its last operation is done, and nothing is synced that it has not synced itself.
+/// A cut after the workload's last operation; only data that the workload synced itself is safe.
 const AT_THE_END: PowerCut = PowerCut::Share(Percent(100.0));
 
-/// What `--power-cut` stands for.
+/// The scenario that `--power-cut` stands for.
 pub fn short_form(work: &str, cut: PowerCut) -> Scenario {
     let stages = vec![
         Stage::work(work),

@@ -1,4 +1,4 @@
-//! `read-back`: whether what is there is what was written.
+//! `read-back`: compares the files on the filesystem with what was written.
 
 use super::{Around, Now, StageKind, WorkEnds, without_argument};
 use crate::schema::job::{At, Step};

@@ -1,4 +1,4 @@
-//! `recover`: what an administrator does with the disk that a power cut left.
+//! `recover`: an administrator's steps after a power cut: repair and mount.
 
 use super::{Around, Now, StageKind, power_cut, without_argument};
 use crate::schema::job::Step;

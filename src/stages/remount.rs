@@ -1,4 +1,4 @@
-//! `remount`: nothing of the filesystem stays in memory.
+//! `remount`: unmounts and mounts again, so that no data of the filesystem stays in memory.
 
 use super::{Around, Now, StageKind, without_argument};
 use crate::schema::job::Step;

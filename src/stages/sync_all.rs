@@ -1,4 +1,4 @@
-//! `sync`: all that memory holds is written.
+//! `sync`: writes all dirty pages.
 
 use super::{Around, Now, StageKind, without_argument};
 use crate::schema::job::Step;

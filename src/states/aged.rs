@@ -1,4 +1,4 @@
-//! `aged by WORKLOAD`: another workload has worked on it, and its files are still there.
+//! `aged by WORKLOAD`: another workload ran on the filesystem, and its files are still there.
 
 use super::StateKind;
 use crate::names;
@@ -39,8 +39,8 @@ impl StateKind for Aged {
             what: "A workload has run on the filesystem, and the files that it left are still there. SET is a \
                 ready parameter set.",
             origin: "A stand-in for years of use: as many operations as the set has.",
-            limits: "It ages no more than that workload does. The experiment's `scale` also scales the set and \
-                     the volume; the report then says aged by SET at 1/8.",
+            limits: "The filesystem is only as old as that workload makes it. The experiment's `scale` also scales \
+                     the set and the volume; the report then says aged by SET at 1/8.",
         }
     }
 

@@ -1,4 +1,4 @@
-//! `allocated SHARE`: so full, with files that have their space and no content.
+//! `allocated SHARE`: a share of the space is allocated to files without content.
 
 use toml::Table;
 
@@ -8,7 +8,7 @@ use crate::schema::story::Story;
 
 pub struct Allocated;
 
-/// Large ones, as pictures of disks or films are: in a terabyte of small files their names alone would take most of the time.
+/// Large files, such as disk images or videos: a terabyte of small files would spend most of the time on names.
 const PARAMETERS: &str = "per_folder = 32\nallocate = true\nsizes = [{ up_to = '1g', weight = 1 }]";
 
 impl StateKind for Allocated {

@@ -1,4 +1,4 @@
-//! `filled SHARE`: so full, with files of a mix of sizes.
+//! `filled SHARE`: a share of the space is filled with files of mixed sizes.
 
 use super::StateKind;
 use crate::schema::plan::PlannedWork;
@@ -7,7 +7,7 @@ use crate::workloads;
 
 pub struct Filled;
 
-/// Its mix of sizes is taken.
+/// The set whose file sizes are used.
 const SET: &str = "fill-80";
 
 impl StateKind for Filled {

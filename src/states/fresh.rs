@@ -1,4 +1,4 @@
-//! `fresh`: as mkfs left it.
+//! `fresh`: the filesystem right after mkfs.
 
 use super::StateKind;
 use crate::schema::plan::PlannedWork;

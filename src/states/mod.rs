@@ -1,8 +1,8 @@
-//! What is on a filesystem before a scenario begins: one trait, one table.
+//! The initial state of a filesystem before a scenario begins: one trait, one table.
 //!
-//! A state is work that is done before the scenario's own and not measured, the same for all candidates that have it. What it
-//! reached stands in the record: the stages' counts, and the space after them. A state of the drive needs no work: the testbed has
-//! its drive begin in it, or refuses.
+//! To reach a state, workloads run before the scenario's own. They are not measured, and are the same for all candidates in
+//! that state. The record shows the state reached: the counts of these stages, and the free space after them. A state of the
+//! drive needs no workload: the testbed's drive begins in it, or the testbed refuses it.
 
 mod aged;
 mod allocated;
@@ -29,46 +29,46 @@ pub static TABLE: &[&dyn StateKind] = &[
     &preconditioned::Preconditioned,
 ];
 
-/// The state that nothing has to be done for.
+/// The state that needs no preparation.
 pub const FRESH: &str = fresh::NAME;
 
 pub trait StateKind: Sync {
     fn name(&self) -> &'static str;
-    /// How it is written.
+    /// Syntax in an experiment.
     fn usage(&self) -> &'static str;
     fn story(&self) -> Story;
-    /// What brings it about, in order; `argument` is what stands behind the name.
+    /// The workloads that produce the state, in order; `argument` is the text after the state's name.
     ///
     /// # Errors
-    /// Says what to write.
+    /// Says what to write instead.
     fn works(&self, argument: &str) -> Result<Vec<PlannedWork>, String>;
-    /// Of what an ordinary user may fill, the share that is left to the scenario at least.
+    /// Minimum share of the space available to an ordinary user that this state leaves to the scenario.
     fn leaves(&self, _argument: &str) -> f64 {
         1.0
     }
-    /// Whether files of it have content, which a modelled disk holds in memory.
+    /// Whether the state's files have content, which a modelled disk keeps in memory.
     fn has_content(&self) -> bool {
         true
     }
-    /// The same state of an experiment whose work is scaled: its argument, where it has an amount of its own.
+    /// The argument of the same state for an experiment with a scaled workload; changed only if it states an amount of work.
     ///
     /// # Errors
-    /// When it cannot be so large.
+    /// If the scaled amount is too large.
     fn scaled(&self, argument: &str, _by: Scale) -> Result<String, String> {
         Ok(argument.to_owned())
     }
-    /// Whether it writes more on a larger volume, or says something of a volume of that size alone: a scaled experiment then scales its
-    /// volume, so that the share that is taken stays, which is what the state asks about.
+    /// Whether the state writes more on a larger volume, or depends on the volume's size. A scaled experiment then scales its
+    /// volume too, so that the same share stays used.
     fn follows_volume(&self) -> bool {
         false
     }
-    /// Whether it is not the filesystem that is in it but the drive below.
+    /// Whether this is a state of the drive and not of the filesystem.
     fn is_of_the_drive(&self) -> bool {
         false
     }
 }
 
-/// A state as an experiment names it, understood: `filled 80%`.
+/// A parsed state, such as `filled 80%`.
 #[derive(Clone)]
 pub struct State {
     kind: &'static dyn StateKind,
@@ -76,10 +76,10 @@ pub struct State {
     works: Vec<PlannedWork>,
 }
 
-/// The state of this text: `filled 80%`.
+/// Parses a state, such as `filled 80%`.
 ///
 /// # Errors
-/// When there is no such state, or it says too little.
+/// If there is no such state, or its argument is incomplete.
 pub fn parse(text: &str) -> Result<State, String> {
     let (name, argument) = text.split_once(' ').unwrap_or((text, ""));
     let found = TABLE.iter().copied().find(|kind| kind.name() == name);
@@ -89,42 +89,42 @@ pub fn parse(text: &str) -> Result<State, String> {
 }
 
 impl State {
-    /// What brings it about, in order.
+    /// The workloads that produce the state, in order.
     pub fn works(&self) -> &[PlannedWork] {
         &self.works
     }
 
-    /// Of what an ordinary user may fill, the share that it leaves.
+    /// Share of the space available to an ordinary user that the state leaves.
     pub fn leaves(&self) -> f64 {
         self.kind.leaves(&self.argument)
     }
 
-    /// Whether its files have content.
+    /// Whether the state's files have content.
     pub fn has_content(&self) -> bool {
         self.kind.has_content()
     }
 
-    /// What its files hold of a volume of that size.
+    /// Bytes of content that the state's files have on a volume of this size.
     pub fn content(&self, size: Bytes) -> Bytes {
         let taken = if self.has_content() { 1.0 - self.leaves() } else { 0.0 };
         Bytes((size.0 as f64 * taken) as u64)
     }
 
-    /// The text of the same state in an experiment whose work is scaled.
+    /// The text of the same state for an experiment with a scaled workload.
     ///
     /// # Errors
-    /// When it cannot be so large.
+    /// If the scaled amount is too large.
     pub fn scaled(&self, by: Scale) -> Result<String, String> {
         let (name, argument) = (self.kind.name(), self.kind.scaled(&self.argument, by)?);
         Ok(if argument.is_empty() { name.to_owned() } else { format!("{name} {argument}") })
     }
 
-    /// Whether the volume of a scaled experiment is to be scaled for it.
+    /// Whether a scaled experiment must scale its volume for this state.
     pub fn follows_volume(&self) -> bool {
         self.kind.follows_volume()
     }
 
-    /// Whether the drive must have been filled and overwritten before.
+    /// Whether the drive must be filled and overwritten before the trial.
     pub fn preconditions(&self) -> bool {
         self.kind.is_of_the_drive()
     }
@@ -143,7 +143,7 @@ fn filling(state: &str, share: &str, mut parameters: Table) -> Result<Vec<Planne
     Ok(vec![PlannedWork { label: format!("{state} {share}"), clients: None, work }])
 }
 
-/// The share that it leaves; nothing where it is not a share.
+/// Share of the space that remains; 0 if the text is not a share.
 fn left_by(share: &str) -> f64 {
     share.parse().map_or(0.0, |Percent(share)| 1.0 - share / 100.0)
 }

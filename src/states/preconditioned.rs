@@ -1,4 +1,4 @@
-//! `preconditioned`: the drive below it was filled and overwritten at random for long.
+//! `preconditioned`: the drive was filled completely and then overwritten at random for a long time.
 
 use super::StateKind;
 use crate::schema::plan::PlannedWork;

@@ -1,4 +1,4 @@
-//! `directory`: a folder of ours in what is mounted already. Nothing is formatted.
+//! `directory`: a directory created on a mounted filesystem. Nothing is formatted.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `image`: a fresh file without a name, behind a loop device here or as a guest's disk.
+//! `image`: a new unnamed file, used through a loop device on the host or as a disk of a guest.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -25,13 +25,13 @@ pub struct Image;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Where the file lies on the host.
+    /// Folder of the file on the host.
     pub folder: String,
     pub state: ImageState,
-    /// In a guest: what its machine made of it.
+    /// The disks of the guest that hold the images; `None` on the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<Disk>,
-    /// Whether there is one more, the last, which work copies from.
+    /// Whether there is one more disk, the last, as the source of copies.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub source: bool,
 }
@@ -39,9 +39,9 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
     pub path: String,
-    /// Whether reads and writes go past the host's page cache.
+    /// Whether reads and writes bypass the host's page cache.
     pub direct: bool,
-    /// The disks beside the first, each with an image of its own.
+    /// The disks after the first, each with its own image.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<String>,
 }
@@ -160,11 +160,11 @@ fn fault_of(image: &File) -> Option<io::Error> {
     None
 }
 
-/// A disk that the guest's machine brings.
+/// A disk of the guest's machine.
 pub struct GuestDisk {
     pub path: PathBuf,
     pub direct: bool,
-    /// Where devices are.
+    /// Folder of device files.
     pub folder: PathBuf,
 }
 
@@ -186,7 +186,7 @@ impl Device for GuestDisk {
     }
 }
 
-/// A file without a name, in the asked state.
+/// Creates an unnamed file in the requested state.
 pub fn make(folder: &Path, state: ImageState, size: Bytes) -> io::Result<File> {
     let mut image = unnamed(folder)?;
     image.set_len(size.0)?;
@@ -222,7 +222,7 @@ fn unnamed(folder: &Path) -> io::Result<File> {
     }
 }
 
-/// What open says where a filesystem knows no unnamed files.
+/// Error codes of open on filesystems without unnamed files.
 mod libc_codes {
     pub const EISDIR: i32 = rustix::io::Errno::ISDIR.raw_os_error();
     pub const EOPNOTSUPP: i32 = rustix::io::Errno::OPNOTSUPP.raw_os_error();

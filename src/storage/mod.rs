@@ -1,7 +1,7 @@
-//! What a filesystem is made on: one trait, one table.
+//! The storage that a filesystem is made on: one trait, one table.
 //!
-//! A testbed names a storage with its settings; what is here attaches it in the agent's world, on this machine or in a guest.
-//! [`layers`] lie on the disks that it brings.
+//! A testbed chooses a storage and its settings. The code here attaches it where the agent runs, on this machine or in a guest.
+//! [`layers`] are built on its disks.
 
 pub mod directory;
 pub mod disk;
@@ -31,70 +31,70 @@ pub static TABLE: &[&dyn Storage] = &[
 
 pub trait Storage: Sync {
     fn name(&self) -> &'static str;
-    /// The storage of this job in the state that every trial finds.
+    /// Attaches the storage of this job in the state with which every trial begins.
     fn attach(&self, job: &Job) -> Result<Attached, StepError>;
-    /// In a guest, before its trial: what its init must bring up, and what is to be told of it.
+    /// In a guest, before its trial: starts what init must start. Returns observations for the record.
     fn bring_up(&self, _job: &Job) -> anyhow::Result<Option<Seen>> {
         Ok(None)
     }
-    /// In a guest: where its events leave, if not by the machine's port.
+    /// In a guest: the output for events, if not the machine's port.
     fn way_out(&self, _volume: &Volume) -> anyhow::Result<Option<Box<dyn Write + Send>>> {
         Ok(None)
     }
-    /// In a guest: takes the power from what it serves itself, at this very moment. Whether it did; where the storage is the
-    /// host's, the host does it by ending the machine.
+    /// In a guest: cuts the power of disks that the guest serves itself, at this instant. Returns whether it did; if the host
+    /// provides the storage, the host cuts the power by ending the guest.
     fn cut_power(&self) -> io::Result<bool> {
         Ok(false)
     }
-    /// Removes what an agent that died has left under a name.
+    /// Removes named leftovers of an agent that died.
     fn clean_up(&self, _job: &Job) {}
 }
 
-/// What an attached storage is for a filesystem.
+/// An attached storage, as used by a filesystem.
 pub enum Attached {
-    /// To be formatted and mounted: one, or as many as the layers on them join; and one beside them, where work copies from it.
+    /// Devices to be formatted and mounted: one, or as many as the layers join; and optionally another as the source of copies.
     Devices { leaves: Vec<Box<dyn Device>>, source: Option<Box<dyn Device>> },
-    /// A folder of ours in what is mounted already.
+    /// A directory created on a mounted filesystem.
     Folder(OwnFolder),
 }
 
 /// A block device. Dropping it detaches it.
 pub trait Device {
     fn path(&self) -> &Path;
-    /// Whether it goes past the host's page cache.
+    /// Whether it bypasses the host's page cache.
     fn is_direct(&self) -> bool;
-    /// Has the kernel forget what it has cached of the device, so that every check reads it anew.
+    /// Drops the kernel's cache of the device, so that every check reads from the device.
     fn forget_cached(&self) -> io::Result<()>;
-    /// A folder that must not be hidden by what is mounted.
+    /// A folder that a mount must not hide.
     fn lies_in(&self) -> &Path;
     /// After a failed trial: what is wrong below it, on the host's side, which no filesystem on it can be blamed for.
     fn fault_below(&self) -> Option<String> {
         None
     }
-    /// Processes that answer for it, as [`crate::host::children`] lists them: they stay when a filesystem on it is unmounted.
+    /// Processes that serve it, as listed by [`crate::host::children`]; they keep running when a filesystem on it is unmounted.
     fn servers(&self) -> &[i32] {
         &[]
     }
 }
 
-/// The storage of that name.
+/// The storage with this name.
 ///
 /// # Errors
-/// When there is none.
+/// If there is none.
 pub fn find(named: &Named) -> Result<&'static dyn Storage, StepError> {
     let found = TABLE.iter().copied().find(|storage| storage.name() == named.name);
     found.ok_or_else(|| StepError::new("attach", &named.name, "unknown storage"))
 }
 
-/// What the storage of this job was given, for whoever attaches it or brings it up.
+/// The settings of this job's storage.
 ///
 /// # Errors
-/// When these are settings of another storage.
+/// If they belong to another storage.
 pub fn settings<T: DeserializeOwned>(job: &Job) -> Result<T, StepError> {
     job.storage.settings().map_err(|e: String| StepError::new("attach", "the storage", e))
 }
 
-/// What a job's agent calls things that have a name: a folder, the source of a mount, a memory group.
+/// Name for a job's named resources: folder, mount source, cgroup.
 pub fn name(token: &str) -> String {
     format!("fsderby-{token}")
 }

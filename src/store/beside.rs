@@ -1,4 +1,4 @@
-//! What lies beside the records: a folder for each kind of it, in it one file for each trial that has any.
+//! The files beside the records: one folder per kind of file, with one file for each trial that has content of that kind.
 
 use std::collections::HashSet;
 use std::io;
@@ -10,22 +10,22 @@ use crate::schema::event::Buckets;
 use crate::schema::record::{FileRef, Record};
 use crate::schema::units::{Bytes, GIB, MIB};
 
-/// What is stored beside a record.
+/// Content that is stored beside a record.
 #[derive(Clone, Debug, Default)]
 pub struct Attached {
     pub histograms: Vec<Buckets>,
-    /// What the agent or its machine wrote to its console, whole; mostly nothing where there is no machine.
+    /// The console output of the agent or its guest; usually empty without a guest.
     pub console: String,
-    /// What a modelled disk did; see [`crate::schema::request`].
+    /// The requests that a modelled disk served; see [`crate::schema::request`].
     pub requests: Vec<u8>,
 }
 
-/// A kind of such files.
+/// A kind of file beside a record.
 pub struct Beside {
     pub folder: &'static str,
     extension: &'static str,
     what: &'static str,
-    /// No file of this kind is larger. All are read into memory.
+    /// Size limit of a file of this kind, because files are read into memory whole.
     pub most: Bytes,
 }
 
@@ -33,24 +33,24 @@ pub const HISTOGRAMS: Beside =
     Beside { folder: "histograms", extension: "jsonl", what: "latencies", most: Bytes(64 * MIB) };
 pub const CONSOLES: Beside =
     Beside { folder: "consoles", extension: "txt", what: "console", most: Bytes(256 * MIB) };
-/// 4 GiB are 89 million requests of 48 bytes.
+/// The limit of 4 GiB holds 89 million requests of 48 bytes.
 pub const REQUESTS: Beside =
     Beside { folder: "requests", extension: "bin", what: "requests", most: Bytes(4 * GIB) };
 
-/// Of a file's name, what its trial may take, so that the whole has no more than 200 bytes.
+/// Longest part of a file name that comes from the trial's name; it keeps the whole name within 200 bytes.
 const LONGEST: usize = 160;
-/// What stands between the two parts of a name that was too long, and in no other.
+/// Separates the two parts of a shortened file name; other file names do not contain it.
 const CUT: char = '~';
 
 pub const ALL: [&Beside; 3] = [&HISTOGRAMS, &CONSOLES, &REQUESTS];
 
 impl Beside {
-    /// Where such a file of this attempt lies in the run's folder.
+    /// Path of this attempt's file in the run's folder.
     pub fn path(&self, trial: &str, attempt: u32) -> String {
         format!("{}/{}.{attempt}.{}", self.folder, file_name(trial), self.extension)
     }
 
-    /// A file of this trial's in the run's folder, on the disk with its name before its record is.
+    /// Stores a file for this trial. File and directory entry are synced before the record is written.
     pub fn store(&self, run: &Door, record: &Record, bytes: &[u8]) -> anyhow::Result<FileRef> {
         let path = self.path(&record.trial, record.attempt);
         let storing = || format!("could not store {path}");
@@ -60,7 +60,7 @@ impl Beside {
             "could not store {path}: it would exceed {most}, the most that is read"
         );
         run.make_folder(self.folder).with_context(storing)?;
-        // A file that a killed run left without its record makes way.
+        // A killed run may have left a file without a record: it is renamed.
         run.set_aside(&path).with_context(storing)?;
         run.create(&path, bytes).with_context(storing)?;
         let blake3 = blake3::hash(bytes).to_hex().to_string();
@@ -68,7 +68,8 @@ impl Beside {
     }
 }
 
-/// Everything in these folders that no record names and that has not made way, by its path from the run's folder, sorted.
+/// All files in these folders that no record names and that have not been renamed. Paths are relative to the run's folder,
+/// sorted.
 pub fn unnamed(run: &Door, records: &[Record]) -> io::Result<Vec<String>> {
     let files = |record| beside_it(record).map(|file: &FileRef| file.path.as_str());
     let named: HashSet<&str> = records.iter().flat_map(files).collect();
@@ -89,7 +90,7 @@ pub fn beside_it(record: &Record) -> impl Iterator<Item = &FileRef> {
     record.histograms.iter().chain(&record.console).chain(&record.requests)
 }
 
-/// All that a killed run left without a record makes way, so that what is found later was not left by one.
+/// Renames all files that a killed run left without a record, so that files found later cannot come from it.
 pub fn make_way_for_all(run: &Door, records: &[Record]) -> anyhow::Result<()> {
     for path in unnamed(run, records)? {
         run.set_aside(&path).with_context(|| format!("could not rename {path}"))?;
@@ -97,8 +98,8 @@ pub fn make_way_for_all(run: &Door, records: &[Record]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A trial's name as a file's, another for every trial, also where upper and lower case are one: all but small letters,
-/// digits and hyphens is percent-encoded, a slash becomes a low line. One too long ends with a hash of the whole.
+/// File name for a trial. It is unique even if the filesystem ignores case: all characters but lower-case letters, digits and
+/// hyphens are percent-encoded, and a slash becomes an underscore. A name that is too long ends with a hash of the full name.
 fn file_name(trial: &str) -> String {
     use std::fmt::Write;
     let mut name = String::new();

@@ -1,10 +1,11 @@
-//! The only way into a run's folder. It may come from anybody, so that what lies in it is data and leads nowhere else.
+//! Access to a run's folder, which may come from an untrusted source: no file in it can redirect a read or write to another
+//! place.
 //!
-//! The folder is opened once, by the path that the user gave. Each part of a path below it is then opened by itself and never
-//! followed: no link at any depth and no `..` leads out. A file is looked at before it is opened, so that a device is not woken
-//! and a FIFO not waited for, and once more after, in case it was exchanged between the two.
+//! The folder is opened once, by the path that the user gave. Below it, each path component is opened separately and links
+//! are not followed, so neither a link nor `..` leads out of the folder. Before a file is opened, its type is checked, so that
+//! no device is opened and no FIFO blocks. It is checked again after opening, in case the file was replaced in between.
 //!
-//! `openat2` with RESOLVE_BENEATH would do in one call what two do here, but older kernels and some containers lack it.
+//! `openat2` with RESOLVE_BENEATH would do this in one call, but older kernels and some containers lack it.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -19,24 +20,24 @@ use super::sync;
 use crate::random;
 use crate::schema::units::Bytes;
 
-/// What of a name says that the file made way for another.
+/// Suffix of a file that was renamed to free its name.
 pub const ORPHAN: &str = ".orphan";
 
-/// For every user to read and write, less what the umask takes.
+/// Permissions of new files: read and write for all users, less the umask.
 const MODE: Mode = Mode::from_raw_mode(0o666);
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o777);
 
-/// A run's folder, open. Paths below it are relative, in the form `histograms/FILE`.
+/// An open run folder. Paths below it are relative, such as `histograms/FILE`.
 #[derive(Clone, Debug)]
 pub struct Door {
     path: PathBuf,
     folder: Arc<File>,
 }
 
-/// Somebody else to whom a part of a run's folder belongs.
+/// Another user who owns a part of a run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stranger {
-    /// What belongs to them; empty for the folder itself.
+    /// Path of the file that this user owns; empty for the folder itself.
     pub name: String,
     pub uid: u32,
 }
@@ -47,33 +48,33 @@ impl Door {
         Ok(Door { path: path.to_owned(), folder: Arc::new(folder.into()) })
     }
 
-    /// As the user named it: for words, never to be opened again.
+    /// The path that the user gave; for messages only, never opened again.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The same folder under the name that it has got since.
+    /// The same folder after a rename to this path.
     pub fn renamed(self, path: &Path) -> Self {
         Door { path: path.to_owned(), ..self }
     }
 
-    /// Whether the folder still is where it was, so that all of a run stays together.
+    /// Whether the path still leads to this folder, so that all files of a run stay together.
     pub fn is_in_its_place(&self) -> bool {
         let (ours, named) = (self.folder.metadata(), std::fs::metadata(&self.path));
         ours.is_ok_and(|ours| named.is_ok_and(|named| (ours.dev(), ours.ino()) == (named.dev(), named.ino())))
     }
 
-    /// A whole file.
+    /// Reads a whole file.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidData`] where it is no regular file, has more bytes than that, or its path leads out.
+    /// [`ErrorKind::InvalidData`] if it is not a regular file, is larger than `most`, or if its path leads out of the folder.
     pub fn read(&self, path: &str, most: Bytes) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.regular(path, OFlags::RDONLY, most)?.take(most.0).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// The same, to be read part by part.
+    /// Opens a file for reading, with the checks of [`Self::read`].
     pub fn open_file(&self, path: &str, most: Bytes) -> io::Result<impl Read> {
         Ok(self.regular(path, OFlags::RDONLY, most)?.take(most.0))
     }
@@ -82,25 +83,25 @@ impl Door {
         String::from_utf8(self.read(path, most)?).map_err(|_| refused("it is not text"))
     }
 
-    /// BLAKE3 of a whole file.
+    /// BLAKE3 of a file's content.
     pub fn hash(&self, path: &str, most: Bytes) -> io::Result<String> {
         let file = self.regular(path, OFlags::RDONLY, most)?.take(most.0);
         Ok(blake3::Hasher::new().update_reader(file)?.finalize().to_hex().to_string())
     }
 
-    /// A file that is there, to be read and added to.
+    /// Opens an existing file for reading and appending.
     pub fn append(&self, path: &str, most: Bytes) -> io::Result<File> {
         self.regular(path, OFlags::RDWR | OFlags::APPEND, most)
     }
 
-    /// A new file, on the disk with its name. What has the name already, even a link, makes it fail.
+    /// Creates a file and syncs it and its directory entry. Fails if the name exists, even as a link.
     pub fn create(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let (folder, name) = self.above(path)?;
         write_new(&folder, name, bytes)?;
         sync(&folder)
     }
 
-    /// A file in place of the one with that name. A link there is replaced, not followed.
+    /// Creates or replaces a file. A link of that name is replaced, not followed.
     pub fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let (folder, name) = self.above(path)?;
         let unready = format!(".{name}-{:032x}", random::bits()?);
@@ -110,7 +111,7 @@ impl Door {
         sync(&folder)
     }
 
-    /// Gives whatever has this name another, `path.orphan1` or the next that is free: nothing is thrown away.
+    /// Renames the file of this name to `path.orphan1`, or to the next free number: nothing is deleted.
     pub fn set_aside(&self, path: &str) -> io::Result<()> {
         let (folder, name) = self.above(path)?;
         if !has(&folder, name)? {
@@ -125,13 +126,13 @@ impl Door {
         Ok(())
     }
 
-    /// Whether something has this name.
+    /// Whether a file of this name exists.
     pub fn has(&self, path: &str) -> io::Result<bool> {
         let (folder, name) = self.above(path)?;
         has(&folder, name)
     }
 
-    /// Nothing of this name is there any more.
+    /// Removes this name; no error if it does not exist.
     pub fn remove(&self, path: &str) -> io::Result<()> {
         let (folder, name) = self.above(path)?;
         match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
@@ -140,7 +141,7 @@ impl Door {
         }
     }
 
-    /// What lies in a folder in it; nothing where there is no such folder.
+    /// The names in a subfolder; empty if the folder does not exist.
     pub fn names(&self, folder: &str) -> io::Result<Vec<String>> {
         let folder = match open_folder(&self.folder, folder) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -156,7 +157,7 @@ impl Door {
         Ok(names)
     }
 
-    /// A folder in it, unless there is one.
+    /// Creates a subfolder unless it exists.
     pub fn make_folder(&self, name: &str) -> io::Result<()> {
         match rustix::fs::mkdirat(&self.folder, name, FOLDER_MODE) {
             Ok(()) => sync(&self.folder),
@@ -165,7 +166,7 @@ impl Door {
         }
     }
 
-    /// Another user to whom the folder or something in it belongs. Root is none: it could do all to us without that.
+    /// Another user who owns the folder or a file in it. Root does not count, because root has full access anyway.
     pub fn stranger(&self) -> io::Result<Option<Stranger>> {
         let is_other = |uid: u32| uid != 0 && uid != rustix::process::geteuid().as_raw();
         let uid = self.folder.metadata()?.uid();
@@ -201,7 +202,7 @@ impl Door {
         Ok(file)
     }
 
-    /// The folder that a file lies in, open, and the file's name there.
+    /// The open parent folder of a file, and the file's name in it.
     fn above<'p>(&self, path: &'p str) -> io::Result<(File, &'p str)> {
         let leads_out = |part: &str| matches!(part, "" | "." | "..") || part.contains('\0');
         if path.split('/').any(leads_out) {
@@ -239,7 +240,7 @@ fn has(folder: &File, name: &str) -> io::Result<bool> {
     }
 }
 
-/// Whether a file may be read into memory, by what it is and how long.
+/// Whether a file may be read into memory, judged by its type and size.
 fn judge(about: &Stat, most: Bytes) -> io::Result<()> {
     let what = match FileType::from_raw_mode(about.st_mode) {
         FileType::RegularFile => {

@@ -1,4 +1,4 @@
-//! The folder on disk: made whole or not at all, then only added to.
+//! A run's folder on disk. It is created completely or not at all; after that, data is only added.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -23,24 +23,24 @@ use crate::schema::record::Record;
 use crate::schema::seal::Ended;
 use crate::schema::units::{Bytes, GIB, MIB};
 
-/// A page of text each.
+/// Size limit of the plan and of the machine's description; each is about a page of text.
 const PAGE_MOST: Bytes = Bytes(MIB);
-/// Of some kilobytes a record.
+/// Size limit of `trials.jsonl`; a record has some kilobytes.
 const TRIALS_MOST: Bytes = Bytes(GIB);
 
-/// A run's folder, open for adding to. Only one process at a time has it open.
+/// A run's folder, open for appending by only one process at a time.
 #[derive(Debug)]
 pub struct Folder {
     door: Door,
-    /// Locked.
+    /// The records; this file is locked.
     trials: File,
     last: String,
-    /// The last line has no end: the next one begins with it.
+    /// Whether the last line is incomplete; the next write then begins with a line end.
     torn: bool,
 }
 
 impl Folder {
-    /// A new run. Nothing is left behind when it cannot be made.
+    /// Creates a new run. If that fails, nothing is left behind.
     pub fn create(path: &Path, plan: &Plan, machine: &Machine) -> anyhow::Result<Self> {
         if path.exists() {
             let text = format!(
@@ -72,15 +72,16 @@ impl Folder {
         })
     }
 
-    /// An existing run, to go on with, and what it holds. It is read when nobody else can write to it any more.
+    /// Opens an existing run to continue it, and returns its content. It is read after the lock is taken, so nobody else can
+    /// change it.
     ///
     /// # Errors
-    /// When it is damaged: what follows a wrong line would be built on sand. A torn line is no damage.
+    /// If the run is damaged: new records must not follow a wrong line. A torn line is no damage.
     pub fn open(path: &Path) -> anyhow::Result<(Self, Run)> {
         Folder::open_through(open_door(path)?)
     }
 
-    /// The same, of a folder that is open already.
+    /// The same for a folder that is already open.
     pub fn open_through(door: Door) -> anyhow::Result<(Self, Run)> {
         let path = door.path();
         let refused = |e: io::Error| match e.kind() {
@@ -115,15 +116,15 @@ impl Folder {
         &self.door
     }
 
-    /// What it holds by now.
+    /// Reads the current content of the run.
     pub fn read(&self) -> anyhow::Result<Run> {
         read_through(self.door.clone())
     }
 
-    /// Adds a trial: what lies beside its record first, then one line, one write, one flush to the disk.
+    /// Appends a trial: first its files beside the record, then its line in one write, then one flush.
     ///
     /// # Errors
-    /// When there is no room or no right to; the run can be gone on with.
+    /// If space or permissions are missing; the run can be resumed later.
     pub fn append(&mut self, record: Record, attached: &Attached) -> anyhow::Result<Record> {
         self.append_or_fail(record, attached).map_err(|e| {
             let (path, trouble) = (self.path().display(), format!("{e:#}"));
@@ -163,10 +164,11 @@ impl Folder {
         Ok(record)
     }
 
-    /// The run has ended with so many rounds, or a verdict is given: stores the verdict, and seals what the folder holds now.
+    /// Stores the verdict and seals the folder's current content, when the run has ended after `rounds` rounds or a verdict is
+    /// given.
     ///
     /// # Errors
-    /// When there is no room or no right to; the records stand.
+    /// If space or permissions are missing; the records are kept.
     pub fn seal(&mut self, rounds: u32, verdict: &Verdict, ended: Ended) -> anyhow::Result<()> {
         let stored = verdict::store(&self.door, verdict);
         stored.and_then(|()| self.seal_or_fail(rounds, verdict.basis.looks(), ended)).map_err(|e| {
@@ -189,7 +191,7 @@ impl Folder {
     }
 }
 
-/// What the first line chains to, so that no plan or machine can be put under records that were made with another.
+/// Checksum to which the first record's line is chained: it detects a plan or machine file from another run.
 fn first_sum(plan: &str, machine: &str) -> String {
     let mut sum = crc32fast::Hasher::new();
     sum.update(plan.as_bytes());
@@ -197,7 +199,7 @@ fn first_sum(plan: &str, machine: &str) -> String {
     format!("{:08x}", sum.finalize())
 }
 
-/// All that a run has before its first trial. Returns what that will chain to.
+/// Writes all files that a run has before its first trial. Returns the checksum to which the first record is chained.
 fn fill(door: &Door, plan: &Plan, machine: &Machine) -> anyhow::Result<String> {
     let (plan, machine) = (toml::to_string(plan)?, serde_json::to_string_pretty(machine)?);
     door.make_folder(HISTOGRAMS.folder)?;
@@ -211,28 +213,28 @@ fn or_here(folder: Option<&Path>) -> &Path {
     folder.filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Reads a run, whatever its state; what is wrong stands in `damage`.
+/// Reads a run in any state; problems are listed in `damage`.
 ///
 /// # Errors
-/// When it is not a run's folder.
+/// If it is not a run's folder.
 pub fn read(path: &Path) -> anyhow::Result<Run> {
     read_through(open_door(path)?)
 }
 
-/// The same, of a folder that is open already.
+/// The same for a folder that is already open.
 pub fn read_through(door: Door) -> anyhow::Result<Run> {
     let missing = |e: io::Error| no_trials(door.path(), &e).into();
     let trials = door.open_file(TRIALS, TRIALS_MOST).map_err(missing)?;
     Ok(parsed(&door, trials, missing)?.0)
 }
 
-/// The door of a run's folder.
+/// Opens a run's folder.
 pub fn open_door(path: &Path) -> Result<Door, Failure> {
     Door::open(path).map_err(|e| no_folder(path, &e))
 }
 
-/// The same, where what the folder says is about to be done with our rights: nobody else may have written it, unless the user
-/// trusts them.
+/// Opens a folder whose plan is about to be executed with the user's rights. It must belong to the user alone, unless `trust`
+/// is set.
 pub fn open_trusted(path: &Path, trust: bool) -> anyhow::Result<Door> {
     let door = open_door(path)?;
     if trust {
@@ -252,7 +254,7 @@ pub fn open_trusted(path: &Path, trust: bool) -> anyhow::Result<Door> {
     }
 }
 
-/// Whether the last line has none.
+/// Whether the last line has no line end.
 fn lacks_its_end(trials: &mut File) -> io::Result<bool> {
     if trials.seek(SeekFrom::End(0))? == 0 {
         return Ok(false);
@@ -263,7 +265,7 @@ fn lacks_its_end(trials: &mut File) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// The run of these records, and the checksum of the last of them.
+/// The run with these records, and the checksum of the last record.
 fn parsed(
     door: &Door,
     trials: impl Read,
@@ -328,7 +330,8 @@ fn no_trials(path: &Path, e: &io::Error) -> Failure {
     }
 }
 
-/// What is no file of a run is damage. Whom a file is kept from has no right, or no disk that works.
+/// The error for a file that could not be opened. A file of the wrong type is damage; other errors are missing permissions or a
+/// failing disk.
 fn unreadable(path: &Path, name: &str, e: &io::Error) -> Failure {
     match e.kind() {
         ErrorKind::InvalidData => damaged(path, name, &e.to_string()),
@@ -339,7 +342,7 @@ fn unreadable(path: &Path, name: &str, e: &io::Error) -> Failure {
     }
 }
 
-/// A file of the folder, or the folder itself where there is no name.
+/// Path for messages: a file of the folder, or the folder itself if `name` is empty.
 fn shown(path: &Path, name: &str) -> String {
     match name {
         "" => path.display().to_string(),

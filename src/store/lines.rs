@@ -1,6 +1,6 @@
-//! Records as lines: each carries its own checksum and that of the line before it.
+//! Records as JSON lines. Each line has its own checksum and the checksum of the line before it.
 //!
-//! `crc32` is the last key of a line, over all bytes before it, so that any tool that reads JSON lines can check it:
+//! `crc32` is the last key of a line and covers all bytes before it, so any tool that reads JSON lines can check it:
 //! ```text
 //! {"schema":1,…,"previous":"5d41402a","crc32":"7d793037"}
 //! ```
@@ -13,12 +13,12 @@ use crate::schema::record::{Record, SCHEMA};
 use crate::schema::units::MIB;
 use crate::visible;
 
-/// How a whole line ends, but for the eight digits.
+/// End of a complete line, without the eight hexadecimal digits.
 const KEY: &str = ",\"crc32\":\"";
 const END: &str = "\"}";
 const DIGITS: usize = 8;
 
-/// The line of a record, without its end, and its checksum.
+/// The line of a record, without a line end, and its checksum.
 pub fn write(record: &Record) -> serde_json::Result<(String, String)> {
     let json = serde_json::to_string(record)?;
     let open = json.strip_suffix('}').unwrap_or(&json);
@@ -26,11 +26,11 @@ pub fn write(record: &Record) -> serde_json::Result<(String, String)> {
     Ok((format!("{open}{KEY}{sum}{END}"), sum))
 }
 
-/// What became of one line.
+/// State of a line that was read.
 #[derive(Debug)]
 pub enum Line {
     Sound(Box<Record>, String),
-    /// Written only in part: the machine or the process died in the middle.
+    /// Incomplete: the machine or process died while writing it.
     Torn,
     Damaged(String),
 }
@@ -52,7 +52,7 @@ pub fn read(line: &str) -> Line {
     }
 }
 
-/// `{…` and the eight digits of a line that is whole.
+/// The content and the eight checksum digits of a complete line.
 fn split(line: &str) -> Option<(&str, &str)> {
     let inner = line.strip_suffix(END)?;
     let at = inner.len().checked_sub(DIGITS)?;
@@ -60,25 +60,27 @@ fn split(line: &str) -> Option<(&str, &str)> {
     Some((head.strip_suffix(KEY)?, sum))
 }
 
-/// All lines of a file.
+/// The result of reading a file of records.
 #[derive(Debug, Default)]
 pub struct Lines {
     pub records: Vec<Record>,
-    /// The checksum of the last sound line.
+    /// Checksum of the last valid line.
     pub last: String,
-    /// What is wrong, one sentence each.
+    /// Descriptions of damage, one sentence each.
     pub damage: Vec<String>,
-    /// What died while it was written, one sentence each: no damage.
+    /// Descriptions of lines that were not written completely, one sentence each; they are no damage.
     pub torn: Vec<String>,
 }
 
-/// So much of the file is in memory at a time, and a line more: the records take several times as much as their text.
+/// Bytes read at a time. Parsed records take several times as much memory as their text, so the file is not read whole.
 const PART: u64 = 4 * MIB;
 
-/// A torn line loses only its own trial: whoever writes next begins a new line and chains to the last sound one. So a line
-/// without a whole end is torn only at the end of the file, or where the next sound line passes over it.
+/// Reads all lines. A torn line loses only its own trial: the next writer begins a new line and chains it to the last valid
+/// one. So an incomplete line counts as torn only at the end of the file, or if the next valid line is chained to the one
+/// before it.
 ///
-/// `first` is what the first line follows: the sum of plan and machine. All bytes pass `seen`, in their order.
+/// `first` is the checksum of plan and machine, to which the first line is chained. `seen` is called with all bytes in file
+/// order.
 pub fn read_all(mut file: impl Read, first: &str, mut seen: impl FnMut(&[u8])) -> io::Result<Lines> {
     let mut chain = Chain::from(first);
     let mut part = Vec::new();
@@ -96,13 +98,13 @@ pub fn read_all(mut file: impl Read, first: &str, mut seen: impl FnMut(&[u8])) -
     }
 }
 
-/// The lines so far.
+/// The state after the lines read so far.
 struct Chain<'f> {
     first: &'f str,
     lines: Lines,
-    /// How many lines there were.
+    /// Number of lines read.
     count: u32,
-    /// Lines without a whole end, of which it is not known yet whether they were torn.
+    /// Incomplete lines that are not yet known to be torn.
     open: Vec<u32>,
     ends_in_newline: bool,
 }
@@ -113,9 +115,9 @@ impl<'f> Chain<'f> {
         Chain { first, lines, count: 0, open: Vec::new(), ends_in_newline: false }
     }
 
-    /// More lines; only the last of the file may lack its end.
+    /// Reads more lines; only the last line of the file may lack its line end.
     fn follow(&mut self, bytes: &[u8]) {
-        // Sound text, of which there may be much, is known as such at once.
+        // Valid text is recognised in one pass, because there may be much of it.
         let text = str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
         let numbered: Vec<(u32, &str)> = (self.count + 1..)
             .zip(text.split_terminator('\n'))

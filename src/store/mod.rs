@@ -1,18 +1,18 @@
-//! A run's folder: versioned, append-only, checksummed records that survive death at any moment.
+//! A run's folder: versioned, append-only, checksummed records that survive a kill or power loss at any time.
 //!
 //! ```text
 //! results/NAME-DATE/
 //!   plan.toml            the expanded experiment with its seeds
 //!   machine.json         kernel, CPU, disk, tools and their hashes
-//!   trials.jsonl         one record a line, checksummed and chained from plan and machine on; a torn last line is
+//!   trials.jsonl         one record per line, with checksums that chain it to plan and machine; a torn last line is
 //!                        tolerated and reported
-//!   verdict.json         the findings of the last verdict that was given, from the records alone
+//!   verdict.json         the findings of the last verdict, computed from the records alone
 //!   seal.json            how many records and rounds there were when the run ended, and a hash of each file above
-//!   seal.json.minisig    the signature of the seal, where the run was signed
-//!   histograms/          latencies at full resolution, one file a trial
-//!   requests/            what each trial's modelled disk did, 48 bytes a request
-//!   consoles/            what each trial's guest or agent wrote to its console, where it wrote anything
-//!   report.html          and what else was asked for
+//!   seal.json.minisig    the signature of the seal, if the run is signed
+//!   histograms/          latencies at full resolution, one file per trial
+//!   requests/            the requests that each trial's modelled disk served, 48 bytes per request
+//!   consoles/            the console output of each trial's guest or agent, if any
+//!   report.html          and other requested reports
 //! ```
 
 pub mod beside;
@@ -47,43 +47,43 @@ use crate::schema::request::{LENGTH, Served};
 use crate::schema::seal::{Ended, Seal};
 use crate::schema::units::Bytes;
 
-/// The experiment, expanded.
+/// The expanded experiment.
 pub const PLAN: &str = "plan.toml";
 const MACHINE: &str = "machine.json";
 const TRIALS: &str = "trials.jsonl";
 const SEAL: &str = "seal.json";
 const VERDICT: &str = "verdict.json";
-/// As `minisign -V -m seal.json` looks for it.
+/// The file name that `minisign -V -m seal.json` expects.
 const SIGNATURE: &str = "seal.json.minisig";
 
-/// A run as it was read from its folder.
+/// A run read from its folder.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub folder: PathBuf,
     pub door: Door,
     pub plan: Plan,
     pub machine: Machine,
-    /// In the order in which they were written, superseded attempts included.
+    /// All records in the order of writing, including superseded attempts.
     pub records: Vec<Record>,
-    /// What is damaged, one sentence each; empty in a sound run.
+    /// Descriptions of damage, one sentence each; empty if the run is intact.
     pub damage: Vec<String>,
-    /// Lines that were not written to their end, one sentence each. A run that was killed may have one; it is no damage.
+    /// Descriptions of lines that were not written completely, one sentence each. A killed run may have one; it is no damage.
     pub torn: Vec<String>,
-    /// What the run said of its records when it ended last.
+    /// The seal written at the last end of the run, with the number of records and hashes of files.
     pub seal: Option<Seal>,
-    /// What it found, as it was stored; `verify` computes it again.
+    /// The stored findings; `verify` recomputes them.
     pub verdict: Option<Verdict>,
-    /// Bytes of `trials.jsonl` that came after the seal, or all of them: whoever wrote them was killed, or writes still.
+    /// Bytes of `trials.jsonl` after the sealed ones, or all bytes without a seal: the writer was killed or is still running.
     pub unsealed: usize,
 }
 
 impl Run {
-    /// Whether it was carried out to its end, and not gone on with since.
+    /// Whether the run reached its end and was not continued since.
     pub fn is_complete(&self) -> bool {
         self.unsealed == 0 && self.seal.as_ref().is_some_and(|seal| seal.ended == Ended::Complete)
     }
 
-    /// The records that count: of each trial the last attempt.
+    /// The current records: the last attempt of each trial.
     pub fn current(&self) -> Vec<&Record> {
         let mut last = HashMap::new();
         for (at, record) in self.records.iter().enumerate() {
@@ -94,17 +94,17 @@ impl Run {
         at.into_iter().map(|i| &self.records[i]).collect()
     }
 
-    /// The same, with the files beside the records that are altered among the damage.
+    /// The same run, with altered files beside the records added to the damage.
     pub fn with_all_damage(mut self) -> Self {
         let altered: Vec<String> = self.records.iter().filter_map(|record| self.altered(record)).collect();
         self.damage.extend(altered);
         self
     }
 
-    /// The run itself, to go on with.
+    /// Returns the run if it can be continued.
     ///
     /// # Errors
-    /// When it is damaged: what follows would be built on sand.
+    /// If it is damaged: new records must not follow damaged ones.
     pub fn sound(self) -> Result<Self, Failure> {
         match self.damage.first() {
             None => Ok(self),
@@ -115,7 +115,7 @@ impl Run {
         }
     }
 
-    /// The latencies of a trial at full resolution, from the files beside the records: one JSON object a line.
+    /// The latencies of a trial at full resolution, from the file beside its record: one JSON object per line.
     pub fn histograms(&self, record: &Record) -> anyhow::Result<Vec<Buckets>> {
         let mut all = Vec::new();
         for file in &record.histograms {
@@ -129,11 +129,11 @@ impl Run {
         Ok(all)
     }
 
-    /// Everything that a trial's modelled disk did, in the order of the answers, from the file beside the record; `None` where
-    /// no disk was modelled.
+    /// All requests that the trial's modelled disk served, in order of completion, from the file beside the record; `None`
+    /// without a modelled disk.
     ///
     /// # Errors
-    /// When the file is missing or is not the one that was stored.
+    /// If the file is missing or does not match its stored hash.
     pub fn requests(&self, record: &Record) -> anyhow::Result<Option<Vec<Served>>> {
         let Some(file) = &record.requests else { return Ok(None) };
         let bytes = self.stored(file, REQUESTS.most)?;
@@ -143,14 +143,14 @@ impl Run {
         Ok(Some(served.with_context(|| format!("{} contains something that is not a request", file.path))?))
     }
 
-    /// What is wrong with the files beside a record, in a sentence about the first.
+    /// A sentence about the first file beside a record that was altered or is missing.
     pub fn altered(&self, record: &Record) -> Option<String> {
         let one = |file: &FileRef, most| self.altered_file(file, most);
         let histograms = record.histograms.iter().find_map(|file| one(file, HISTOGRAMS.most));
         histograms.or_else(|| self.altered_but_histograms(record))
     }
 
-    /// The same of all but the latencies, for who reads those anyway, which checks their hash.
+    /// The same without the latencies, for callers that read those anyway and so check their hash.
     pub fn altered_but_histograms(&self, record: &Record) -> Option<String> {
         let one = |file: &FileRef, most| self.altered_file(file, most);
         let console = || record.console.as_ref().and_then(|file| one(file, CONSOLES.most));
@@ -174,14 +174,14 @@ impl Run {
     }
 }
 
-/// What was made, renamed or removed in this folder is on the disk.
+/// Makes creations, renames and removals in this folder durable.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     sync(&File::open(folder)?)
 }
 
 fn sync(folder: &File) -> io::Result<()> {
     match folder.sync_all() {
-        // Some filesystems cannot, since they keep no names back.
+        // Some filesystems do not support syncing a folder; they do not delay its changes.
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => Ok(()),
         other => other,
     }

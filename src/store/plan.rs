@@ -1,4 +1,4 @@
-//! `plan.toml` read back.
+//! Reads `plan.toml`.
 
 use toml::{Table, Value};
 
@@ -6,17 +6,17 @@ use crate::exit::Failure;
 use crate::mistakes;
 use crate::schema::plan::{MARK, Plan, SCHEMA};
 
-/// A stored plan's text.
+/// Parses the text of a stored plan.
 ///
 /// # Errors
-/// Names the version where it is another, else the line.
+/// Names the version if it is not the current one, else the faulty line.
 pub fn parse(text: &str, from: &str) -> Result<Plan, Failure> {
     is_of_this_version(text, from)?;
     toml::from_str(text)
         .map_err(|e| Failure::usage(format!("could not parse {from}: {}", mistakes::in_words(&e))))
 }
 
-/// Whether the run with this plan is of the version that this fsderby reads. A text that is no plan says nothing of one.
+/// Whether the plan has the version that this fsderby reads. A text that is not a plan passes.
 pub fn is_of_this_version(text: &str, from: &str) -> Result<(), Failure> {
     let table = text.parse::<Table>().unwrap_or_default();
     let age = match table.get(MARK).and_then(Value::as_integer) {

@@ -1,7 +1,7 @@
-//! `seal.json`: written when a run ends, so that records which are lost afterwards are missed.
+//! `seal.json`: written when a run ends, so that a later loss of records is detected.
 //!
-//! A chain of records says nothing about records that were cut off its end. The seal counts them. It covers a beginning of
-//! `trials.jsonl`, so a run that goes on and is killed keeps the seal of what it had before.
+//! The chain of checksums cannot detect records removed from its end, so the seal stores their number. It covers the first part
+//! of `trials.jsonl`: a run that continues and is killed keeps the seal of its earlier records.
 
 use std::io::ErrorKind;
 
@@ -10,10 +10,10 @@ use crate::schema::finding::Look;
 use crate::schema::seal::{Ended, SCHEMA, Seal};
 use crate::schema::units::{Bytes, KIB};
 
-/// A seal, and its signature, are some lines each.
+/// Size limit; a seal and its signature have a few lines each.
 pub const SEAL_MOST: Bytes = Bytes(64 * KIB);
 
-/// The bytes of the files that a seal covers.
+/// The files that a seal covers.
 #[derive(Clone, Copy)]
 pub struct Covered<'a> {
     pub plan: &'a [u8],
@@ -37,13 +37,13 @@ impl Covered<'_> {
     }
 }
 
-/// What of `trials.jsonl` a seal covers, hashed while the file is read.
+/// The part of `trials.jsonl` that a seal covers, hashed while the file is read.
 #[derive(Default)]
 pub struct Trials {
     hasher: blake3::Hasher,
-    /// How many bytes the seal covers.
+    /// Number of bytes that the seal covers.
     covered: usize,
-    /// How many there are.
+    /// Number of bytes in the file.
     pub bytes: usize,
 }
 
@@ -59,7 +59,7 @@ impl Trials {
     }
 }
 
-/// What is no longer as it was sealed, one sentence each.
+/// Descriptions of changes since the run was sealed, one sentence each.
 pub fn differences(seal: &Seal, plan: &[u8], machine: &[u8], trials: &Trials) -> Vec<String> {
     let altered = |name: &str| format!("{name} has changed since the run ended and was sealed");
     let mut found = Vec::new();
@@ -76,10 +76,10 @@ pub fn differences(seal: &Seal, plan: &[u8], machine: &[u8], trials: &Trials) ->
     found
 }
 
-/// The seal of the run in this folder; none where the run was killed before it had any.
+/// The seal of the run in this folder; `None` if the run was killed before it had one.
 ///
 /// # Errors
-/// Says what is wrong with it.
+/// A description of the problem.
 pub fn read(run: &Door) -> Result<Option<Seal>, String> {
     let damaged = |what: String| format!("{SEAL} is damaged: {what}");
     let text = match run.text(SEAL, SEAL_MOST) {
@@ -90,12 +90,12 @@ pub fn read(run: &Door) -> Result<Option<Seal>, String> {
     if seal.schema != SCHEMA {
         return Err(format!("{SEAL} has version {}, this fsderby reads {SCHEMA}", seal.schema));
     }
-    // One way to write it, so that no byte of it can be altered.
+    // The seal must have the exact bytes that fsderby writes, so that a change of any byte is detected.
     let is_ours = written(&seal).is_ok_and(|ours| ours == text);
     if is_ours { Ok(Some(seal)) } else { Err(damaged("it is not written the way fsderby writes it".into())) }
 }
 
-/// Puts this seal into the folder, whole or not at all, in place of an older one, whose signature goes with it.
+/// Writes a seal atomically; an older seal is replaced, and its signature removed.
 pub fn store(run: &Door, seal: &Seal) -> anyhow::Result<()> {
     let text = written(seal)?;
     if run.text(SEAL, SEAL_MOST).is_ok_and(|stored| stored == text) {

@@ -1,8 +1,9 @@
-//! The signature of a run's seal, in minisign's format: what was recomputed after it, however well, does not fit it.
+//! The signature of a run's seal, in minisign's format. It detects any change after signing, even if all checksums were
+//! recomputed.
 //!
-//! Ed25519 over a BLAKE2b-512 of `seal.json`, whose BLAKE3 hashes cover plan, machine and records, and those of the records
-//! the files beside them. `minisign -V -p KEY.pub -m seal.json` checks the first link as well.
-//! The file's first line, a comment, is the only one that nothing covers.
+//! Ed25519 signs a BLAKE2b-512 hash of `seal.json`. The seal has BLAKE3 hashes of plan, machine and records, and the records
+//! have hashes of the files beside them. `minisign -V -p KEY.pub -m seal.json` also checks the signature. Only the signature
+//! file's first line, a comment, is not covered.
 
 use std::io::{Cursor, ErrorKind};
 
@@ -13,10 +14,10 @@ use super::seal::SEAL_MOST;
 use super::{Door, Run, SEAL, SIGNATURE};
 use crate::keys::Key;
 
-/// Signs the seal that the run has now.
+/// Signs the current seal of the run.
 ///
 /// # Errors
-/// When there is none, or no room for the signature.
+/// If the run has no seal, or the signature cannot be written.
 pub fn sign(run: &Door, key: &Key) -> anyhow::Result<()> {
     let signing = || format!("could not sign {}", run.path().display());
     let sealed = run.read(SEAL, SEAL_MOST).with_context(signing)?;
@@ -29,10 +30,10 @@ pub fn sign(run: &Door, key: &Key) -> anyhow::Result<()> {
     run.replace(SIGNATURE, text.as_bytes()).with_context(signing)
 }
 
-/// Whether the run is as it was when the owner of this key signed it. The rest is for the seal to say.
+/// Whether the seal is the one that the owner of this key signed. Whether the run matches the seal is checked separately.
 ///
 /// # Errors
-/// One sentence.
+/// A description of the problem in one sentence.
 pub fn check(run: &Run, key: &PublicKey) -> Result<(), String> {
     let text = match run.door.text(SIGNATURE, SEAL_MOST) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Err("it is not signed".into()),
@@ -52,7 +53,7 @@ pub fn check(run: &Run, key: &PublicKey) -> Result<(), String> {
     }
 }
 
-/// Whether it was signed, by whomever.
+/// Whether the run is signed, with any key.
 pub fn is_signed(run: &Door) -> bool {
     run.has(SIGNATURE).unwrap_or(false)
 }

@@ -1,7 +1,7 @@
-//! Folders that are filled under a name of their own and renamed, so that they are there whole or not at all.
+//! Folders that are filled under a temporary name and then renamed, so that they exist completely or not at all.
 //!
-//! The name is a prefix and 128 random bits: two are never the same by chance, and whoever finds one left by the dead knows it
-//! for such a folder before looking into it.
+//! The temporary name is a prefix and 128 random bits. Names never collide by chance, and leftover folders are recognised by
+//! their name.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,17 +12,17 @@ use rustix::io::Errno;
 
 use crate::random;
 
-/// Of the random bits, in base 16.
+/// Length of the random part in hexadecimal digits.
 pub const DIGITS: usize = 32;
 
-/// A new empty one.
+/// Creates a new empty folder.
 pub fn made(parent: &Path, prefix: &str) -> io::Result<PathBuf> {
     let at = parent.join(format!("{prefix}{:0DIGITS$x}", random::bits()?));
     fs::create_dir(&at)?;
     Ok(at)
 }
 
-/// All that have such a name, their makers living or dead.
+/// All folders with such a name, whether their creators are still running or not.
 pub fn all(parent: &Path, prefix: &str) -> Vec<PathBuf> {
     let is_one = |name: &str| {
         let digits = name.strip_prefix(prefix).unwrap_or_default();
@@ -32,23 +32,23 @@ pub fn all(parent: &Path, prefix: &str) -> Vec<PathBuf> {
     entries.filter(|entry| entry.file_name().to_str().is_some_and(is_one)).map(|entry| entry.path()).collect()
 }
 
-/// A folder, and not what a link leads to.
+/// Opens the folder; a link is not followed.
 pub fn opened(at: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(File::from(openat(CWD, at, flags, Mode::empty())?))
 }
 
-/// Gives it its name, which nobody may have.
+/// Renames the folder to its final name, which must not exist.
 pub fn named(at: &Path, name: &Path) -> io::Result<()> {
     match renameat_with(CWD, at, CWD, name, RenameFlags::NOREPLACE) {
-        // Not every filesystem knows the flag.
+        // Some filesystems do not support this flag.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => onto_own(at, name),
         other => Ok(other?),
     }
 }
 
-/// The name is taken first, by an empty folder. A rename replaces that and nothing else: what is a file, or has something in
-/// it, makes it fail.
+/// First takes the final name by an empty folder, which the rename then replaces. A file or a non-empty folder of that name
+/// makes it fail.
 fn onto_own(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir(to)?;
     fs::rename(from, to).inspect_err(|_| drop(fs::remove_dir(to)))

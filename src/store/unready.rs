@@ -1,10 +1,11 @@
-//! A run's folder before it has its name: filled under another and renamed, so that it is there whole or not at all.
+//! A run's folder under its temporary name: it is filled and then renamed, so that it exists completely or not at all.
 //!
 //! ```text
-//! .fsderby-0123456789abcdef0123456789abcdef/trials.jsonl     empty, and locked for as long as its maker lives
+//! .fsderby-0123456789abcdef0123456789abcdef/trials.jsonl     empty, and locked as long as its creator runs
 //! ```
-//! A maker that dies leaves it, and the next one removes it: one with that name and that file, which it can lock, and nothing in
-//! it but what a maker puts there. On storage that machines share, the number of a process would say nothing about who lives.
+//! If its creator dies, the folder stays, and the next run removes it: a folder with such a name whose file can be locked and
+//! which has only files that a creator writes. A lock works on storage shared by machines, where a process number would not
+//! tell whether the creator is alive.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -20,7 +21,7 @@ use super::{MACHINE, PLAN, TRIALS, sync_folder, unnamed};
 
 const PREFIX: &str = ".fsderby-";
 
-/// Removed when it is dropped, as long as it has not got its name.
+/// Removed when dropped, unless it was renamed.
 pub struct Unready {
     at: PathBuf,
     trials: File,
@@ -28,7 +29,7 @@ pub struct Unready {
 }
 
 impl Unready {
-    /// An empty one, locked.
+    /// Creates an empty folder and locks its file.
     pub fn in_folder(parent: &Path) -> io::Result<Self> {
         for left in unnamed::all(parent, PREFIX) {
             let _ = remove_if_abandoned(&left);
@@ -40,7 +41,7 @@ impl Unready {
             let unready = Unready { at, trials, is_ready: false };
             match flock(&unready.trials, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) if unready.trials.metadata()?.nlink() > 0 => return Ok(unready),
-                // Between the two somebody took it for that of a dead one.
+                // In between, another process may have taken it for an abandoned one and removed it.
                 Ok(()) | Err(Errno::WOULDBLOCK) => {}
                 Err(e) => return Err(e.into()),
             }
@@ -51,7 +52,7 @@ impl Unready {
         &self.at
     }
 
-    /// Gives it its name, which nobody may have, and hands out its file of records, still locked.
+    /// Renames the folder to its final name, which must not exist, and returns its file of records, still locked.
     pub fn named(mut self, path: &Path) -> io::Result<File> {
         sync_folder(&self.at)?;
         unnamed::named(&self.at, path)?;
@@ -68,10 +69,10 @@ impl Drop for Unready {
     }
 }
 
-/// By descriptors, so that no link leads elsewhere; a file that is not of ours, or came meanwhile, keeps the folder.
+/// Works on file descriptors, so that no link leads elsewhere. An unknown or new file keeps the folder from being removed.
 fn remove_if_abandoned(at: &Path) -> io::Result<()> {
     let folder = unnamed::opened(at)?;
-    // Held until the folder is gone, so that no two remove it.
+    // The lock is held until the folder is removed, so that no two processes remove it.
     let Some(_lock) = abandoned(&folder) else { return Ok(()) };
     let known = [
         (HISTOGRAMS.folder, true),
@@ -97,7 +98,7 @@ fn remove_if_abandoned(at: &Path) -> io::Result<()> {
     fs::remove_dir(at)
 }
 
-/// The lock of an unready folder's file, where nobody has it.
+/// The lock of an unready folder's file, if no other process holds it.
 fn abandoned(folder: impl AsFd) -> Option<File> {
     let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(openat(folder, TRIALS, flags, Mode::empty()).ok()?);

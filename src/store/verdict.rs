@@ -1,4 +1,4 @@
-//! `verdict.json`: what was found when a verdict was given last. From the records alone, so it can always be made again.
+//! `verdict.json`: the findings of the last verdict. They depend only on the records, so they can always be recomputed.
 
 use std::io::ErrorKind;
 
@@ -8,17 +8,17 @@ use super::{Door, VERDICT};
 use crate::schema::finding::{SCHEMA, Verdict};
 use crate::schema::units::{Bytes, MIB};
 
-/// It was judged by other rules, and is read for what it found.
+/// An older version, judged by other rules; its findings are still read.
 const OLDER: u32 = 2;
 const OUTDATED: [&str; 2] = ["deciders", "costs"];
 
-/// Some hundred bytes for each pair of candidates and headline metric.
+/// Size limit; each pair of candidates takes some hundred bytes per headline metric.
 const VERDICT_MOST: Bytes = Bytes(64 * MIB);
 
-/// The verdict of the run in this folder; none where none was given.
+/// The stored verdict of the run in this folder; `None` if there is none.
 ///
 /// # Errors
-/// Says what is wrong with it.
+/// A description of the problem.
 pub fn read(run: &Door) -> Result<Option<Verdict>, String> {
     let damaged = |what: String| format!("{VERDICT} is damaged: {what}");
     let text = match run.text(VERDICT, VERDICT_MOST) {
@@ -36,7 +36,7 @@ pub fn read(run: &Door) -> Result<Option<Verdict>, String> {
     serde_json::from_value(told).map(Some).map_err(|e| damaged(e.to_string()))
 }
 
-/// What an older verdict says of the evidence by rules that are no longer used.
+/// Removes evidence by rules that are no longer used from an older verdict's findings.
 fn forget(older: &mut Value) {
     let findings = older.get_mut("findings").and_then(Value::as_array_mut);
     let evidence =
@@ -46,7 +46,7 @@ fn forget(older: &mut Value) {
     }
 }
 
-/// Puts this verdict into the folder, whole or not at all, in place of an older one.
+/// Writes the verdict atomically and replaces an older one.
 pub fn store(run: &Door, verdict: &Verdict) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(verdict)? + "\n";
     Ok(run.replace(VERDICT, text.as_bytes())?)

@@ -40,7 +40,7 @@ fn too_little_memory_is_said() {
         return;
     }
     let desk = Desk::new();
-    for (memory, words) in [("1m", "at least 16 MiB"), ("900g", "needs that much free memory")] {
+    for (memory, words) in [("1m", "at least 16 MiB"), ("900g", "needs this much free memory")] {
         let said = desk.say(&on_vm(&desk, "ext4", &["--memory", memory]));
         refused(&desk, &said, &[words, "try: ", "--memory"]);
     }

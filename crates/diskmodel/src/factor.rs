@@ -120,49 +120,46 @@ const fn kib(low: u64, high: u64, why: &'static str) -> Range {
     Range { factor: Factor::Request, low: End::Kib(low), high: End::Kib(high), why }
 }
 
-const CPU: Range = times(Factor::Cpu, 2, "our estimate: which processor a disk stood beside is seldom told");
+const CPU: Range = times(Factor::Cpu, 2, "our estimate: publications seldom name the computer's processor");
 const OVERHEAD: Range =
     times(Factor::Overhead, 2, "our estimate: makers publish it for few disks, from 0.1 to 0.5 ms");
 const SCHEDULER: Range = Range {
     factor: Factor::Scheduler,
     low: End::Is(false),
     high: End::Is(true),
-    why: "distributions set none, mq-deadline or bfq by rules of udev",
+    why: "distributions choose none, mq-deadline or bfq by udev rules",
 };
 const FUA: Range = Range {
     factor: Factor::Fua,
     low: End::Is(false),
     high: End::Is(true),
-    why: "libata has it off unless it is told otherwise, and firmware may have it as a flush of its own",
+    why: "FUA is off by default in libata, and firmware may implement it as a flush",
 };
 const POSITION: Range = Range {
     factor: Factor::Position,
     low: End::Moved(-100),
     high: End::Moved(300),
-    why: "where on a disk a partition lies is seldom told, and the tracks further in are slower; a measured BarraCuda streams as if 300 ‰ further in",
+    why: "publications seldom state a partition's position, and inner tracks are slower; a measured BarraCuda streams as if it were 300 ‰ further in",
 };
 const SEEK: Range = Range {
     factor: Factor::Seek,
     low: End::Times(17, 20),
     high: End::Times(33, 20),
-    why: "measured disks read as if their three seek times were 0.9 to 1.35 times as long, a BarraCuda as if its data sheet's were 1.65 times",
+    why: "measured disks read as if their three seek times were 0.9 to 1.35 times as long, a BarraCuda as if its data sheet's were 1.65 times as long",
 };
 const SETTLE: Range = times(
     Factor::Settle,
     2,
-    "our estimate: of writes 0.5 to 2 ms by data sheets; of head switches seldom published",
+    "our estimate: data sheets give 0.5 to 2 ms for writes, and seldom a time for head switches",
 );
-const CACHE: Range = times(
-    Factor::Cache,
-    2,
-    "our estimate: firmware keeps a part for itself, or shares the memory with read-ahead",
-);
+const CACHE: Range =
+    times(Factor::Cache, 2, "our estimate: firmware uses a part of the memory, or shares it with read-ahead");
 const ENTRIES: Range = times(Factor::Entries, 4, "our estimate: no maker publishes it");
 /// In an array this column also varies the members' request order: the controller's entries decide which requests reach
 /// them together.
 const MEMBERS_ENTRIES: Range = Range {
     low: IN_ORDER,
-    why: "our estimate: no maker publishes it; a measured disk hardly reorders, and is one of its members",
+    why: "our estimate: no maker publishes it; a measured disk hardly reorders, and arrays have such members",
     ..ENTRIES
 };
 /// Waiting time and reordering distance form one factor: both describe how far firmware departs from arrival order.
@@ -170,10 +167,10 @@ const DESTAGING: Range = Range {
     factor: Factor::Destaging,
     low: IN_ORDER,
     high: End::Times(4, 1),
-    why: "how long a request waits for nearer ones is firmware's own; a measured BarraCuda chooses among few",
+    why: "firmware decides how long a request waits for nearer ones; a measured BarraCuda chooses among few requests",
 };
 const IN_ORDER: End = End::Among { times: (1, 4), oldest: 7 };
-const REQUEST: Range = kib(128, 1280, "128 KiB is what many drives allow, 1280 KiB the kernel's own limit");
+const REQUEST: Range = kib(128, 1280, "many drives allow 128 KiB; the kernel's own limit is 1280 KiB");
 
 const HARD: &[Range] = &[
     SEEK,
@@ -195,7 +192,7 @@ const SHINGLED: &[Range] = &[
     POSITION,
     OVERHEAD,
     CACHE,
-    times(Factor::Cleaning, 4, "our estimate: after how much idleness a drive cleans is its firmware's own"),
+    times(Factor::Cleaning, 4, "our estimate: firmware decides after how much idle time a drive cleans"),
     DESTAGING,
     SCHEDULER,
     FUA,
@@ -212,27 +209,27 @@ const RAID: &[Range] = &[
     times(
         Factor::Gathering,
         3,
-        "our estimate: how long a part of a stripe waits for the rest is firmware's own",
+        "our estimate: firmware decides how long a partial stripe waits for the rest",
     ),
     SCHEDULER,
     FUA,
     CPU,
 ];
 const FLASH: &[Range] = &[
-    times(Factor::Flush, 3, "measured drives of one class differ by more than that"),
+    times(Factor::Flush, 3, "measured drives of one class differ by more than this"),
     times(
         Factor::Program,
         3,
-        "our estimate: 0.2 to 2 ms by generation and page, and it is not published for a drive",
+        "our estimate: 0.2 to 2 ms, depending on generation and page; not published for any drive",
     ),
-    times(Factor::Erase, 3, "our estimate: 1 to 10 ms by generation"),
-    times(Factor::Read, 2, "our estimate: 40 to 110 µs by page and generation"),
+    times(Factor::Erase, 3, "our estimate: 1 to 10 ms, depending on generation"),
+    times(Factor::Read, 2, "our estimate: 40 to 110 µs, depending on page and generation"),
     OVERHEAD,
-    times(Factor::Cache, 4, "our estimate: not published, from less than 1 MiB to tens"),
+    times(Factor::Cache, 4, "our estimate: not published; from less than 1 MiB to tens of MiB"),
     times(
         Factor::FlashGathering,
         3,
-        "our estimate: how long data waits to fill a program unit is firmware's own",
+        "our estimate: firmware decides how long data waits to fill a program unit",
     ),
     REQUEST,
     SCHEDULER,
@@ -240,22 +237,26 @@ const FLASH: &[Range] = &[
     CPU,
 ];
 const CARD: &[Range] = &[
-    times(Factor::ReadCard, 2, "our estimate: 40 to 110 µs by page and generation"),
-    times(Factor::Program, 3, "our estimate: 0.2 to 2 ms by generation and page"),
-    times(Factor::Erase, 3, "our estimate: 1 to 10 ms by generation"),
-    times(Factor::OpenUnits, 2, "our estimate: measured cards keep 1 to 10 open, by speed class and maker"),
+    times(Factor::ReadCard, 2, "our estimate: 40 to 110 µs, depending on page and generation"),
+    times(Factor::Program, 3, "our estimate: 0.2 to 2 ms, depending on generation and page"),
+    times(Factor::Erase, 3, "our estimate: 1 to 10 ms, depending on generation"),
+    times(
+        Factor::OpenUnits,
+        2,
+        "our estimate: measured cards keep 1 to 10 units open, depending on speed class and maker",
+    ),
     OVERHEAD,
     CACHE,
-    kib(128, 512, "what controllers of cards transfer at once"),
+    kib(128, 512, "range of the largest transfers of card controllers"),
     SCHEDULER,
     CPU,
 ];
 const CLOUD: &[Range] = &[
     times(Factor::ReadLatency, 2, "our estimate: differs by provider, zone and time of day"),
     times(Factor::WriteLatency, 2, "our estimate: as reads"),
-    times(Factor::Burst, 4, "our estimate: how full the buckets are when a trial begins is not known"),
+    times(Factor::Burst, 4, "our estimate: the burst credit at the start of a trial is not known"),
     times(Factor::Jitter, 4, "our estimate: providers publish means"),
-    kib(128, 1024, "from an operation of the smallest volumes to that of others"),
+    kib(128, 1024, "from the operation size of the smallest volumes to that of larger ones"),
     SCHEDULER,
     CPU,
 ];

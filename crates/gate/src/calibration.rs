@@ -1,18 +1,18 @@
-//! How fast this machine is now, so that a slow machine is told from a slow gate.
+//! Measures this machine's speed, so that a slow machine is not mistaken for a slow gate.
 
 use std::hint::black_box;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What [`measure`], built without optimisation, takes on an idle machine of the kind on which the budget was set: two CPUs of an EPYC at
-/// 2.4 GHz, on 2026-11-25.
+/// Time of [`measure`], built without optimisation, on an idle machine like the one for which the budget was set: two CPUs of
+/// an EPYC at 2.4 GHz, on 2026-11-25.
 pub const REFERENCE: Duration = Duration::from_millis(3200);
 
-/// Words that are walked through: 32 MiB, more than a CPU's own caches.
+/// Words to read: 32 MiB, more than a CPU's own caches.
 const WORDS: usize = 4 << 20;
 const STEPS: u64 = 20_000_000;
 
-/// A fixed amount of arithmetic and of memory accesses, on every CPU at once; how long it takes.
+/// The time of a fixed amount of arithmetic and memory accesses, on every CPU at once.
 pub fn measure() -> Duration {
     let begin = Instant::now();
     thread::scope(|scope| {
@@ -27,7 +27,7 @@ fn work() {
     let mut words = vec![1u64; WORDS];
     let mut state = 1u64;
     for _ in 0..STEPS {
-        // Knuth's multiplier for 64 bits.
+        // Knuth's 64-bit multiplier.
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let at = (state >> 33) as usize % WORDS;
         words[at] = words[at].wrapping_add(state);

@@ -1,4 +1,4 @@
-//! `docs/measurements/gate.md`: what the gate took before, an entry each time somebody adds tests.
+//! `docs/measurements/gate.md`: earlier times of the gate, with a new entry whenever tests are added.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 
 const FILE: &str = "docs/measurements/gate.md";
 
-/// A test that takes longer is no part of `make check`.
+/// A test that takes longer is not part of `make check`.
 pub const LONG: Duration = Duration::from_secs(2);
 
-/// The last entry: seconds by test, and by module of each program.
+/// The last entry: seconds of each test, and of each module.
 #[derive(Default, Debug, PartialEq)]
 pub struct Entry {
     pub seconds: BTreeMap<String, f64>,
@@ -22,7 +22,7 @@ pub fn read() -> Result<Entry> {
     Ok(last(&text))
 }
 
-/// Of each test on record; none where there is no record to read, which only makes the order a worse one.
+/// Recorded seconds of each test; empty if there is no record, which only makes the order worse.
 pub fn expected() -> BTreeMap<String, f64> {
     read().unwrap_or_default().seconds
 }
@@ -31,7 +31,7 @@ pub fn is_long(name: &str) -> bool {
     expected().get(name).is_some_and(|seconds| *seconds >= LONG.as_secs_f64())
 }
 
-/// Rows `| NAME | SECONDS |` below the last heading of a second level.
+/// Rows `| NAME | SECONDS |` below the last second-level heading.
 fn last(text: &str) -> Entry {
     let entry = text.rsplit("\n## ").next().unwrap_or_default();
     let row = |line: &str| {

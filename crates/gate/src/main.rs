@@ -1,8 +1,8 @@
 //! Runs the project's tests, for `make check`, `make test` and `make nightly`.
 //!
-//! Tests are processes, as in nextest, which is not used because building it takes a third of the gate's budget.
-//! The longest begin first, one on each CPU. At its end a run prints its slowest tests, what was skipped, and its total beside
-//! the budget.
+//! Each test is a process, as in nextest, which is not used because building it takes a third of the gate's budget. The longest
+//! tests begin first, one on each CPU. At the end a run prints its slowest tests, the skipped ones, and its total time compared
+//! with the budget.
 
 mod calibration;
 mod history;
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Lints, the unit tests, and what needs neither root nor another program and is short.
+/// Lints, unit tests, and short tests that need neither root nor another program.
 fn check() -> Result<bool> {
     let mut summary = Summary::begin();
     summary.step("lint", steps::lint_checked)?;
@@ -54,7 +54,7 @@ fn check() -> Result<bool> {
     summary.finish(run(short), None)
 }
 
-/// All but the nightly parts.
+/// All tests except the nightly parts.
 fn test() -> Result<bool> {
     let mut summary = Summary::begin();
     summary.step("setup", steps::setup)?;
@@ -65,7 +65,7 @@ fn test() -> Result<bool> {
     summary.finish(run(programs::cases(&programs)?), Some(history::read()?))
 }
 
-/// Of the gate's tests those whose names begin so: `host`, `host::kills`.
+/// The gate's tests whose names begin with one of these: `host`, `host::kills`.
 fn some(parts: &[&str]) -> Result<bool> {
     let mut summary = Summary::begin();
     let programs =
@@ -78,8 +78,8 @@ fn some(parts: &[&str]) -> Result<bool> {
     summary.finish(run(wanted.collect()), None)
 }
 
-/// The nightly parts, or those that are named; a part is a module of `tests/nightly`, a module in it
-/// (`conformance_vm::raid5`), or one of [`steps::PARTS`].
+/// The nightly parts, or the named ones. A part is a module of `tests/nightly`, a module inside it (`conformance_vm::raid5`),
+/// or one of [`steps::PARTS`].
 fn nightly(parts: &[&str]) -> Result<bool> {
     let mut summary = Summary::begin();
     summary.step("setup", steps::setup)?;

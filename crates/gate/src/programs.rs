@@ -8,43 +8,43 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// What cargo has built.
+/// A test program that cargo has built.
 pub struct Program {
-    /// The target's name: `host`; of unit tests the package's.
+    /// Name of the target, such as `host`; for unit tests the name of the package.
     name: String,
     path: PathBuf,
     is_test: bool,
-    /// Of its package: tests run in it, as under cargo.
+    /// Folder of the package, in which its tests run, as under cargo.
     folder: PathBuf,
 }
 
 /// One test.
 #[derive(Clone)]
 pub struct Case {
-    /// `host::kills::three_killed_runs_leave_nothing`: the program, then the test as its program calls it.
+    /// Program and test, such as `host::kills::three_killed_runs_leave_nothing`.
     pub name: String,
     program: PathBuf,
     folder: PathBuf,
 }
 
 impl Case {
-    /// The modules of its program that it belongs to: `conformance_vm`, `conformance_vm::raid5`.
+    /// The modules of its program that contain it: `conformance_vm`, `conformance_vm::raid5`.
     pub fn parts(&self) -> impl Iterator<Item = &str> {
         let inside = self.inside();
         inside.match_indices("::").map(|(at, _)| &inside[..at])
     }
 
-    /// Whether its name begins with these words: `host::kills`, not `host::ki`.
+    /// Whether its name begins with these whole words: `host::kills`, not `host::ki`.
     pub fn is_of(&self, part: &str) -> bool {
         self.name.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
     }
 
-    /// Its name in its program.
+    /// Its name inside its program.
     fn inside(&self) -> &str {
         self.name.split_once("::").map_or("", |(_, inside)| inside)
     }
 
-    /// Whether it may share a process with others: nothing outside its process knows of it.
+    /// Whether it may share a process with other tests, because it affects nothing outside the process.
     pub fn is_pure(&self) -> bool {
         self.name.starts_with("unit ") || self.name.starts_with("pure::")
     }
@@ -53,19 +53,19 @@ impl Case {
         self.program == other.program
     }
 
-    /// How long it took, of its line among those of a batch.
+    /// The test's time, from its output line in a batch.
     pub fn time(&self, line: &str) -> Option<Duration> {
         let result = line.strip_prefix("test ")?.strip_prefix(self.inside())?.strip_prefix(" ... ok <")?;
         Duration::try_from_secs_f64(result.strip_suffix("s>")?.parse().ok()?).ok()
     }
 
-    /// The process that runs these tests of one program, one after another; `None` of no test.
+    /// The process that runs these tests of one program, one after another; `None` if there are none.
     pub fn command(cases: &[Case]) -> Option<Command> {
         let Case { program, folder, .. } = cases.first()?;
         let mut command = Command::new(program);
         command.args(cases.iter().map(Case::inside)).args(["--exact", "--test-threads=1"]);
         if cases.len() > 1 {
-            // The time of each is an unstable option of test programs.
+            // Printing each test's time is an unstable option of test programs.
             command.args(["-Zunstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
         }
         command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder).env("CARGO", cargo());
@@ -82,7 +82,7 @@ fn cargo() -> PathBuf {
     std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
 }
 
-/// Builds these targets, as options of `cargo test`.
+/// Builds these targets, given as options of `cargo test`.
 pub fn build(targets: &[&str]) -> Result<Vec<Program>> {
     let mut command = Command::new(cargo());
     command.args(["test", "--locked", "--quiet", "--no-run", "--message-format", "json-render-diagnostics"]);
@@ -96,7 +96,7 @@ pub fn build(targets: &[&str]) -> Result<Vec<Program>> {
     Ok(programs.collect())
 }
 
-/// The one that a line of cargo's tells of; `None` of any other line.
+/// The program named in a line of cargo's output; `None` for any other line.
 fn program(line: &str) -> Option<Program> {
     let said: Value = serde_json::from_str(line).ok()?;
     let path = said["executable"].as_str()?;
@@ -112,7 +112,7 @@ fn program(line: &str) -> Option<Program> {
     })
 }
 
-/// The program under test.
+/// Path of the fsderby binary under test.
 pub fn fsderby(programs: &[Program]) -> Result<PathBuf> {
     let ours = programs.iter().find(|p| p.name == "fsderby" && !p.is_test);
     Ok(ours.context("cargo did not build fsderby")?.path.clone())

@@ -1,6 +1,6 @@
-//! Which test runs when: one on each CPU, the longest first, and at the end, one after another, those that need the machine
-//! to themselves. Each test is a process, but short tests of pure functions, of which one process runs several: starting a
-//! thousand of them took two minutes.
+//! Order and grouping of tests: one on each CPU, the longest first. At the end, tests that need the whole machine run one after
+//! another. Each test is a process, but one process runs several short tests of pure functions: starting a thousand processes
+//! took two minutes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -15,30 +15,29 @@ use anyhow::{Context, Result};
 
 use crate::programs::Case;
 
-/// Whoever is below one of these modules measures how much of the machine a trial gets.
+/// Modules whose tests measure how much of the machine a trial gets.
 const ALONE: [&str; 2] = ["host::interference::", "host::guard::"];
 
-/// A test that takes longer has hung.
+/// A test that takes longer hangs.
 const LONGEST: Duration = Duration::from_secs(25 * 60);
 
-/// So many short tests share a process.
+/// Number of short tests that share a process.
 const BATCH: usize = 40;
 
-/// How a test ended.
+/// The result of a test.
 pub struct Done {
     pub name: String,
     pub passed: bool,
     pub time: Duration,
-    /// All that it printed.
+    /// Its complete output.
     pub said: String,
 }
 
-/// The tests in the order in which they are to begin, by the seconds that they took before. What is new comes first: it may be
-/// long.
+/// The tests in starting order, by their earlier times. New tests come first, because they may be long.
 fn longest_first(mut cases: Vec<Case>, seconds: &BTreeMap<String, f64>) -> Vec<Case> {
     let expected = |case: &Case| match seconds.get(&case.name) {
         Some(seconds) => *seconds,
-        // Only the slow ones are on record; a unit test is none.
+        // Only slow tests are recorded, and unit tests are not slow.
         None if case.name.starts_with("unit ") => 0.0,
         None => 1.0,
     };
@@ -46,7 +45,7 @@ fn longest_first(mut cases: Vec<Case>, seconds: &BTreeMap<String, f64>) -> Vec<C
     cases
 }
 
-/// Runs them all, and prints a line for each that fails or takes long.
+/// Runs all tests, and prints a line for each that fails or takes long.
 pub fn run(cases: Vec<Case>, seconds: &BTreeMap<String, f64>) -> Vec<Done> {
     let (alone, together): (Vec<Case>, _) =
         cases.into_iter().partition(|case| ALONE.iter().any(|module| case.name.starts_with(module)));
@@ -56,7 +55,7 @@ pub fn run(cases: Vec<Case>, seconds: &BTreeMap<String, f64>) -> Vec<Done> {
     done
 }
 
-/// The tests of each process. Those on record are slow, and have one each.
+/// The tests of each process. Recorded tests are slow, and each has its own process.
 fn batches(cases: Vec<Case>, seconds: &BTreeMap<String, f64>) -> Vec<Vec<Case>> {
     let mut batches: Vec<Vec<Case>> = Vec::new();
     let is_short = |case: &Case| case.is_pure() && !seconds.contains_key(&case.name);
@@ -77,7 +76,7 @@ fn batches(cases: Vec<Case>, seconds: &BTreeMap<String, f64>) -> Vec<Vec<Case>> 
 
 fn at_once(batches: Vec<Vec<Case>>, lanes: usize) -> Vec<Done> {
     let waiting = Mutex::new(VecDeque::from(batches));
-    // A function, as a `while let` would hold the lock for as long as its body.
+    // A function, because a `while let` would hold the lock during its body.
     let next = || lock(&waiting).pop_front();
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -98,11 +97,11 @@ fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where not all tests of a batch passed each is run alone, and that counts.
+/// If not all tests of a batch passed, each runs again alone, and that result counts.
 fn carry_out(batch: Vec<Case>) -> Vec<Done> {
     let begin = Instant::now();
     let (passed, said) = match output(&batch) {
-        // A program that does not know the test ends well, too.
+        // A program that does not know the test also ends with success.
         Ok((status, said)) => (
             status.is_some_and(|status| status.success())
                 && said.contains(&format!(" {} passed;", batch.len())),
@@ -121,8 +120,8 @@ fn carry_out(batch: Vec<Case>) -> Vec<Done> {
     batch.into_iter().map(one).collect()
 }
 
-/// `None` of a test that was ended because it did not end. What it prints goes into a file: a pipe would be held open by
-/// whatever a test leaves running.
+/// `None` for a test that was killed because it did not end. Its output goes into a file, because processes that a test leaves
+/// running would keep a pipe open.
 fn output(batch: &[Case]) -> Result<(Option<ExitStatus>, String)> {
     let mut file = unnamed().context("could not make a file for what a test prints")?;
     let mut command = Case::command(batch).context("there is no test to run")?;
@@ -139,7 +138,7 @@ fn output(batch: &[Case]) -> Result<(Option<ExitStatus>, String)> {
     Ok((status, String::from_utf8_lossy(&said).into_owned()))
 }
 
-/// A file of no name, below the target folder.
+/// An unnamed file below the target folder.
 fn unnamed() -> std::io::Result<File> {
     let path = std::env::temp_dir().join(format!(
         "fsderby-gate-{}-{:?}",
@@ -167,7 +166,7 @@ fn wait(child: &mut Child) -> Result<Option<ExitStatus>> {
     Ok(None)
 }
 
-/// Who watches sees what is slow and what fails at once.
+/// Prints slow and failed tests at once.
 fn tell(done: &Done) {
     let seconds = done.time.as_secs_f64();
     if !done.passed {

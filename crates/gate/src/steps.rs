@@ -1,11 +1,11 @@
-//! What comes before the tests, and the nightly parts that are commands.
+//! Steps before the tests, and the nightly parts that are commands.
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Nightly parts that are commands, each as a shell runs it.
+/// Nightly parts that are shell commands.
 pub const PARTS: [(&str, &str); 9] = [
     ("fuzz_import", "scripts/fuzz-long.sh bonnie_lines:: bundle:: postmark_reports::"),
     ("fuzz_input", "scripts/fuzz-long.sh disk:: experiment:: script::"),
@@ -21,24 +21,24 @@ pub const PARTS: [(&str, &str); 9] = [
     ("book", "scripts/book.sh"),
 ];
 
-/// What `make check` builds, as options of cargo.
+/// Targets that `make check` builds, as options of cargo.
 pub const CHECKED: [&str; 4] = ["--lib", "--bins", "--test", "pure"];
 
 pub fn lint() -> Result<()> {
     needs("make lint")
 }
 
-/// Of what [`CHECKED`] builds.
+/// Lints the targets of [`CHECKED`].
 pub fn lint_checked() -> Result<()> {
     needs(&format!("make lint TARGETS='{}'", CHECKED.join(" ")))
 }
 
 pub fn setup() -> Result<()> {
-    // What could not be installed is said there and skipped by the tests that need it.
+    // The script reports tools that it cannot install; tests that need them are skipped.
     command("scripts/setup.sh test").map(drop)
 }
 
-/// The kernels that guests boot. Without them the tests of guests are skipped, and say so.
+/// Fetches the kernels that guests boot. Without them the tests of guests are skipped with a message.
 pub fn kernels(fsderby: &Path) -> Result<()> {
     for release in ["6.12", "6.1"] {
         let fetched = command(&format!("{} kernel fetch --if-absent {release}", fsderby.display()))?;
@@ -56,7 +56,7 @@ fn needs(line: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether it ended well.
+/// Whether it ended with success.
 pub fn command(line: &str) -> Result<bool> {
     let status = Command::new("sh").args(["-c", line]).status();
     Ok(status.with_context(|| format!("could not start '{line}'"))?.success())

@@ -1,4 +1,4 @@
-//! What a run prints at its end, whatever came out.
+//! The summary that every run prints at its end.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,11 +9,11 @@ use crate::calibration::{self, REFERENCE};
 use crate::history::{Entry, LONG};
 use crate::schedule::Done;
 
-/// The gate is to take no longer.
+/// Time limit of the gate.
 const BUDGET_MINUTES: f64 = 30.0;
-/// What a module takes more than this, and more than a quarter, has grown.
+/// A module counts as grown if it takes this much longer, and a quarter longer.
 const GROWN_SECONDS: f64 = 10.0;
-/// So many of the slowest tests are printed, and all that `make check` leaves out.
+/// Number of slowest tests to print; `make check` leaves all of these out.
 const SLOWEST: usize = 20;
 
 pub struct Summary {
@@ -28,7 +28,7 @@ impl Summary {
         Summary { begin, calibration: calibration::measure(), steps: Vec::new() }
     }
 
-    /// Does a step before the tests, and keeps how long it took.
+    /// Runs a step before the tests and records its time.
     pub fn step<T>(&mut self, name: &'static str, does: impl FnOnce() -> Result<T>) -> Result<T> {
         let begin = Instant::now();
         let result = does();
@@ -36,9 +36,9 @@ impl Summary {
         result
     }
 
-    /// Prints all of it; whether every test passed. The last entry on record is what a gate is compared with.
+    /// Prints the summary and returns whether every test passed. The last recorded entry is compared with a full gate.
     pub fn finish(self, mut done: Vec<Done>, before: Option<Entry>) -> Result<bool> {
-        // The mean of two: a machine that slows down meanwhile is told too.
+        // The mean of two calibrations: a machine that slows down in between is noticed too.
         let slowness = if before.is_some() {
             (self.calibration + calibration::measure()).as_secs_f64() / 2.0 / REFERENCE.as_secs_f64()
         } else {
@@ -77,7 +77,7 @@ impl Summary {
     }
 }
 
-/// `host::kills`: the tests of one file, together.
+/// Total time of the tests of one file, such as `host::kills`.
 fn by_module(done: &[Done]) -> BTreeMap<String, Duration> {
     let mut modules = BTreeMap::new();
     for one in done {
@@ -94,7 +94,7 @@ fn longest(modules: &BTreeMap<String, Duration>, least: Duration) -> Vec<(String
     rows
 }
 
-/// Every reason once, with how often it was given.
+/// Every reason for skipping once, with its number of tests.
 fn skipped(done: &[Done]) {
     let mut reasons = BTreeMap::<&str, usize>::new();
     let lines = done.iter().flat_map(|one| one.said.lines());

@@ -1,4 +1,4 @@
-//! The lines of comma-separated values, and the line of names over several of them.
+//! The CSV lines, and the header line with the names of their fields.
 
 use super::forms::Form;
 use super::results::{Figure, Heading, Result, Results, chunk, number, size};
@@ -11,7 +11,7 @@ const FILES: &str = "seq_create,seq_create_cpu,seq_stat,seq_stat_cpu,seq_del,seq
 const LATENCIES: &str = "putc_latency,put_block_latency,rewrite_latency,getc_latency,get_block_latency,seeks_latency,seq_create_latency,\
                          seq_stat_latency,seq_del_latency,ran_create_latency,ran_stat_latency,ran_del_latency";
 
-/// The names of the fields. Those of 2.00a are 1.97's, two fewer than its lines have.
+/// Names of the fields. 2.00a prints the names of 1.97, which are two fewer than its fields.
 pub fn names(form: Form) -> String {
     let before = "format_version,bonnie_version,name,concurrency,seed,file_size,io_chunk_size";
     let between = "num_files,max_size,min_size,num_dirs,file_chunk_size";
@@ -27,7 +27,7 @@ pub fn line(heading: &Heading<'_>, results: &Results) -> String {
     fields.join(",")
 }
 
-/// 27 fields: without the data phases 13 empty ones, and the same of the files.
+/// 27 fields. Without the data phases 13 of them are empty; without the files phase likewise.
 fn old(heading: &Heading<'_>, results: &Results) -> Vec<String> {
     let rules = heading.rules;
     let mut fields = vec![heading.machine.to_owned()];
@@ -50,7 +50,7 @@ fn old(heading: &Heading<'_>, results: &Results) -> Vec<String> {
     fields
 }
 
-/// 48 fields, and in 1.98 50: the number of seeks and of seekers stand behind the chunk.
+/// 48 fields, and 50 in 1.98, where the numbers of seeks and of seekers follow the chunk size.
 fn new(heading: &Heading<'_>, results: &Results) -> Vec<String> {
     let (form, rules) = (heading.form, heading.rules);
     let mut fields = vec![
@@ -62,7 +62,7 @@ fn new(heading: &Heading<'_>, results: &Results) -> Vec<String> {
     ];
     let is_198 = form != Form::V197;
     if rules.chunks > 0 {
-        // 2.00a never says the chunk.
+        // 2.00a never prints the chunk size.
         let is_usual = rules.chunk == rules::CHUNK || form == Form::V200a;
         fields.extend([size(rules), if is_usual { String::new() } else { chunk(rules.chunk) }]);
         fields.extend([rules.seeks, rules.seekers].map(|n| n.to_string()).into_iter().filter(|_| is_198));
@@ -93,7 +93,7 @@ fn small(heading: &Heading<'_>) -> [String; 5] {
     };
     let directories = unless(rules.directories, 1);
     let last = match heading.form {
-        // At the place of the piece, which it never says.
+        // 2.00a writes the directories into the field of the file chunk size, which it never prints.
         Form::V200a => [String::new(), directories],
         _ => [directories, unless(rules.piece, rules::CHUNK)],
     };

@@ -1,4 +1,4 @@
-//! The versions whose output is printed, and what each calls itself.
+//! The supported output formats, and the versions that they print.
 
 use crate::names;
 use crate::workloads::bonnie::rules::Semantics;
@@ -7,7 +7,7 @@ use crate::workloads::bonnie::rules::Semantics;
 pub enum Form {
     V103,
     V197,
-    /// 2.00a's, with what its CSV line has at a place of its own where its header says another.
+    /// Like 2.00a, but the CSV line has separate fields where 2.00a's header differs from its line.
     V198,
     V200a,
 }
@@ -25,7 +25,7 @@ impl Form {
         if self == Form::V103 { Semantics::Classic } else { Semantics::Second }
     }
 
-    /// As the program calls itself over its tables.
+    /// Version printed above the tables.
     pub fn program(self) -> &'static str {
         match self {
             Form::V103 => "1.03e",
@@ -34,7 +34,7 @@ impl Form {
         }
     }
 
-    /// Of its CSV lines, which 1.03 does not say.
+    /// Version of the CSV format; 1.03 does not print it.
     pub fn csv(self) -> &'static str {
         if self == Form::V197 { "1.97" } else { "1.98" }
     }
@@ -43,7 +43,7 @@ impl Form {
         self != Form::V103
     }
 
-    /// What it says while the characters are written and read.
+    /// Progress messages of the character phases.
     pub fn characters(self) -> [&'static str; 2] {
         match self {
             Form::V103 => ["Writing with putc()", "Reading with getc()"],

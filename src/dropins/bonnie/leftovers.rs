@@ -1,5 +1,5 @@
-//! What a run that ends early has made and not yet deleted: removed, and nothing else. Its names bear our process number, and nobody had
-//! them when it began.
+//! Files that a run has created and not yet deleted. If the run ends early, only these are removed. Their names contain the
+//! process number and did not exist when the run began.
 
 use std::ffi::CStr;
 use std::fs;
@@ -15,14 +15,14 @@ use crate::workloads::bonnie::trial::data_paths;
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 pub struct Leftovers {
-    /// Where the run began: the work goes into folders of its own.
+    /// Directory in which the run began, because the work continues in subdirectories.
     place: OwnedFd,
     files: Vec<String>,
     folder: String,
 }
 
 impl Leftovers {
-    /// Of these names in the current folder; an error where one is taken.
+    /// Files with these names in the current directory; an error if a name is taken.
     pub fn new(rules: &Rules, name: &str) -> Result<Self, String> {
         let files = data_paths(rules, name);
         let taken =
@@ -57,7 +57,7 @@ impl Made for Leftovers {
     }
 }
 
-/// Deletes the small files of a folder; says what folders it has.
+/// Deletes the small files in a directory; returns its subdirectories.
 fn empty(folder: &OwnedFd) -> Vec<std::ffi::CString> {
     let mut folders = Vec::new();
     let Ok(entries) = Dir::read_from(folder) else { return folders };

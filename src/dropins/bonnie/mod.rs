@@ -1,15 +1,15 @@
-//! The original's command line, progress, tables and lines around the engine.
+//! The original's command line, progress messages, tables and CSV lines, with fsderby's engine.
 //!
-//! What is wrong ends it with exit code 1, as the original ends, and with our words. What it made is removed however it ends; nothing
-//! else is.
+//! As in the original, an error ends the command with exit code 1; the message is fsderby's. Files that it created are removed
+//! whenever it ends, and no others.
 //!
-//! # Where it differs from the original
-//! - The text table of 2.00a prints the number of files where their rate belongs; ours prints the rate. CPU times of the seeks are counted
-//!   once. Its table never says how many seekers were asked for; ours does.
-//! - A seed that is no number, no directories at all and more data than there is space for are refused before anything is written. The
-//!   original draws a seed, dies of a division by zero, and fails when the disk is full.
-//! - With `-f` the original still makes an empty file, syncs it and deletes it, outside of its timing.
-//! - Not there: `-p` and `-y`, which start several at a time, and `-Z`.
+//! # Differences from the original
+//! - The text table of 2.00a prints the number of files where their rate belongs; fsderby prints the rate. CPU times of the
+//! seeks are counted once. The original's table never shows the requested number of seekers; fsderby's does.
+//! - A seed that is not a number, zero directories, and more data than free space are refused before anything is written. The
+//! original chooses a seed, dies of a division by zero, or fails when the disk is full.
+//! - With `-f` the original still creates, syncs and deletes an empty file, outside its timing.
+//! - Not supported: `-p` and `-y`, which start several instances at a time, and `-Z`.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -41,23 +41,23 @@ use crate::workloads::bonnie::small::Order;
 use crate::workloads::bonnie::trial::{Act, Names, Run, STEPS, Step};
 use crate::workloads::{Clock, Histogram, Log, OpError, Phase, Progress, Work};
 
-/// As the original ends when it is stopped.
+/// Exit code of the original when it is stopped.
 const STOPPED: u8 = 5;
 
-/// Where it prints: passed in, so that a test can hold it.
+/// Output streams, passed in for tests.
 pub struct Console<'c> {
     pub out: &'c mut dyn Write,
     pub err: &'c mut dyn Write,
 }
 
-/// Why it ended early.
+/// Reason for an early end.
 #[derive(Debug)]
 pub enum Ended {
     /// The options are wrong, or do not fit this machine.
     Usage(String),
     /// An operation failed.
     Work(OpError),
-    /// Nobody reads what it prints.
+    /// The reader of the output has closed it.
     Print(io::Error),
 }
 
@@ -77,7 +77,7 @@ impl From<io::Error> for Ended {
     }
 }
 
-/// The whole program.
+/// Runs the whole program.
 pub fn run(words: &[OsString], mut console: Console<'_>) -> Result<(), Ended> {
     let options = Options::parse(words).map_err(Ended::Usage)?;
     let said = users::become_user(&options).map_err(Ended::Usage)?;
@@ -132,7 +132,7 @@ fn tests(
     Ok(())
 }
 
-/// One of them, from its first file to its last.
+/// One test, from its first file to its last.
 fn test(
     heading: &Heading<'_>,
     name: &str,
@@ -158,7 +158,7 @@ fn test(
     Ok(notes.results)
 }
 
-/// What is printed before a step and after it.
+/// Messages before and after a step.
 fn said(step: Step, form: Form, rules: &Rules) -> (String, String) {
     let [write, read] = form.characters();
     let text = match step {
@@ -181,7 +181,7 @@ fn said(step: Step, form: Form, rules: &Rules) -> (String, String) {
     (text.into(), "done".into())
 }
 
-/// Whether the memory and the space are such that it can be done.
+/// Whether memory and free space are sufficient.
 fn fits(options: &Options, rules: &Rules, memory: u64) -> Result<(), String> {
     let clients = if rules.semantics == Semantics::Second { u64::from(options.concurrency) } else { 1 };
     if rules.chunks > 0 && rules.bytes() / MIB * clients < 2 * memory {
@@ -192,7 +192,7 @@ fn fits(options: &Options, rules: &Rules, memory: u64) -> Result<(), String> {
             2 * memory
         ));
     }
-    // Each name is kept with its place in the orders.
+    // The list of each order holds a name and its position.
     if memory > 0 && u64::from(rules.files) * 2 * 40 > memory * MIB {
         return Err(format!(
             "the names of {} files do not fit into {memory} MiB of memory\n  try: a smaller -n",
@@ -213,7 +213,7 @@ fn fits(options: &Options, rules: &Rules, memory: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Of the machine, in MiB, as the original reckons it.
+/// Memory of the machine in MiB, computed as in the original.
 fn memory() -> u64 {
     let about = rustix::system::sysinfo();
     (about.totalram as u64).saturating_mul(about.mem_unit.into()) / MIB
@@ -232,7 +232,7 @@ impl Clock for Monotonic {
     }
 }
 
-/// Puts what the engine tells to its place.
+/// Stores the engine's results.
 #[derive(Default)]
 struct Notes {
     step: Option<Step>,

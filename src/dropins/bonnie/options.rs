@@ -1,6 +1,6 @@
-//! The original's command line, read as getopt reads it.
+//! The original's command line, parsed like getopt.
 //!
-//! A mistake ends it with exit code 1, as the original ends; the message is ours and says what is wrong.
+//! As in the original, an error ends the command with exit code 1; the message is fsderby's.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,14 +11,14 @@ use crate::names;
 use crate::schema::units::{GIB, KIB, MIB};
 use crate::workloads::bonnie::rules::{self, Flush, Rules, Semantics, Small};
 
-/// What was asked for, checked by itself; what the machine has is not asked yet.
+/// The options, not yet checked against the machine.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options {
     pub directory: PathBuf,
     pub data: Data,
     pub files: Files,
     pub form: Form,
-    /// -f: MiB of single characters; absent the form's.
+    /// -f: MiB of character I/O; without it the format's default.
     pub characters: Option<u64>,
     pub fsync: bool,
     pub direct: bool,
@@ -38,7 +38,7 @@ pub struct Options {
 /// -s.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Data {
-    /// In MiB; absent it follows from the memory.
+    /// In MiB; without it derived from memory size.
     pub size: Option<u64>,
     pub chunk: u32,
     pub seeks: u32,
@@ -48,14 +48,14 @@ pub struct Data {
 /// -n.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Files {
-    /// In 1024.
+    /// In units of 1024.
     pub number: u32,
     pub small: Small,
     pub directories: u32,
     pub piece: u32,
 }
 
-/// The usage, in our words.
+/// The usage text, not copied from the original.
 pub const USAGE: &str = "\
 usage: fsderby bonnie [-d DIRECTORY] [-s MIB[:CHUNK[:SEEKS[:SEEKERS]]]]
                       [-n NUMBER[:MAX[:MIN[:DIRECTORIES[:PIECE]]]]] [-f[MIB]] [-b] [-D]
@@ -91,7 +91,7 @@ impl Default for Options {
     }
 }
 
-/// These take a value, attached or as the next word.
+/// Options with a value, attached or in the next word.
 const VALUED: &[u8] = b"dscnmrxugzZpy";
 
 impl Options {
@@ -122,7 +122,7 @@ impl Options {
         Ok(())
     }
 
-    /// Several in one word, the last of them with its value behind it.
+    /// Several letters in one word; the last may have its value attached.
     fn letters<'w>(
         &mut self,
         letters: &[u8],
@@ -138,7 +138,7 @@ impl Options {
             rest = behind;
             match letter {
                 b'f' => {
-                    // Its value is attached, or there is none.
+                    // The value must be attached, because it is optional.
                     self.characters = Some(if behind.is_empty() { 0 } else { number("-f", &text(behind))? });
                     return Ok(());
                 }
@@ -181,7 +181,7 @@ impl Options {
         Ok(())
     }
 
-    /// What no option alone can say.
+    /// Checks combinations of options.
     fn agree(&self) -> Result<(), Wrong> {
         if self.data.size == Some(0) && self.files.number == 0 {
             return Err("-s 0 and -n 0 leave nothing to do".into());
@@ -198,7 +198,7 @@ impl Options {
         Ok(())
     }
 
-    /// By the form's semantics. A size that was not given follows from `memory`, in MiB.
+    /// The rules by the format's semantics. A missing size is derived from `memory`, in MiB.
     pub fn rules(&self, memory: u64, seed: u32) -> Rules {
         let semantics = self.form.semantics();
         let bytes = self.size(memory) * MIB;
@@ -227,7 +227,7 @@ impl Options {
         }
     }
 
-    /// Of the data, in MiB: twice the memory, where it was not given, and whole GiB if it is close to that.
+    /// Size of the data in MiB: if none is given, twice the memory, rounded to whole GiB if close to that.
     fn size(&self, memory: u64) -> u64 {
         self.data.size.unwrap_or_else(|| {
             let size = (2 * memory).max(300);
@@ -244,7 +244,7 @@ fn number<T: std::str::FromStr>(option: &str, text: &str) -> Result<T, Wrong> {
     text.parse().map_err(|_| format!("{option}: '{text}' is not a possible number"))
 }
 
-/// A number with one of these suffixes, or none.
+/// A number with an optional suffix from this list.
 fn suffixed(option: &str, text: &str, suffixes: &[(char, u64)]) -> Result<u64, Wrong> {
     let last = text.chars().next_back().map(|last| last.to_ascii_lowercase());
     let known = suffixes.iter().find(|(suffix, _)| Some(*suffix) == last);

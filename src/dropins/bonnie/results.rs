@@ -1,38 +1,38 @@
-//! What a run has measured, and how the original writes each figure.
+//! Results of a run, and the original's formats of figures.
 
 use super::forms::Form;
 use crate::schema::units::{KIB, MIB};
 use crate::workloads::bonnie::rules::{Rules, Small};
 use crate::workloads::bonnie::trial::{STEPS, Step};
 
-/// One phase.
+/// Result of one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Result {
     pub ns: u64,
     pub cpu_ns: u64,
-    /// Bytes of the data phases, seeks, files.
+    /// Amount: bytes of the data phases, seeks or files.
     pub amount: u64,
     pub worst_ns: u64,
 }
 
-/// Those of one run, in the order of [`STEPS`]; what was not run has taken no time.
+/// Results of one run, in the order of [`STEPS`]; phases that did not run have a time of 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Results(pub [Result; STEPS.len()]);
 
-/// What stands over a run's figures.
+/// Header of a run's figures.
 pub struct Heading<'a> {
     pub form: Form,
     pub machine: &'a str,
     pub rules: &'a Rules,
     pub concurrency: u32,
-    /// As it was asked for.
+    /// As given by the user.
     pub seed: u32,
 }
 
-/// In so short a time a rate says nothing, and the original does not print it.
+/// A rate over a shorter time means nothing, and the original does not print it.
 const SHORTEST_NS: u64 = 500_000_000;
 
-/// The count of a phase that its rate is made of.
+/// The counter from which a phase's rate is computed.
 pub fn counted(step: Step) -> &'static str {
     match step {
         Step::WriteCharacters | Step::Write | Step::Rewrite => "bytes_written",
@@ -47,7 +47,7 @@ impl Results {
         STEPS.iter().position(|own| *own == step).map_or(Result::default(), |at| self.0[at])
     }
 
-    /// The data phases with their places in all output: characters written, blocks, rewritten, characters read, blocks.
+    /// The data phases in output order: character writes, block writes, rewrites, character reads, block reads.
     pub fn data(&self) -> &[Result] {
         &self.0[..5]
     }
@@ -70,12 +70,12 @@ impl Result {
         self.amount as f64 * 1e9 / self.ns as f64
     }
 
-    /// KiB in a second.
+    /// KiB per second.
     pub fn kib(&self) -> Figure {
         self.figure(|rate| format!("{}", (rate / KIB as f64) as u64))
     }
 
-    /// The same as 2.00a's table has it.
+    /// The same in the format of 2.00a's table.
     pub fn kib_short(&self) -> Figure {
         self.figure(|rate| {
             let kib = rate / KIB as f64;
@@ -93,7 +93,7 @@ impl Result {
         self.figure(|rate| if rate >= 1000.0 { format!("{rate:.0}") } else { format!("{rate:.1}") })
     }
 
-    /// As 1.03's CSV line has them.
+    /// In the format of 1.03's CSV line.
     pub fn seeks_exact(&self) -> Figure {
         self.figure(|rate| format!("{rate:.1}"))
     }
@@ -102,7 +102,7 @@ impl Result {
         self.figure(|rate| format!("{}", rate as u64))
     }
 
-    /// Of the CPU, in percent.
+    /// CPU time, in percent.
     pub fn cpu(&self) -> Figure {
         match (self.was_run(), self.is_short()) {
             (false, _) => Figure::NotRun,
@@ -119,7 +119,7 @@ impl Result {
         }
     }
 
-    /// The longest operation, truncated to the unit; empty where there was none.
+    /// The longest operation, truncated to the unit; empty if there was none.
     pub fn latency(&self) -> String {
         match self.worst_ns {
             0 => String::new(),
@@ -130,17 +130,17 @@ impl Result {
     }
 }
 
-/// A figure of a table.
+/// A printed figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Figure {
     NotRun,
-    /// So many `+`.
+    /// Printed as this many `+`.
     TooShort(usize),
     Is(String),
 }
 
 impl Figure {
-    /// In a column of the table, with the blank before it.
+    /// In a column of the table, with the preceding blank.
     pub fn column(&self, width: usize) -> String {
         format!(" {:>width$}", self.field())
     }

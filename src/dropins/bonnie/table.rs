@@ -1,4 +1,4 @@
-//! The tables of text.
+//! The text tables.
 
 use std::fmt::Write as _;
 
@@ -7,14 +7,14 @@ use super::results::{Heading, Result, Results, chunk, number, size};
 use crate::workloads::bonnie::rules::{self, Small};
 use crate::workloads::bonnie::trial::Step;
 
-/// Names and sizes stand in so many columns.
+/// Width of the column with names and sizes.
 const LABEL: usize = 19;
 const OUTPUT: &str = "------Sequential Output------ --Sequential Input- --Random-";
 const KINDS: &str = "-Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--";
 const CREATE: &str = "------Sequential Create------ --------Random Create--------";
 const ACTS: &str = "-Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--";
 
-/// Both tables; one that was not run leaves an empty line in 1.9x and 2.00.
+/// Both tables; in 1.9x and 2.00 a table that did not run is an empty line.
 pub fn text(heading: &Heading<'_>, results: &Results) -> String {
     let mut text = String::new();
     if heading.rules.chunks > 0 {
@@ -69,14 +69,14 @@ fn data(text: &mut String, heading: &Heading<'_>, results: &Results) {
     latencies(text, form, results.data().iter().chain([&seeks]));
 }
 
-/// The name from the left, cut where the size from the right needs the place.
+/// The name, left-aligned and cut if the size, right-aligned, needs the space.
 fn label(machine: &str, size: &str) -> String {
     let place = LABEL.saturating_sub(size.len() + 1);
     let machine: String = machine.chars().take(place).collect();
     format!("{machine:<place$} {size}")
 }
 
-/// `1M`, and in 2.00 `size:chunk:concurrency:seeks:seekers`, where what is the default's is empty and cut from the end.
+/// `1M`, or in 2.00 `size:chunk:concurrency:seeks:seekers`; default values are empty and removed from the end.
 fn sizes(heading: &Heading<'_>) -> String {
     let rules = heading.rules;
     let chunk = if rules.chunk == rules::CHUNK { String::new() } else { chunk(rules.chunk) };

@@ -1,4 +1,4 @@
-//! What a signal finds of `fsderby iozone`: the file goes, and the tables for a spreadsheet have what was measured by then.
+//! State of `fsderby iozone` for a signal: the file to remove, and the results so far for the spreadsheet tables.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,9 +9,9 @@ use crate::dropins::stopping::Made;
 use crate::workloads::iozone::table::Test;
 
 pub struct Interrupted {
-    /// The file, where it is this command's and not to be kept.
+    /// The test file, if this command created it and must remove it.
     file: Option<PathBuf>,
-    /// Tests, file sizes and record sizes of the tables, where there are to be any.
+    /// Tests, file sizes and record sizes of the spreadsheet tables, if requested.
     tables: Option<(Vec<Test>, Vec<u64>, Vec<u64>)>,
     measured: Mutex<Vec<Measured>>,
 }
@@ -30,7 +30,7 @@ impl Interrupted {
         self.measured().push(measured);
     }
 
-    /// What has been measured as tables, where they were asked for.
+    /// The spreadsheet tables of the results so far; empty if not requested.
     pub fn excel(&self) -> String {
         let tables = self.tables.as_ref();
         tables.map_or_else(String::new, |(tests, files, records)| {

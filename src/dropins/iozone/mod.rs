@@ -1,12 +1,13 @@
-//! `fsderby iozone`: the original's options, tests and tables on our engine.
+//! `fsderby iozone`: the original's options, tests and tables, with fsderby's engine.
 //!
-//! # Where it differs from the original
-//! - All that is read is compared with what was written; a difference ends the command with the file and the offset.
-//! - A file that is there already is not written over: test 0 wants a name of its own. What was made is removed, and nothing else.
-//! - What cannot fit into the free space is refused before anything is written.
-//! - Before each row the file's own filesystem is synced, and no other.
-//! - The clock has nanoseconds, and nothing is subtracted for looking at it. `-N` shows two decimals of a microsecond.
-//! - Several processes (`-t`), mapped files, asynchronous I/O, pwrite and pread are not served; each says what to do instead.
+//! # Differences from the original
+//! - All data read is compared with what was written; a difference ends the command and prints the file and the offset.
+//! - An existing file is not overwritten: test 0 needs a new name. Files that the command created are removed, and no others.
+//! - A test that does not fit into the free space is refused before anything is written.
+//! - Before each row, only the file's own filesystem is synced.
+//! - The clock has a resolution of 1 ns, and no clock overhead is subtracted. `-N` prints two decimals of a microsecond.
+//! - Several processes (`-t`), mapped files, asynchronous I/O, pwrite and pread are not supported; the message suggests an
+//! alternative.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -30,21 +31,21 @@ use crate::workloads::iozone::table::{Pass, TESTS, Test};
 use crate::workloads::{Clock, OpError};
 use crate::{exit, visible};
 
-/// The content is the same in each run, as the orders are.
+/// Content and random order are the same in each run.
 const SEED: u64 = 0;
-/// A shorter time than this counts as this long, as in the original, whose clock shows no less.
+/// A shorter time counts as this time, as in the original, whose clock has this resolution.
 const SHORTEST_NS: u64 = 1000;
 
-/// Where it is typed and read.
+/// Command line and output streams.
 pub struct Outside<'o> {
     pub out: &'o mut dyn Write,
     pub err: &'o mut dyn Write,
     pub clock: &'o dyn Clock,
-    /// As `Run began:` shows it.
+    /// In the format of the line `Run began:`.
     pub date: &'o str,
 }
 
-/// How a command that began ends early.
+/// Reason for an early end of a command that has begun.
 #[derive(Debug, thiserror::Error)]
 enum Stopped {
     #[error(transparent)]
@@ -55,10 +56,10 @@ enum Stopped {
     Print(#[from] io::Error),
 }
 
-/// The whole program. Returns its exit code.
+/// Runs the whole program. Returns its exit code.
 ///
 /// # Errors
-/// Where nothing can be printed any more.
+/// If nothing can be printed any more.
 pub fn start(words: &[OsString], outside: &mut Outside<'_>) -> io::Result<u8> {
     let options = match options::parse(words) {
         Ok(Asked::Run(options)) => options,
@@ -87,7 +88,7 @@ pub fn start(words: &[OsString], outside: &mut Outside<'_>) -> io::Result<u8> {
     let ended = session.all().and_then(|()| Ok(session.end()?));
     drop(stopping);
     if is_ours && ended.is_err() {
-        // What a failed pass may have left.
+        // Removes what a failed pass may have left.
         let _ = std::fs::remove_file(&options.file);
     }
     match ended {
@@ -105,7 +106,7 @@ pub fn start(words: &[OsString], outside: &mut Outside<'_>) -> io::Result<u8> {
 impl Stopped {
     fn code(&self) -> u8 {
         match self {
-            // An error of ours, and not of the system: other content came than was written.
+            // This error comes from fsderby and not from the system: the content read differs from what was written.
             Stopped::Work(error) if error.error.raw_os_error().is_none() => exit::INTEGRITY,
             Stopped::Remount(_) => exit::MISSING,
             _ => exit::TRIALS,
@@ -124,9 +125,9 @@ fn refuse(outside: &mut Outside<'_>, refusal: &Refusal) -> io::Result<u8> {
     Ok(refusal.code)
 }
 
-/// The file's place before anything is written.
+/// The location of the file before anything is written.
 struct Place {
-    /// Whether the file is made by this command, and removed by it.
+    /// Whether this command creates the file, and must remove it.
     is_ours: bool,
 }
 
@@ -161,7 +162,7 @@ impl Place {
         Ok(Place { is_ours: !is_there })
     }
 
-    /// What everybody must know who reads the figures.
+    /// A warning for the reader of the figures, if files fit into memory.
     fn warning(&self, options: &Options) -> String {
         let memory = rustix::system::sysinfo();
         let memory = memory.totalram.saturating_mul(memory.mem_unit.into());
@@ -184,7 +185,7 @@ fn splash() -> String {
     )
 }
 
-/// Everything before the table.
+/// All lines before the table.
 fn preface(options: &Options, words: &[OsString], date: &str) -> String {
     let words: Vec<String> = words.iter().map(|word| visible::message(&word.to_string_lossy())).collect();
     let mut lines = vec![splash(), String::new(), format!("\tRun began: {date}"), String::new()];
@@ -205,7 +206,7 @@ fn preface(options: &Options, words: &[OsString], date: &str) -> String {
     lines.join("\n") + "\n" + &table::head()
 }
 
-/// A line for each option that changes anything.
+/// One line for each option that changes the test.
 fn said(options: &Options) -> Vec<String> {
     let mut lines = Vec::new();
     let mut say = |holds: bool, line: &str| {
@@ -227,7 +228,7 @@ fn said(options: &Options) -> Vec<String> {
     lines
 }
 
-/// A run that is under way.
+/// A run in progress.
 struct Session<'s, 'o> {
     options: &'s Options,
     is_ours: bool,
@@ -308,7 +309,7 @@ fn folder(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// What earlier files have left to be written is not written while this one is timed.
+/// Writes out dirty data of earlier files, so that it is not written while this one is timed.
 fn sync(file: &Path) -> Result<(), OpError> {
     let folder = folder(file);
     let opened = std::fs::File::open(folder);
@@ -316,7 +317,7 @@ fn sync(file: &Path) -> Result<(), OpError> {
     synced.map_err(|error| OpError { operation: "sync", path: folder.to_owned(), error })
 }
 
-/// Whole numbers are cut off, not rounded.
+/// Numbers are truncated, not rounded.
 fn shown(shown: Shown, pair: Pair, operations: u64, ns: u64) -> String {
     let (operations, ns) = (u128::from(operations), u128::from(ns));
     let bytes = operations * u128::from(pair.record);
@@ -327,7 +328,7 @@ fn shown(shown: Shown, pair: Pair, operations: u64, ns: u64) -> String {
     }
 }
 
-/// With the machine's own commands and its table of mounts, as the original does.
+/// Uses the machine's umount and mount commands and /etc/fstab, as the original does.
 fn remount(mount: &PathBuf) -> Result<(), Stopped> {
     for command in ["umount", "mount"] {
         let done = Command::new(command).arg(mount).stdin(Stdio::null()).stdout(Stdio::null()).output();

@@ -1,4 +1,4 @@
-//! The original's options, read as getopt reads them: letters may stand together, a value behind its letter or in the next word.
+//! The original's options, parsed like getopt: letters may be combined, and a value is attached or in the next word.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -12,12 +12,12 @@ use crate::workloads::iozone::passes::Ways;
 use crate::workloads::iozone::table::{TESTS, Test};
 use crate::workloads::iozone::trial::FILE;
 
-/// As the original ends where sizes contradict each other.
+/// Exit code of the original if sizes contradict each other.
 pub const CONTRADICTION: u8 = 23;
-/// As it ends where `-t` meets the automatic mode.
+/// Exit code of the original if `-t` is combined with the automatic mode.
 const AUTO_WITH_PROCESSES: u8 = 17;
 
-/// What was asked for on the command line.
+/// The parsed options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
     Help,
@@ -27,20 +27,20 @@ pub enum Asked {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// `-a`, `-A`: sizes are tried one after the other.
+    /// `-a`, `-A`: automatic mode, which tries several sizes.
     pub auto: bool,
-    /// `-z`: small records on large files too.
+    /// `-z`: also small records on large files.
     pub full: bool,
-    /// `-i`, by number, rising.
+    /// `-i`, in ascending order.
     pub tests: Vec<Test>,
-    /// `-s`, and `-n` and `-g`.
+    /// `-s`, or the range of `-n` and `-g`.
     pub files: Vec<u64>,
-    /// `-r`, and `-y` and `-q`.
+    /// `-r`, or the range of `-y` and `-q`.
     pub records: Vec<u64>,
-    /// Whether any of these was given, so that nothing is left out between small and large files.
+    /// Whether any of these was given; then no combination of small records and large files is skipped.
     pub chosen: bool,
     pub ways: Ways,
-    /// `-+n` is its opposite.
+    /// `-+n` turns it off.
     pub retest: bool,
     /// `-w`
     pub keep: bool,
@@ -51,23 +51,23 @@ pub struct Options {
     pub shown: Shown,
     /// `-U`
     pub mount: Option<PathBuf>,
-    /// `-S` and `-L`, which are printed and nothing else.
+    /// `-S` and `-L`, which are only printed.
     pub cache_kib: u64,
     pub line_bytes: u64,
 }
 
-/// What the table has.
+/// Unit of the table's figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// KiB in a second.
+    /// KiB per second.
     Throughput,
-    /// `-O`: operations in a second.
+    /// `-O`: operations per second.
     Operations,
-    /// `-N`: microseconds of an operation.
+    /// `-N`: microseconds per operation.
     Microseconds,
 }
 
-/// What cannot be done, with the code that the command ends with.
+/// Why the command cannot run, with its exit code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub code: u8,
@@ -82,12 +82,12 @@ fn contradiction(message: impl Into<String>) -> Refusal {
     Refusal { code: CONTRADICTION, message: message.into() }
 }
 
-/// Where neither -a nor a size is given.
+/// Default size without -a and without a given size.
 const ONE_FILE: u64 = 512 * KIB;
 const ONE_RECORD: u64 = 4 * KIB;
 
 const SEVERAL: &str = "fsderby run with --clients N runs several processes";
-/// Letters of the original that are not served: what each is about, whether a value belongs to it, and what to do instead.
+/// Unsupported options of the original: letter, meaning, whether it has a value, and what to do instead.
 const NOT_SERVED: &[(u8, &str, bool, &str)] = &[
     (b'b', "a spreadsheet file", true, "-R prints the same as text"),
     (b'B', "mapped files", false, "without it"),
@@ -116,7 +116,7 @@ const NOT_SERVED: &[(u8, &str, bool, &str)] = &[
     (b'Z', "mmap instead of read and write", false, "without it"),
 ];
 
-/// What has been read so far.
+/// The options parsed so far.
 #[derive(Default)]
 struct Read {
     options: Option<Asked>,
@@ -142,7 +142,7 @@ struct Read {
     not_served: Option<&'static (u8, &'static str, bool, &'static str)>,
 }
 
-/// The words of the command line, without the command's own.
+/// Parses the words of the command line after the command's name.
 pub fn parse(words: &[OsString]) -> Result<Asked, Refusal> {
     let mut read = Read::default();
     let mut words = words.iter();
@@ -210,7 +210,7 @@ impl Read {
             b'U' => self.mount = Some(PathBuf::from(OsString::from_vec(value.to_vec()))),
             b'v' => self.options = Some(Asked::Version),
             b'w' => self.keep = true,
-            // Without several processes nobody is stopped by the first that is done.
+            // Without several processes this option has no effect.
             b'x' => {}
             b'y' => self.least_record = Some(size(letter, value)?),
             b'z' => self.full = true,
@@ -311,7 +311,7 @@ fn given(mut sizes: Vec<u64>, otherwise: impl FnOnce() -> Vec<u64>) -> Vec<u64> 
 }
 
 impl Options {
-    /// File by file.
+    /// Pairs of file and record size, file by file.
     pub fn pairs(&self) -> Vec<Pair> {
         matrix::pairs(&self.files, &self.records, self.auto && !self.full && !self.chosen)
     }
@@ -379,7 +379,7 @@ fn too_large(letter: u8, value: &[u8]) -> Refusal {
     refused(format!("-{} {} is too large", char::from(letter), value.escape_ascii()))
 }
 
-/// `64`, `64k`, `64m`, `1g`; without a letter they are KiB.
+/// `64`, `64k`, `64m`, `1g`; without a letter in KiB.
 fn size(letter: u8, value: &[u8]) -> Result<u64, Refusal> {
     let (digits, unit) = match value.split_last() {
         Some((b'k' | b'K', digits)) => (digits, KIB),

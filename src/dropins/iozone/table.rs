@@ -1,4 +1,4 @@
-//! The text table and the tables for a spreadsheet, column by column as the original has them.
+//! The text table and the spreadsheet tables, with the original's columns.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::schema::units::KIB;
 use crate::workloads::iozone::matrix::Pair;
 use crate::workloads::iozone::table::{Pass, Test};
 
-/// A column: the two lines of its head with their width, what a value's width is, and the title of its spreadsheet table.
+/// A column: its two header lines with their widths, the width of a value, and the title of its spreadsheet table.
 struct Column {
     pass: Pass,
     test: Test,
@@ -42,7 +42,7 @@ const COLUMNS: [Column; 13] = [
     column((Test::Fread, Pass::Freread), ["", "freread"], [9, 9], "Re-Fread"),
 ];
 
-/// What a test that is not selected leaves blank: the last one a column less, so that no line ends in it.
+/// Width left blank for a test that is not selected; the last test has one column less, so that no line ends with a blank.
 fn blank(test: Test) -> usize {
     match test {
         Test::Write | Test::Read | Test::Random | Test::Fwrite => 18,
@@ -53,7 +53,7 @@ fn blank(test: Test) -> usize {
     }
 }
 
-/// The two lines over the table.
+/// The two header lines of the table.
 pub fn head() -> String {
     let (mut above, mut head) = (" ".repeat(24), format!("{:>16}{:>8}", "kB", "reclen"));
     for Column { above: first, head: second, head_width, .. } in &COLUMNS {
@@ -64,23 +64,23 @@ pub fn head() -> String {
     format!("{above}\n{head}\n")
 }
 
-/// The beginning of a row.
+/// The first columns of a row.
 pub fn sizes(pair: Pair) -> String {
     format!("{:>16}{:>8}", pair.file / KIB, pair.record / KIB)
 }
 
-/// A pass's value; nothing where the table has no column for it.
+/// The value of a pass; empty if the table has no column for it.
 pub fn value(pass: Pass, value: &str) -> String {
     let column = COLUMNS.iter().find(|column| column.pass == pass);
     column.map_or_else(String::new, |column| format!("{value:>width$}", width = column.width))
 }
 
-/// A test that was not selected.
+/// The blanks for a test that is not selected.
 pub fn unselected(test: Test) -> String {
     " ".repeat(blank(test))
 }
 
-/// What was measured.
+/// A measured value.
 #[derive(Clone, Debug)]
 pub struct Measured {
     pub pair: Pair,
@@ -88,7 +88,7 @@ pub struct Measured {
     pub value: String,
 }
 
-/// One table for each column of a selected test. A pair that was left out has a 0.
+/// One table for each column of a selected test. A pair that was not measured has the value 0.
 pub fn excel(measured: &[Measured], tests: &[Test], files: &[u64], records: &[u64]) -> String {
     let mut text = "Excel output is below:\n".to_owned();
     for column in COLUMNS.iter().filter(|column| tests.contains(&column.test)) {

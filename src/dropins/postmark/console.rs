@@ -1,4 +1,4 @@
-//! Where the drop-in reads its commands and prints: passed in, so that a test can hold it.
+//! Input and output of the drop-in, passed in for tests.
 
 use std::io::{self, BufRead, Write};
 
@@ -6,7 +6,7 @@ pub struct Console<'c> {
     pub input: &'c mut dyn BufRead,
     pub out: &'c mut dyn Write,
     pub err: &'c mut dyn Write,
-    /// Whole seconds since some fixed moment.
+    /// Whole seconds since a fixed time.
     pub seconds: &'c mut dyn FnMut() -> i64,
 }
 
@@ -15,7 +15,7 @@ impl Console<'_> {
         self.out.write_all(text.as_ref())
     }
 
-    /// `Error: …` on standard error, behind all that was printed before.
+    /// Prints `Error: …` to standard error, after flushing standard output.
     pub fn error(&mut self, text: &[u8]) -> io::Result<()> {
         self.out.flush()?;
         self.err.write_all(&[b"Error: ", text, b"\n"].concat())

@@ -1,5 +1,4 @@
-//! The drop-in's operations: what fails is told and passed over, or, as reading and writing, passed over in
-//! silence.
+//! File operations of the drop-in. Failures are reported and skipped; failed reads and writes are skipped silently.
 
 use std::io;
 use std::ops::Range;
@@ -21,7 +20,7 @@ pub struct Lenient<'a, 'c> {
 }
 
 impl Lenient<'_, '_> {
-    /// Tells that the file named last cannot be worked on.
+    /// Reports that the file named last cannot be used.
     fn tell(&mut self, cannot: &str, end: &str) -> io::Result<()> {
         let name = self.namer.last().to_bytes();
         self.console.error(&[cannot.as_bytes(), b" '", name, b"'", end.as_bytes()].concat())
@@ -97,7 +96,7 @@ struct Opened<'a> {
 impl Handle for Opened<'_> {
     type Error = std::convert::Infallible;
 
-    /// Asked of the filesystem for each stream, as the C library does.
+    /// The filesystem is asked for each stream, as the C library does.
     fn buffer_size(&mut self) -> Result<usize, Self::Error> {
         let block = rustix::fs::fstat(&self.file).map_or(0, |stat| stat.st_blksize);
         Ok(stream::stdio_buffer(block))

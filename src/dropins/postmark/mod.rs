@@ -1,4 +1,4 @@
-//! The original's commands, prompts, reports and errors around the engine.
+//! The original's commands, prompts, reports and error messages, with fsderby's engine.
 
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
@@ -19,21 +19,20 @@ use settings::{Complaint, Settings};
 
 use crate::workloads::postmark::rules::Rules;
 
-/// The script where none or more than one is given.
+/// Script to read if none, or more than one, is given.
 const DEFAULT_SCRIPT: &str = ".pmrc";
 
-/// So deep may scripts load each other. The original goes on until it runs out of descriptors, 1024 by
-/// default.
+/// Most nested `load` commands. The original continues until it runs out of file descriptors, by default 1024.
 pub const DEEPEST_LOAD: usize = 1000;
 
-/// Whether the session goes on.
+/// Whether the session continues.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Next,
     Quit,
 }
 
-/// A run that the original would have died from was refused.
+/// A run that would have crashed the original was refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refused(pub bool);
 
@@ -55,7 +54,7 @@ enum Act {
     Do(fn(&mut Session<'_>, Option<&[u8]>) -> io::Result<Flow>),
 }
 
-/// In the order in which they are tried and helped with.
+/// In the order of matching and of `help`.
 const COMMANDS: &[Command] = &[
     command("set size", "Sets low and high bounds of files", Act::Set(Settings::size)),
     command("set number", "Sets number of simultaneous files", Act::Set(Settings::number)),
@@ -88,20 +87,20 @@ const fn command(name: &'static str, help: &'static str, act: Act) -> Command {
     Command { name, help, act }
 }
 
-/// What a script has set at its end, without running any of it.
+/// The settings at the end of a script, without running its commands.
 pub fn rules(mut script: &[u8]) -> Rules {
     let mut settings = Settings::default();
     while let Some(line) = text::next_line(&mut script) {
         if let Some((Command { act: Act::Set(set), .. }, parameter)) = command_of(&line) {
-            // A wrong parameter leaves the setting, as in a run.
+            // A wrong parameter leaves the setting unchanged, as in a run.
             let _ = set(&mut settings, parameter);
         }
     }
     settings.rules
 }
 
-/// The command that a line begins with, and its parameter: what stands behind the one byte, whatever it is,
-/// that parts the two.
+/// The command at the beginning of a line, and its parameter: the text after the one byte, of any value, that follows the
+/// command.
 fn command_of(line: &[u8]) -> Option<(&'static Command, Option<&[u8]>)> {
     COMMANDS.iter().find_map(|c| line.strip_prefix(c.name.as_bytes()).map(|rest| (c, rest.get(1..))))
 }
@@ -111,7 +110,7 @@ impl<'c> Session<'c> {
         Session { console, settings: Settings::default(), depth: 0, refused: Refused::default() }
     }
 
-    /// The whole program: its script, and then what is typed.
+    /// Runs the whole program: the script, then the commands typed.
     pub fn start(mut self, script: Option<&OsStr>) -> io::Result<Refused> {
         self.console.print("PostMark v1.51 : 8/14/01\n")?;
         let script = script.unwrap_or(OsStr::new(DEFAULT_SCRIPT));
@@ -138,7 +137,7 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// How the script ended; `None` where it cannot be read.
+    /// How the script ended; `None` if it cannot be read.
     fn read_script(&mut self, name: &[u8]) -> io::Result<Option<Flow>> {
         let path = Path::new(OsStr::from_bytes(name));
         let Some(file) = fs::File::open(path).ok().filter(|_| self.depth < DEEPEST_LOAD) else {
@@ -183,7 +182,7 @@ impl<'c> Session<'c> {
         self.console.out.flush()?;
         let shell = std::env::var_os("SHELL").unwrap_or_default();
         let command = if command.is_empty() { shell.as_os_str() } else { OsStr::from_bytes(command) };
-        // Whatever becomes of it is the shell's to tell.
+        // The shell reports its result.
         let _ = Process::new("/bin/sh").arg("-c").arg(command).status();
         Ok(Flow::Next)
     }
@@ -229,7 +228,7 @@ impl<'c> Session<'c> {
         Ok(Flow::Next)
     }
 
-    /// The file to append to; standard output where none is named or it cannot be opened.
+    /// The file to append to; standard output if no file is named or it cannot be opened.
     fn output(&mut self, name: Option<&[u8]>) -> io::Result<Option<fs::File>> {
         let Some(name) = name else { return Ok(None) };
         let file = OpenOptions::new().append(true).create(true).open(OsStr::from_bytes(name)).ok();

@@ -1,12 +1,11 @@
-//! The original's reports: whole seconds, 32-bit sums of bytes, C's divisions.
+//! The original's reports, with whole seconds, 32-bit sums of bytes and C's integer divisions.
 
 use std::fmt;
 
 const KILO: f32 = 1024.0;
 const MEGA: f32 = 1024.0 * 1024.0;
 
-/// What a run has counted. Bytes are summed up file by file in 32-bit floats, whose rounding is in the
-/// report.
+/// The counts of a run. Bytes are summed file by file in 32-bit floats, as in the original, so the report has their rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
     pub created: u32,
@@ -23,13 +22,13 @@ impl Counters {
         self.bytes_read += bytes as f32;
     }
 
-    /// Of a file created or extended.
+    /// Counts a file that was created or extended.
     pub fn count_written(&mut self, bytes: u32) {
         self.bytes_written += bytes as f32;
     }
 }
 
-/// The whole seconds of a run.
+/// The durations of a run in whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seconds {
     total: u32,
@@ -39,8 +38,7 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// From the clock at the start, before and after the transactions, and at the end. No difference is below
-    /// 1.
+    /// From the clock at the start, before and after the transactions, and at the end. Each duration is at least 1.
     pub fn between([start, before, after, end]: [i64; 4]) -> Self {
         let difference = |from: i64, to: i64| to.saturating_sub(from).clamp(1, i64::from(i32::MAX)) as u32;
         Seconds {
@@ -52,17 +50,17 @@ impl Seconds {
     }
 }
 
-/// A complete run, as its report needs it.
+/// The data of a complete run's report.
 pub struct Report {
     pub number: u32,
     pub transactions: u32,
-    /// Files that were deleted after the transactions.
+    /// Files deleted after the transactions.
     pub deleted_alone: u32,
     pub counters: Counters,
     pub seconds: Seconds,
 }
 
-/// `N bytes`, or kilobytes and megabytes with two digits.
+/// `N bytes`, or kilobytes or megabytes with two decimals.
 pub fn size(bytes: u32) -> String {
     match bytes as f32 {
         _ if bytes < 1024 => format!("{bytes} bytes"),
@@ -71,7 +69,7 @@ pub fn size(bytes: u32) -> String {
     }
 }
 
-/// The same for sums and rates, where all but nothing has at least kilobytes.
+/// The same for sums and rates; all values but 0 are printed in kilobytes or more.
 fn sum(bytes: f32) -> String {
     if bytes > MEGA {
         format!("{:.2} megabytes", bytes / MEGA)
@@ -91,7 +89,7 @@ impl Report {
         self.counters.deleted - self.deleted_alone
     }
 
-    /// The 13 numbers of one line.
+    /// The terse report: 13 numbers in one line.
     pub fn terse(&self) -> String {
         let Report { counters, seconds, .. } = self;
         let per = |count: u32, seconds: u32| count as f32 / seconds as f32;

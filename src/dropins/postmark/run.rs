@@ -1,4 +1,4 @@
-//! One run with its progress texts and its report.
+//! A run, its progress messages and its report.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use crate::workloads::postmark::generator::{Generator, afford};
 use crate::workloads::postmark::kernel::Kernel;
 use crate::workloads::postmark::names::Namer;
 
-/// The transactions phase prints so many dots, or one more.
+/// Number of dots that the transactions phase prints; sometimes one more.
 const DOTS: u32 = 10;
 
 const OUT_OF_FILES: &str = "out of files!\n\
@@ -47,7 +47,7 @@ impl Session<'_> {
         afford(rules)
     }
 
-    /// Works in the current folder; no report where the files ran out.
+    /// Runs the workload in the current directory; `None` if it ran out of files.
     fn work(&mut self) -> io::Result<Option<Report>> {
         let rules = &self.settings.rules;
         let (mut generator, source) = Generator::new(rules);

@@ -1,4 +1,4 @@
-//! What the `set` commands change, and `show` shows.
+//! The settings, changed by the `set` commands and printed by `show`.
 
 use super::report::size;
 use super::text::{integer, split_last_blank};
@@ -10,7 +10,7 @@ pub struct Settings {
     pub terse: bool,
 }
 
-/// What a refused command says behind `Error: `.
+/// Text that a refused command prints after `Error: `.
 pub type Complaint = Vec<u8>;
 
 type Set = Result<(), Complaint>;
@@ -96,8 +96,8 @@ impl Settings {
         Ok(())
     }
 
-    /// `PATH` alone replaces all locations, `+PATH` adds one, `-PATH` removes one. A wrong weight is
-    /// complained about, and the location is taken with a weight of 1.
+    /// `PATH` alone replaces all locations, `+PATH` adds one, `-PATH` removes one. A wrong weight is reported, and the weight 1
+    /// is used.
     pub fn location(&mut self, parameter: Option<&[u8]>) -> Set {
         let parameter = parameter.ok_or_else(|| complaint("no directory name specified"))?;
         match parameter.split_first() {
@@ -125,8 +125,8 @@ impl Settings {
         Ok(())
     }
 
-    /// What `show` prints: what stands before the locations, these, and what stands behind them. They are
-    /// apart because the original always prints them on standard output, a defect that scripts may rely on.
+    /// The output of `show`: the text before the locations, the locations, and the text after them. They are separate because
+    /// the original always prints locations to standard output, a defect on which scripts may rely.
     pub fn show(&self, folder: &[u8]) -> [Vec<u8>; 3] {
         let working: &[&[u8]] = match self.rules.locations.len() {
             0 => &[b"Working directory: ", folder, b"\n"],

@@ -1,12 +1,12 @@
-//! Script text as C reads it: bytes, never checked for being text.
+//! Script text as C reads it: bytes, which need not be valid UTF-8.
 
 use std::io::BufRead;
 
-/// The longest line that is read at once; what is longer goes on as the next line.
+/// Longest line that is read at once; the rest of a longer line is read as the next line.
 const LONGEST_LINE: usize = 254;
 
-/// The next line without its last byte, which is the newline but for a last line without one, and in lines
-/// that are too long. A NUL byte ends it early. `None` at the end, and where reading fails.
+/// The next line without its last byte. That byte is the newline, except in a last line without a newline and in lines that are
+/// too long. A NUL byte ends the line early. `None` at the end, or if reading fails.
 pub fn next_line(script: &mut dyn BufRead) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     while line.len() < LONGEST_LINE && line.last() != Some(&b'\n') {
@@ -28,7 +28,7 @@ pub fn next_line(script: &mut dyn BufRead) -> Option<Vec<u8>> {
     Some(line)
 }
 
-/// C's `atoi` on a 64-bit machine: blanks, a sign, digits up to the first other byte, cut to 32 bits.
+/// C's `atoi` on a 64-bit machine: blanks, a sign, digits up to the first other byte, truncated to 32 bits.
 pub fn integer(text: &[u8]) -> i32 {
     let text = &text[text.iter().take_while(|c| matches!(c, b' ' | 9..=13)).count()..];
     let (negative, digits) = match text.split_first() {
@@ -42,7 +42,7 @@ pub fn integer(text: &[u8]) -> i32 {
     long as i32
 }
 
-/// What stands before and after the last blank.
+/// The text before and after the last blank.
 pub fn split_last_blank(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = text.iter().rposition(|c| *c == b' ')?;
     Some((&text[..at], &text[at + 1..]))

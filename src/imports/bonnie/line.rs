@@ -1,4 +1,4 @@
-//! One line: which form it has, what it says of the work, and its figures.
+//! Parses one line: its format, its work and its figures.
 
 use toml::{Table, Value};
 
@@ -10,18 +10,18 @@ use crate::schema::units::{Bytes, KIB};
 use crate::workloads::bonnie::rules::{self, Semantics};
 use crate::workloads::bonnie::trial::{STEPS, Step};
 
-/// With fewer commas a line has no figures.
+/// A line with fewer commas has no figures.
 const FEWEST_COMMAS: usize = 13;
-/// Of a name.
+/// Longest name in bytes.
 const LONGEST: usize = 200;
-/// A phase that took less is told by plus signs.
+/// A shorter phase is printed as plus signs.
 const SHORTEST_SECONDS: f64 = 0.5;
-/// Files are counted in so many.
+/// Unit of the number of files.
 const FILES: u64 = 1024;
-/// More digits are no figure of a disk's.
+/// Most digits of a figure.
 const MOST_DIGITS: usize = 15;
 
-/// The places of a form's fields.
+/// Positions of a format's fields.
 #[derive(Clone, Copy, Debug)]
 struct Form {
     title: &'static str,
@@ -74,7 +74,7 @@ const V198: Form = Form {
     ..V197
 };
 
-/// `None` where the line is other text.
+/// `None` if the line is other text.
 pub fn read(number: usize, line: &str) -> Option<Result<Found, Wrong>> {
     let line = line.trim_end();
     let fields = fields(line);
@@ -124,9 +124,9 @@ fn found(number: usize, line: &str, fields: Vec<Field>) -> Result<Found, Wrong> 
     Ok(Found { line: number, machine: machine.to_owned(), program, work, notes, figures })
 }
 
-/// By its first field: the old one has no version.
+/// The format, by the first field; the old format has no version there.
 fn form(number: usize, fields: &[Field]) -> Result<Form, Wrong> {
-    // A machine may be called like a version, but has not so many fields.
+    // A machine's name may look like a version, but then the number of fields differs.
     let is_long = fields.len() > OLD.count + 8;
     match fields[0].text.as_str() {
         "1.96" | "1.97" if is_long => Ok(V197),
@@ -142,7 +142,7 @@ fn form(number: usize, fields: &[Field]) -> Result<Form, Wrong> {
     }
 }
 
-/// `2 lost commas put back, in '+++1651' and '+++1562': …`
+/// A note such as `2 lost commas put back, in '+++1651' and '+++1562': …`
 fn mending(cut: &[Field]) -> String {
     let places: Vec<String> =
         cut.iter().map(|field| format!("'{}' in column {}", field.text, field.column)).collect();
@@ -159,12 +159,12 @@ struct Row {
     form: Form,
 }
 
-/// What a field says.
+/// The value of a field.
 enum Said {
-    /// The phase was not run.
+    /// Empty: the phase did not run.
     Nothing,
     TooQuick,
-    /// A number, and how much of it one of its last digit is.
+    /// A number, and the value of one unit of its last digit.
     Number(f64, f64),
 }
 
@@ -178,7 +178,7 @@ impl Row {
         Wrong { line: self.number, column, what: format!("field {}: {what}", at + 1) }
     }
 
-    /// The number of fields is not that of the form: the first one that is not what it should be, or the end of the line.
+    /// The number of fields does not fit the format: reports the first wrong field, or the end of the line.
     fn misfit(&self, line: &str) -> Wrong {
         let Form { title, count, data, files, .. } = self.form;
         let shares = (0..6).map(|at| data + 2 * at + 1).chain((0..6).map(|at| files + 2 * at + 1));
@@ -193,7 +193,7 @@ impl Row {
         Wrong { line: self.number, column, what }
     }
 
-    /// After mending, plus signs come in pairs or not at all.
+    /// After commas are restored, plus signs must come in pairs.
     fn must_be_paired(&self, cut: &[Field]) -> Result<(), Wrong> {
         let pairs = (0..6).map(|at| self.form.data + 2 * at).chain((0..6).map(|at| self.form.files + 2 * at));
         for at in pairs {
@@ -237,7 +237,7 @@ impl Row {
         number.ok_or_else(|| self.wrong(at, &format!("'{text}' is not a number of up to {}", u32::MAX)))
     }
 
-    /// What the line says of the work, as parameters of the workload.
+    /// The work according to the line, as parameters of the workload.
     fn work(&self, notes: &mut Vec<String>) -> Result<Table, Wrong> {
         let mut work = Table::new();
         work.insert("semantics".into(), self.form.semantics.name().into());
@@ -252,7 +252,7 @@ impl Row {
     fn data_work(&self, work: &mut Table) -> Result<(), Wrong> {
         let at = self.form.size;
         let (size, chunk) = self.text(at).split_once(':').unwrap_or((self.text(at), ""));
-        // Without a suffix it is MiB, as on the command line.
+        // Without a suffix in MiB, as on the command line.
         let size = if size.bytes().all(|b| b.is_ascii_digit()) && !size.is_empty() {
             format!("{size}m")
         } else {
@@ -314,7 +314,7 @@ impl Row {
         } else if !piece.is_empty() && self.text(1) != "2.00a" {
             put(work, "piece", self.size(at + 4, piece)?);
         } else if !piece.is_empty() {
-            // 2.00a writes its folders where its names say the piece.
+            // 2.00a writes the number of directories into the field named file chunk size.
             let folders = self.count(at + 4, piece)?;
             put(work, "directories", folders);
             notes.push(format!("{folders} is taken for the number of folders, which 2.00a writes into the field after its own"));
@@ -344,7 +344,7 @@ impl Row {
                 let least = self.done(step, work).map(|done| done / SHORTEST_SECONDS);
                 Some(Figure { metric, unit: unit.into(), value: None, least, most: None })
             }
-            // Seeks are rounded, all else is cut off.
+            // Seeks are rounded, all other values truncated.
             Said::Number(value, digit) if step == Step::Seek => {
                 Some(within(metric, unit, value, [0.5, 0.5].map(|of| of * digit)))
             }
@@ -352,7 +352,7 @@ impl Row {
         })
     }
 
-    /// What a phase does in all, in its unit; `None` where the line does not say it.
+    /// Total amount of a phase in its unit; `None` if the line does not contain it.
     fn done(&self, step: Step, work: &Table) -> Option<f64> {
         let number = |key: &str| work.get(key).and_then(Value::as_integer).map(|n| n as f64);
         match step {
@@ -372,7 +372,7 @@ impl Row {
         })
     }
 
-    /// In nanoseconds: `67548us`, `107ms`, `2s`.
+    /// Parses a latency such as `67548us`, `107ms` or `2s`, in nanoseconds.
     fn latency(&self, at: usize, step: Step) -> Result<Option<Figure>, Wrong> {
         let text = self.text(at);
         if text.is_empty() || text.bytes().all(|b| b == b'+') {

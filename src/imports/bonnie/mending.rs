@@ -1,17 +1,17 @@
-//! Fields of a line, and those that have lost the comma between them.
+//! Fields of a line; commas that were lost between fields are restored.
 
-/// A field with the column in which it begins, from 1.
+/// A field, and the column in which it begins, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     pub column: usize,
     pub text: String,
 }
 
-/// A figure has at most so many plus signs.
+/// Most plus signs of a figure.
 const MOST_PLUSES: usize = 5;
-/// Those of a CPU share.
+/// Plus signs of a CPU share.
 const OF_SHARE: usize = 3;
-/// Names and versions stand in the first fields, and may hold anything.
+/// Number of first fields with names and versions, which may hold any text.
 const NAMES: usize = 3;
 
 pub fn fields(line: &str) -> Vec<Field> {
@@ -24,7 +24,7 @@ pub fn fields(line: &str) -> Vec<Field> {
     fields
 }
 
-/// The fields with the lost commas put back, and the fields that were cut, as they stood there.
+/// The fields with lost commas restored, and the original text of the fields that were split.
 pub fn mended(fields: Vec<Field>) -> (Vec<Field>, Vec<Field>) {
     let (mut whole, mut cut) = (Vec::new(), Vec::new());
     for (at, field) in fields.into_iter().enumerate() {
@@ -44,7 +44,7 @@ pub fn mended(fields: Vec<Field>) -> (Vec<Field>, Vec<Field>) {
     (whole, cut)
 }
 
-/// Where figures meet in a field that cannot be one; nothing where it is one, or is neither.
+/// Positions at which to split a field that cannot be one figure; empty if it is one figure, or something else.
 fn joints(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
     if bytes.is_empty() || !bytes.iter().all(|b| matches!(b, b'+' | b'.' | b'0'..=b'9')) {

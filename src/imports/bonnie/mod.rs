@@ -1,13 +1,14 @@
-//! Bonnie++'s lines of comma-separated values: those of 1.02 to 1.04, of 1.96 and 1.97, and of 1.98 and 2.00.
+//! Bonnie++'s CSV lines: those of 1.02 to 1.04, of 1.96 and 1.97, and of 1.98 and 2.00.
 //!
-//! A line is taken for one of them where it has fields enough and most of them are numbers or plus signs; the line of names over
-//! several of them, the tables and all other text are passed over.
+//! A line is treated as one of them if it has enough fields and most of them are numbers or plus signs. Header lines, tables
+//! and all other text are skipped.
 //!
-//! # What is mended
-//! Lines are passed on through web pages and slides, and some have lost commas: `++++,+++1651`. A field of plus signs and digits, or
-//! of more than five plus signs, cannot be one figure, because Bonnie++ prints either a number or at most five plus signs. It is cut
-//! where the one ends and the other begins. Where that gives the right number of fields, and plus signs always come in pairs of a rate
-//! and its CPU share, there is no other reading, and the entry says so. Everything else is refused with its place.
+//! # Repair of lost commas
+//! Lines are copied through web pages and slides, and some have lost commas: `++++,+++1651`. A field of plus signs and digits,
+//! or of more than five plus signs, cannot be one figure, because Bonnie++ prints either a number or at most five plus signs.
+//! It is split where plus signs and digits meet. If that gives the right number of fields, and plus signs come in pairs of a
+//! rate and its CPU share, no other reading is possible, and the entry notes the repair. Any other defect is refused with its
+//! position.
 
 mod line;
 mod mending;

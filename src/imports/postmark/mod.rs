@@ -1,7 +1,8 @@
-//! PostMark's reports: the verbose one, and the terse one of 13 numbers in a line.
+//! PostMark's reports: the verbose report, and the terse one with 13 numbers in a line.
 //!
-//! A report says what was done, not by which parameters: files created, read, appended to and deleted, and their bytes. With the same
-//! parameters and PostMark's own seed these are the same on every machine, so they say whether two runs did the same work.
+//! A report does not contain the parameters, only counts: files created, read, appended to and deleted, and their bytes. With
+//! the same parameters and PostMark's own seed these are the same on every machine, so they show whether two runs did the same
+//! work.
 
 mod report;
 #[cfg(test)]

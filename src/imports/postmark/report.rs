@@ -1,4 +1,4 @@
-//! What a report says, from either form.
+//! The content of a report, from either format.
 
 use toml::{Table, Value};
 
@@ -6,10 +6,10 @@ use crate::imports::Found;
 use crate::schema::import::Figure;
 use crate::schema::units::MIB;
 
-/// Beside the counts of a work: how far they may be off.
+/// Key of the possible error of a work's counts.
 pub const OFF: &str = "counts_off";
 
-/// The numbers of a report. What a form does not say is absent.
+/// The numbers of a report; those that a format does not print are absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     pub seconds: u64,
@@ -24,11 +24,11 @@ pub struct Report {
     pub mixed_deleted: Rate,
     pub bytes_read: Sum,
     pub bytes_written: Sum,
-    /// How far the counts may be off, where only rates are printed.
+    /// Possible error of the counts, if only rates are printed.
     pub off: u64,
 }
 
-/// A rate as it is printed, and how much one of its last digit is: whole numbers are cut off, others are rounded.
+/// A printed rate, and the value of one unit of its last digit. Whole numbers are truncated, others rounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rate {
     pub printed: f64,
@@ -43,7 +43,7 @@ pub struct Counted {
     pub rate: Rate,
 }
 
-/// Bytes in all, and in a second as they are printed, with one of the last digit.
+/// Total bytes and bytes per second as printed, with the value of one unit of the last digit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sum {
     pub bytes: f64,
@@ -120,18 +120,18 @@ impl Report {
 }
 
 impl Counted {
-    /// How long it took, which no form says: as long as the count lasts at the printed rate.
+    /// The duration, which no format prints: the count divided by the printed rate.
     fn seconds(&self) -> Option<u64> {
         (self.rate.printed >= 1.0).then(|| (self.count as f64 / self.rate.printed).floor().max(1.0) as u64)
     }
 }
 
-/// A difference of N on a clock of whole seconds is between N - 1 and N + 1 seconds; one of nothing is printed as 1.
+/// A difference of N on a clock with whole seconds is a time of N - 1 to N + 1 seconds; a difference of 0 is printed as 1.
 fn figure(metric: &str, unit: &str, printed: f64, digit: f64, seconds: Option<u64>) -> Figure {
     let seconds = seconds.map(|n| n as f64);
     let least = seconds.map(|n| printed * n / (n + 1.0));
     let most = seconds.filter(|n| *n > 1.0).map(|n| (printed + digit) * n / (n - 1.0));
-    // Cut off to nothing it is not nothing.
+    // A rate truncated to 0 may be larger than 0.
     let value = (printed > 0.0).then_some(printed);
     let most = if value.is_none() { most.or(Some(digit)) } else { most };
     Figure { metric: metric.into(), unit: unit.into(), value, least: least.filter(|_| value.is_some()), most }

@@ -1,20 +1,20 @@
-//! From lines to reports.
+//! Parses lines into reports.
 
 use super::report::{Counted, Rate, Report, Sum};
 use crate::imports::{Read, Wrong};
 use crate::schema::units::{KIB, MIB};
 
-/// Of a terse report.
+/// Number of values in a terse report.
 const NUMBERS: usize = 13;
-/// With fewer a line of numbers is something else's.
+/// A line with fewer numbers is other text.
 const FEWEST: usize = 10;
-/// More digits are no figure of PostMark's.
+/// Most digits of a figure.
 const MOST_DIGITS: usize = 20;
 /// Its counters have 32 bits.
 const MOST: u64 = u32::MAX as u64;
 const RAN_OUT: &str = "out of files!";
 
-/// The lines of a verbose report that are not empty, in their order: `N` is a number, `S` a number of bytes with its unit.
+/// The non-empty lines of a verbose report in order: `N` is a number, `S` a number of bytes with its unit.
 const VERBOSE: [&str; 14] = [
     "Time:",
     "N seconds total",
@@ -74,13 +74,13 @@ fn version(line: &str) -> Option<&str> {
     is_one.then_some(version)
 }
 
-/// `Time:`, and in the next line that says anything a number of seconds.
+/// `Time:`, and a number of seconds in the next non-empty line.
 fn begins_verbose(lines: &[&str], at: usize) -> bool {
     let next = || lines[at + 1..].iter().find(|line| !line.trim().is_empty());
     lines[at].trim() == VERBOSE[0] && next().is_some_and(|line| line.trim_end().ends_with("seconds total"))
 }
 
-/// The report, and the line after it.
+/// Returns the report, and the number of the line after it.
 fn verbose(lines: &[&str], from: usize) -> Result<(Report, usize), Wrong> {
     let mut values: Vec<Vec<f64>> = Vec::new();
     let mut at = from;
@@ -121,7 +121,7 @@ fn report(values: &[Vec<f64>]) -> Report {
     }
 }
 
-/// The numbers of a line that has this form: of bytes their number, and how many one of the last digit is.
+/// The numbers in a line of this form; for bytes the number, and the value of one unit of its last digit.
 fn matched(line: &str, wanted: &str) -> Result<Vec<f64>, (usize, String)> {
     let mut rest = line.trim_start();
     let mut numbers = Vec::new();
@@ -180,7 +180,7 @@ fn size(text: &str) -> Option<(f64, f64, &str)> {
     Some((value * unit, digit * unit, rest))
 }
 
-/// `8333.00`, with one of its last digit.
+/// `8333.00`, with the value of one unit of its last digit.
 fn decimal(text: &str) -> Option<(f64, f64)> {
     let (whole, decimals) = text.split_once('.')?;
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
@@ -192,7 +192,7 @@ fn decimal(text: &str) -> Option<(f64, f64)> {
     Some((value, 0.1_f64.powi(digits)))
 }
 
-/// A line of nothing but numbers, the first two whole and the others with two decimals.
+/// A line of only numbers: the first two whole, the others with two decimals.
 fn terse(number: usize, line: &str) -> Result<Option<Report>, Wrong> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_whole = |word: &&str| word.bytes().all(|b| b.is_ascii_digit());
@@ -220,8 +220,8 @@ fn terse(number: usize, line: &str) -> Result<Option<Report>, Wrong> {
     Ok(Some(from_rates(seconds[0], seconds[1], &rates)))
 }
 
-/// T/X c/E N/C (c-N)/X r/X a/X d/E dd/D (d-dd)/X read/E written/E, with X and E in whole seconds: counts come out exactly up to a
-/// rate's two decimals, those over C and D as what is left.
+/// The fields are T/X c/E N/C (c-N)/X r/X a/X d/E dd/D (d-dd)/X read/E written/E, with X and E in whole seconds. Counts are
+/// exact up to the two decimals of the rates; those over C and D are computed as remainders.
 fn from_rates(whole: u64, among: u64, rates: &[f64]) -> Report {
     const DIGIT: f64 = 0.01;
     let count = |rate: f64, seconds: u64| (rate * seconds as f64).round();
@@ -242,7 +242,7 @@ fn from_rates(whole: u64, among: u64, rates: &[f64]) -> Report {
         mixed_deleted: rate(rates[8]),
         bytes_read: sum(rates[9]),
         bytes_written: sum(rates[10]),
-        // Two rates, each rounded by half a hundredth, times the seconds.
+        // The error of two rates, each rounded by half a hundredth, times the seconds.
         off: whole.div_ceil(100),
     }
 }

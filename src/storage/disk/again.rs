@@ -1,43 +1,43 @@
-//! The server's own work, done several times: what it adds to a trial's figures is seen by adding more of it.
+//! Repeats the disk server's work: adding more of it shows how much it adds to a trial's figures.
 //!
-//! A real machine has no such server: it copies no data, switches to no thread, computes no model. So a few trials are made with that
-//! work done two and three times, and their figures say what they would be without it. Every instruction takes the same time in a
-//! guest with a modelled disk, so doing work again and letting as much time pass on the CPU are the same; what is counted is the
-//! CPU time of the server's thread, which holds what the kernel does for it too.
+//! A real machine has no disk server: it does not copy data, switch to a server thread or compute a model. So some trials run
+//! with this work done two and three times, and their figures allow an estimate for no such work. In a guest with a modelled
+//! disk every instruction takes the same time. So instead of repeating the work, the server lets the same CPU time pass. It
+//! measures the CPU time of its own thread, which includes the kernel's work for it.
 
 use fsderby_sys::process::thread_cpu_ns;
 
 use crate::host::monotonic_ns;
 
-/// Of one thread. Each [`Again::pass`] ends a piece of work and begins the next.
+/// Repetition in one thread. Each call of [`Again::pass`] ends one piece of work and begins the next.
 pub struct Again {
-    /// Beyond the first.
+    /// Repetitions after the first time.
     times: u64,
-    /// The thread's CPU time when this piece of work began.
+    /// Thread CPU time at the start of this piece of work.
     began_ns: u64,
-    /// What it costs until the thread's CPU time is read.
+    /// Time from the start of a reading of the thread's CPU time to the instant that it reports.
     reading_ns: u64,
 }
 
 impl Again {
-    /// For work that is to be done so often in all.
+    /// For work to be done `in_all` times in total.
     pub fn new(in_all: u32) -> Self {
         let times = u64::from(in_all.saturating_sub(1));
         if times == 0 {
             return Again { times, began_ns: 0, reading_ns: 0 };
         }
-        // Half of a reading lies before the moment that it tells of.
+        // A reading reports the instant halfway through it.
         let readings: [u64; 9] = std::array::from_fn(|_| thread_cpu_ns());
         let between = readings.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(0);
         Again { times, began_ns: thread_cpu_ns(), reading_ns: between / 2 }
     }
 
-    /// Whether work is done more than once.
+    /// Whether work is repeated at all.
     pub fn is_on(&self) -> bool {
         self.times > 0
     }
 
-    /// Lets as much time pass on the CPU as the work since the last call would take the other times.
+    /// Lets as much CPU time pass as repeating the work since the last call would take.
     pub fn pass(&mut self) {
         if !self.is_on() {
             return;

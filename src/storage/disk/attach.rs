@@ -1,4 +1,4 @@
-//! A block device of the guest's, with a thread that answers for it.
+//! A block device of the guest and the server thread that answers its requests.
 
 use std::thread::{self, JoinHandle};
 
@@ -11,13 +11,13 @@ use super::server::{Shared, serve};
 use crate::schema::setup::Modelled;
 use crate::schema::units::Bytes;
 
-/// A device that is there, and the thread that answers for it until it is taken away.
+/// An attached device; its server thread runs until the device is removed.
 pub struct Attached {
     pub device: Device,
     pub server: JoinHandle<()>,
 }
 
-/// Has the server answer for the device of this number.
+/// Creates the device with this number and starts its server.
 pub fn attach(
     number: u32,
     server: &Shared,

@@ -1,5 +1,5 @@
-//! What a request costs in a guest when its disk takes no time: the kernel's block layer, the way to the server and back, and the
-//! server's own work, all on the one CPU. A disk that is not far slower than that cannot be told from it.
+//! The time of a request in a guest if the disk takes no time: the kernel's block layer, the switch to the server and back, and
+//! the server's own work, all on one CPU. Only disks that are much slower than this floor can be told from it.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -20,8 +20,8 @@ const VOLUME: Bytes = Bytes(MIB);
 const READS: u64 = 65;
 const BLOCK: usize = 4096;
 
-/// The median of reads of 4 KiB, past the page cache, in nanoseconds of the guest's clock, on a device beside the trial's own. They
-/// are of the trial's own store, which is still empty, and stays so; it comes back.
+/// Median time of reads of 4 KiB that bypass the page cache, in nanoseconds of the guest's clock. It is measured on a separate
+/// device before the trial, on the trial's store, which is still empty. The store is returned unchanged.
 pub fn measure(modelled: &Modelled, store: Store) -> anyhow::Result<(u64, Store)> {
     let (_, text) =
         SHIPPED.iter().find(|(name, _)| *name == "zero").context("there is no disk that takes no time")?;
@@ -40,13 +40,13 @@ pub fn measure(modelled: &Modelled, store: Store) -> anyhow::Result<(u64, Store)
 }
 
 fn median_read(device: &File) -> anyhow::Result<u64> {
-    // Direct reads go to whole blocks of memory.
+    // Direct reads need buffers of whole blocks.
     let mut space = vec![0; 2 * BLOCK];
     let begin = space.as_ptr().align_offset(BLOCK);
     let buffer = &mut space[begin..begin + BLOCK];
     let mut times = Vec::new();
     for number in 0..READS {
-        // 37 has no factor in common with the number of blocks: every read is at another place.
+        // 37 has no factor in common with the number of blocks, so each read has a different position.
         let place = number * 37 * BLOCK as u64 % VOLUME.0;
         let before = monotonic_ns();
         device.read_exact_at(buffer, place)?;

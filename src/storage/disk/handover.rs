@@ -1,8 +1,9 @@
-//! What a guest is handed after its boot: files, in its memory, so that machines that differ in their job alone can have booted once.
+//! Files that the host hands to a guest after boot, in guest memory, so that guests that differ only in their job can use one
+//! snapshot.
 //!
 //! ```text
-//! init ── all modules loaded ── stops its machine                    the host keeps it, as a snapshot
-//!                                     └─ goes on, again and again ── reads the files that the host has put there
+//! init ── all modules loaded ── stops its guest                    the host keeps it as a snapshot
+//!                                     └─ continues for each trial ── reads the files that the host has put there
 //! ```
 
 use std::fs::{self, File};
@@ -14,30 +15,31 @@ use anyhow::Context;
 use super::layout::JOB;
 use super::map;
 
-/// Where QEMU's device `pvpanic` listens, and what it takes for a panic. QEMU then stops the machine, at this very instruction.
+/// Port of QEMU's device `pvpanic`, and the value that it takes for a panic. QEMU then stops the guest at exactly this
+/// instruction.
 const PANIC_PORT: u64 = 0x505;
 const PANICKED: [u8; 1] = [1];
 
-/// Files by their path in the guest's first root.
+/// Files by their path in the guest's first root filesystem.
 pub type Files = Vec<(String, String)>;
 
-/// As the host puts them there: eight bytes for the length of what follows.
+/// Encodes files for the guest's memory: eight bytes of length, then the content.
 ///
 /// # Errors
-/// When they are too large.
+/// If they are too large.
 pub fn encode(files: &Files) -> anyhow::Result<Vec<u8>> {
     let text = serde_json::to_vec(files)?;
     anyhow::ensure!(text.len() <= JOB.length - 8, "the job is too large for the memory shared with the host");
     Ok([&(text.len() as u64).to_le_bytes()[..], &text].concat())
 }
 
-/// Stops this machine, and when it goes on takes over what was handed to it.
+/// Stops this guest; when it continues, reads the files that the host has put into its memory.
 ///
 /// # Errors
-/// When there is no such device, or nothing was handed over.
+/// If there is no such device, or no files were handed over.
 pub fn wait_for_files() -> anyhow::Result<()> {
     let mut memory = map(JOB).context("could not map the memory for the job")?;
-    // Seen by the host, who then asks whether the machine has stopped.
+    // The host sees this byte, and then asks whether the guest has stopped.
     memory.publish(u64::MAX);
     stop_machine().context("could not pause this machine")?;
     let mut length = [0; 8];

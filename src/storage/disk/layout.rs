@@ -1,9 +1,10 @@
-//! Where a guest with modelled disks finds what its kernel does not know of: one file of the host's, mapped as its memory.
+//! Memory map of a guest with modelled disks: regions that the guest's kernel does not use. The host maps one file as the
+//! guest's memory.
 //!
 //! ```text
-//! address 0          the kernel's own memory, far less than it could have
-//!         4 GiB      events, requests, the job, each disk's sectors; where the power will be cut, what each disk then has left;
-//!                    each written from its beginning or here and there, so only what is used costs
+//! address 0          the kernel's own memory
+//!         4 GiB      events, requests, the job, and each disk's sectors; with a power cut also the sectors that survive it.
+//!                    Pages that are not written take no memory.
 //! ```
 
 use super::store;
@@ -11,23 +12,23 @@ use crate::schema::job::Job;
 use crate::schema::setup::Modelled;
 use crate::schema::units::{Bytes, GIB, MIB};
 
-/// Of a disk, in bytes.
+/// Bytes of a sector.
 pub const SECTOR: u64 = 512;
-/// Where the machine's memory goes on above the hole that devices have below 4 GiB.
+/// Address at which the guest's memory continues above the device hole below 4 GiB.
 const HIGH: u64 = 4 * GIB;
-/// How much of the machine's memory lies below that hole, in a machine that has more.
+/// Memory below that hole in a guest that has more.
 pub const LOW: u64 = 3 * GIB;
-/// The guest's CPU has addresses of 40 bits.
+/// The guest's CPU has 40-bit addresses.
 pub const ADDRESSES: u64 = 1 << 40;
 
-/// The same in every guest, so that a job is not needed to tell of it.
+/// The same in every guest, so that it is known without a job.
 pub const EVENTS: Range = Range { address: HIGH, length: (64 * MIB) as usize };
 pub const REQUESTS: Range = Range { address: HIGH + 64 * MIB, length: GIB as usize };
-/// What a guest is handed that has booted without it.
+/// Files handed to a guest after boot.
 pub const JOB: Range = Range { address: HIGH + 64 * MIB + GIB, length: (64 * MIB) as usize };
 const STORES: u64 = HIGH + 64 * MIB + GIB + 64 * MIB;
 
-/// Physical addresses in the guest.
+/// A range of physical addresses in the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     pub address: u64,
@@ -35,7 +36,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Where it begins in the host's file.
+    /// Offset in the host's file.
     pub fn in_file(self) -> u64 {
         self.address - HIGH + LOW
     }
@@ -43,14 +44,14 @@ impl Range {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Of each disk, in whole mebibytes.
+    /// Bytes of each disk, in whole MiB.
     volume: u64,
     pub disks: u32,
     loses_power: bool,
 }
 
 impl Layout {
-    /// For a volume of so many bytes of each disk.
+    /// The layout for this volume size on each disk.
     pub fn new(volume: Bytes, disks: u32, loses_power: bool) -> Self {
         Layout { volume: volume.0.next_multiple_of(MIB), disks, loses_power }
     }
@@ -59,12 +60,12 @@ impl Layout {
         Layout::new(job.volume.size, modelled.all_disks(), job.loses_power())
     }
 
-    /// What reads of that disk see.
+    /// The sectors of this disk, as reads see them.
     pub fn store(&self, disk: u32) -> Range {
         self.image(disk)
     }
 
-    /// What that disk has left when its power is cut.
+    /// The sectors of this disk that survive a power cut.
     pub fn medium(&self, disk: u32) -> Option<Range> {
         self.loses_power.then(|| self.image(self.disks + disk))
     }
@@ -74,22 +75,22 @@ impl Layout {
         Range { address: STORES + u64::from(number) * length, length: length as usize }
     }
 
-    /// Of each disk, in bytes.
+    /// Bytes of each disk.
     pub fn volume(&self) -> u64 {
         self.volume
     }
 
-    /// How much of the images is mapped at once.
+    /// Bytes of the images that are mapped at once.
     pub fn mapped(&self) -> Bytes {
         Bytes(store::mapped(self.volume).saturating_mul(self.number_of_images()))
     }
 
-    /// How much of each disk can hold more than zeros.
+    /// Bytes of each disk that can hold non-zero data.
     pub fn room(&self) -> Bytes {
         Bytes(store::room(self.volume))
     }
 
-    /// All that holds sectors.
+    /// Total length of all sector images.
     pub fn images(&self) -> Bytes {
         Bytes(store::length(self.volume).saturating_mul(self.number_of_images()))
     }
@@ -99,12 +100,12 @@ impl Layout {
         u64::from(self.disks) * each
     }
 
-    /// The length of the host's file, and with it the machine's memory.
+    /// Length of the host's file, which is the guest's memory.
     pub fn file(&self) -> Bytes {
         Bytes((STORES - HIGH + LOW).saturating_add(self.images().0))
     }
 
-    /// Whether the guest's CPU has an address for all of it.
+    /// Whether the guest's CPU can address all of it.
     pub fn is_addressable(&self) -> bool {
         self.file().0.saturating_add(HIGH - LOW) <= ADDRESSES
     }

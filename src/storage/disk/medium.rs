@@ -1,10 +1,11 @@
-//! What a disk has left when its power fails: a second image of its sectors, which holds what has reached the medium.
+//! The content of a disk after a power failure: a second image of its sectors, which holds only data that has reached the
+//! medium.
 //!
 //! ```text
 //!  write ──▶ store: what reads see ──launched, landed──▶ medium: what a power cut leaves
 //! ```
-//! So nothing must be undone at the cut. A landing copies the sectors as they were when they set out; what was written over them
-//! since then has set out not yet, so what they held is kept aside for as long.
+//! So nothing must be undone at the cut. A write copies sectors to the medium when it ends, with their content at its start. If
+//! such a sector is overwritten in the meantime, its earlier content is kept aside until then.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,11 +20,11 @@ type Content = [u8; SECTOR as usize];
 
 pub struct Medium<I = Store> {
     image: I,
-    /// The image's first sector on the disk.
+    /// First sector of the image on the disk.
     offset: u64,
-    /// What has set out and not landed.
+    /// Sectors of started writes that have not reached the medium.
     launched: Vec<Range<u64>>,
-    /// Sectors that were written again since they set out, as they set out.
+    /// Earlier content of sectors that were overwritten after their write had started.
     aside: BTreeMap<u64, Content>,
     passages: Vec<Passage>,
 }
@@ -33,7 +34,7 @@ impl<I: Image> Medium<I> {
         Medium { image, offset, launched: Vec::new(), aside: BTreeMap::new(), passages: Vec::new() }
     }
 
-    /// Before these sectors of the store are written over.
+    /// Must be called before these sectors of the store are overwritten.
     pub fn before_write(&mut self, store: &I, sectors: Range<u64>) -> io::Result<()> {
         for launched in &self.launched {
             for sector in launched.start.max(sectors.start)..launched.end.min(sectors.end) {
@@ -47,7 +48,7 @@ impl<I: Image> Medium<I> {
         Ok(())
     }
 
-    /// Takes over what the drive has brought to the medium by now.
+    /// Copies the sectors that the drive has written to the medium since the last call.
     pub fn follow(&mut self, drive: &mut Drive, store: &I) -> io::Result<()> {
         let mut passages = std::mem::take(&mut self.passages);
         drive.passages(&mut passages);
@@ -56,7 +57,7 @@ impl<I: Image> Medium<I> {
         done
     }
 
-    /// What of the writes under way is there nonetheless, at the moment of the cut.
+    /// Copies the sectors of unfinished writes that survive the power cut.
     pub fn take_torn(&mut self, drive: &Drive, store: &I) -> io::Result<()> {
         let mut torn = Vec::new();
         drive.torn(&mut torn);
@@ -83,7 +84,7 @@ impl<I: Image> Medium<I> {
                 self.image.write(&content, place(self.offset, sector))?;
             }
         }
-        // What lands is mostly what was launched, as a whole.
+        // A finished write is usually a whole started one.
         let rest = |range: &Range<u64>| [range.start..range.end.min(start), range.start.max(end)..range.end];
         self.launched = self.launched.iter().flat_map(rest).filter(|range| !range.is_empty()).collect();
         Ok(())

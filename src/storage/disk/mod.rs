@@ -1,13 +1,13 @@
-//! A guest's own disks: modelled, each answered by a thread of its init, timed by the guest's clock, stored in memory that the
-//! guest's kernel does not know of.
+//! The modelled disks of a guest. A thread of the guest's init answers the requests of each disk, timed by the guest's clock.
+//! The sectors are in memory that the guest's kernel does not use.
 //!
 //! ```text
 //! filesystem ── I/O scheduler ── kernel's ublk ── server ─┬─ Drive   when each request is done
-//!                                                         ├─ store   what the sectors hold
-//!                                                         ├─ medium  what of it a power cut leaves, where there is one
+//!                                                         ├─ store   content of the sectors
+//!                                                         ├─ medium  content that survives a power cut, if one is planned
 //!                                                         └─ requests of all disks, for the host
 //! ```
-//! Nothing of it is timed by the host, so that with an instruction counter for a clock every run is the same.
+//! The host times nothing of it. With an instruction counter as the clock, every run is identical.
 
 mod again;
 mod attach;
@@ -44,10 +44,10 @@ use crate::schema::event::Seen;
 use crate::schema::job::Job;
 use crate::schema::setup::{Modelled, Named, Volume};
 
-/// What the disks are, in the guest's first root.
+/// Path of the disk's description in the guest's first root filesystem.
 pub const SPEC: &str = "/disk.toml";
 
-/// `disk`: a part of each of one or more modelled disks of one kind, in virtual time.
+/// `disk`: one or more modelled disks of one kind, in virtual time; the volume is a part of each.
 pub struct ModelledDisk;
 
 /// The storage with these settings.
@@ -55,7 +55,7 @@ pub fn named(modelled: &Modelled) -> Named {
     Named::new(ModelledDisk.name(), modelled)
 }
 
-/// So many disks, as the guest's kernel names them.
+/// The device paths of this many disks in the guest.
 pub fn devices(disks: u32) -> Vec<PathBuf> {
     (0..disks).map(|disk| format!("/dev/ublkb{disk}").into()).collect()
 }
@@ -89,10 +89,10 @@ impl Storage for ModelledDisk {
     }
 }
 
-/// All disks of this guest, for whoever cuts their power.
+/// All disks of this guest, so that their power can be cut.
 static SERVERS: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
 
-/// Starts the disks' threads, which end with the guest. Returns the floor: the same in every life of a guest, and told in its first.
+/// Starts the disks' threads, which end with the guest. Returns the floor on the first boot only; it is the same on every boot.
 fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
     let text = std::fs::read_to_string(SPEC).context("no disk to model")?;
     let mut spec = Spec::parse(&text).context("the disk's description could not be parsed")?;
@@ -102,7 +102,7 @@ fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
     if modelled.write_through {
         spec = spec.written_through();
     }
-    // The kernel deals with the disk that the sample makes of it.
+    // The kernel uses the disk as changed by the sample.
     let varied = spec.varied(modelled.sample.levels);
     let layout = Layout::of(job, modelled);
     let map_disk = |at: layout::Range| {
@@ -139,14 +139,14 @@ fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
     Ok(seen)
 }
 
-/// Has the kernel keep and sort requests before a disk as it does for disks of that class.
+/// Configures the kernel's queue and I/O scheduler as for disks of this class.
 fn line_up(device: &Path, way: Way) -> anyhow::Result<()> {
     let name = device.file_name().context("a device has a name")?;
     let queue = Path::new("/sys/class/block").join(name).join("queue");
     let scheduler = way.scheduler.name();
     std::fs::write(queue.join("scheduler"), scheduler)
         .with_context(|| format!("could not set the I/O scheduler {scheduler}"))?;
-    // Without a scheduler the kernel keeps what the disk has, and none beside it.
+    // Without a scheduler the kernel queues only as many requests as the disk takes.
     if way.scheduler != Scheduler::None {
         std::fs::write(queue.join("nr_requests"), way.requests.to_string())
             .context("could not set the queue's length")?;
@@ -154,12 +154,12 @@ fn line_up(device: &Path, way: Way) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Has the disks fail at the next request.
+/// Makes the disks fail at the next request.
 pub fn lose() {
     server::LOST.store(true, Ordering::Relaxed);
 }
 
-/// Takes the power from all disks at one moment.
+/// Cuts the power of all disks at the same instant.
 fn cut_power() -> io::Result<()> {
     let servers = lock(&SERVERS);
     let mut locked: Vec<_> = servers.iter().map(|server| lock(server)).collect();
@@ -171,7 +171,7 @@ fn map(range: layout::Range) -> io::Result<PhysicalMemory> {
     PhysicalMemory::map(range.address, range.length)
 }
 
-/// Makes the kernel's random numbers the same in every run of that seed.
+/// Seeds the kernel's random numbers, so that they are the same in every run with this seed.
 fn seed_random(seed: u64) -> anyhow::Result<()> {
     let seed = blake3::hash(&seed.to_le_bytes());
     fsderby_sys::schedule::seed_random(seed.as_bytes()).context("could not seed the random number generator")

@@ -1,12 +1,12 @@
-//! Bytes that a guest leaves in its memory for the host to read, which looks on and never answers.
+//! Output of a guest in its memory, which the host reads and never answers.
 //!
-//! The first eight bytes are the number of bytes that were written, which begin at [`BEGIN`].
+//! The first eight bytes hold the number of bytes written, which start at [`BEGIN`].
 
 use std::io::{self, Write};
 
 use fsderby_sys::physical::PhysicalMemory;
 
-/// Of the bytes, from the range's beginning.
+/// Offset of the bytes in the range.
 pub const BEGIN: usize = 4096;
 
 pub struct Outbox {
@@ -22,7 +22,7 @@ impl Outbox {
 
 impl Write for Outbox {
     /// # Errors
-    /// When it is full.
+    /// If it is full.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.memory.write_all_at(bytes, BEGIN + self.written)?;
         self.written += bytes.len();

@@ -1,4 +1,4 @@
-//! Answers the kernel's requests: what they carry at once in the store, when they are done by the model.
+//! Answers the kernel's block requests: the store moves the data at once, and the model sets the completion time.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -23,18 +23,18 @@ use crate::schema::request::Served;
 
 pub struct Server {
     pub drive: Drive,
-    /// The volume's first sector on the disk.
+    /// First sector of the volume on the disk.
     pub offset: u64,
     pub store: Store,
-    /// What a power cut leaves, where there will be one.
+    /// The sectors that survive a power cut; `None` if none is planned.
     pub medium: Option<Medium>,
-    /// Where the host reads what was done; `None` where nobody will.
+    /// Where the host reads the served requests; `None` if they are not recorded.
     pub requests: Option<Requests>,
-    /// There is no power any more.
+    /// Whether the power is off.
     pub is_dark: bool,
 }
 
-/// The list of requests, which all disks of a machine write to, and what tells one disk's from another's.
+/// The list of requests that all disks of a machine share, and the numbers of disk and boot for its entries.
 #[derive(Clone)]
 pub struct Requests {
     pub list: Arc<Mutex<Outbox>>,
@@ -42,13 +42,13 @@ pub struct Requests {
     pub life: u8,
 }
 
-/// A server that a power cut can reach.
+/// A server whose power can be cut by another thread.
 pub type Shared = Arc<Mutex<Server>>;
 
-/// Set when the disks are to be lost.
+/// Set when the disks must fail.
 pub static LOST: AtomicBool = AtomicBool::new(false);
 
-/// A request that the drive has.
+/// A request in progress.
 struct Open {
     kernels_tag: u16,
     request: Request,
@@ -60,11 +60,12 @@ pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Until the device is taken away. The largest request has so many bytes; all work is done so many times.
+/// Serves requests until the device is removed. `largest` is the size of the largest request in bytes; the server's work is
+/// done `times` times.
 pub fn serve(server: &Shared, queue: QueueOf, largest: u32, times: u32) {
     let served = prepare_thread().and_then(|()| {
         let (open, totals) = (BTreeMap::new(), Totals::default());
-        // The kernel does not copy to and from memory that it does not know of.
+        // A buffer, because the kernel cannot copy to or from the memory that it does not know.
         let hand = vec![0; largest as usize];
         let (queue, again) = (queue.open()?, Again::new(times));
         Session { queue, hand, open, next: 0, totals, again }.run(server)
@@ -76,12 +77,13 @@ pub fn serve(server: &Shared, queue: QueueOf, largest: u32, times: u32) {
     }
 }
 
-/// Says on the guest's console, in its kernel's log, why requests will fail from now on.
+/// Writes an error to the guest's kernel log, because requests will fail from now on.
 fn complain(what: &str) {
     let _ = std::fs::write("/dev/kmsg", format!("<3>fsderby: {what}\n"));
 }
 
-/// The disk comes before everything that waits for it, is woken at the nanosecond, and may be what memory is freed by.
+/// The disk has priority over all tasks that wait for it, wakes at the exact nanosecond, and is allowed memory reserves,
+/// because memory may be freed through it.
 fn prepare_thread() -> io::Result<()> {
     run_first()?;
     rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?;
@@ -89,13 +91,13 @@ fn prepare_thread() -> io::Result<()> {
 }
 
 impl Server {
-    /// Of its data in the store.
+    /// Position of the request's data in the store.
     fn place(&self, request: &Request) -> Range<usize> {
         let begin = ((request.sector - self.offset) * SECTOR) as usize;
         begin..begin + (u64::from(request.sectors) * SECTOR) as usize
     }
 
-    /// Before a write changes the store: what the drive has brought to the medium until now was without it.
+    /// Must be called before a write changes the store: brings the medium up to date with the old content.
     fn before_write(&mut self, now_ns: u64, request: &Request, done: &mut Vec<Completion>) -> io::Result<()> {
         let Some(medium) = &mut self.medium else { return Ok(()) };
         self.drive.advance(now_ns, done);
@@ -111,10 +113,10 @@ impl Server {
         }
     }
 
-    /// From this moment on nothing is answered and nothing reaches the medium.
+    /// From now on no request is answered and no data reaches the medium.
     pub fn lose_power(&mut self, now_ns: u64) -> io::Result<()> {
         self.is_dark = true;
-        // Nobody hears any more what was done.
+        // Completions are dropped, because nobody receives them any more.
         self.advance(now_ns, &mut Vec::new())?;
         match &mut self.medium {
             Some(medium) => medium.take_torn(&self.drive, &self.store),
@@ -125,7 +127,7 @@ impl Server {
 
 struct Session {
     queue: Queue,
-    /// What goes from the store to the kernel and back.
+    /// Buffer for data between store and kernel.
     hand: Vec<u8>,
     open: BTreeMap<u64, Open>,
     next: u64,
@@ -140,7 +142,7 @@ impl Session {
         loop {
             let has_asked = self.queue.wait(next_ns)?;
             self.again.pass();
-            // All of them have come by now: none came while we copied what an earlier one carries.
+            // All requests in the queue arrived by now; none arrived during the copying for an earlier one.
             let arrived_ns = monotonic_ns();
             let mut server = lock(shared);
             if server.is_dark {
@@ -167,7 +169,7 @@ impl Session {
             next_ns = server.drive.next_event_ns();
             drop(server);
             if self.again.is_on() {
-                // What the kernel does with the answers is part of them.
+                // The kernel's work on the answers counts as part of the work.
                 self.queue.submit()?;
                 self.again.pass();
             }
@@ -190,7 +192,7 @@ impl Session {
                 Ask::Discard => Op::Discard,
             },
             fua: asked.fua,
-            // The kernel gives a flush the last sector that there is.
+            // The kernel sends a flush with the largest possible sector number.
             sector: server.offset.wrapping_add(asked.sector),
             sectors: asked.sectors,
         };
@@ -202,8 +204,8 @@ impl Session {
                 self.queue.fetch(asked.tag, hand)?;
                 server.store.write(hand, place.start)?;
             }
-            // What writes before it carry is in the store, and nothing that comes after it changes what it reads. So the copying
-            // takes its time while the disk does, and not after it.
+            // Data of earlier writes is in the store, and later ones cannot change this read. So the data is copied while the
+            // disk works, and not after it.
             Ask::Read => {
                 let place = server.place(&request);
                 let hand = &mut self.hand[..place.len()];
@@ -235,7 +237,7 @@ impl Session {
     }
 }
 
-/// Without power nothing is done, and nothing is said either: the kernel must not learn of it.
+/// Without power no request is done and no error is returned: the kernel must not notice the cut.
 fn rest() -> ! {
     loop {
         std::thread::park();

@@ -1,13 +1,13 @@
-//! What a disk's sectors hold, in memory that the guest's kernel does not know of.
+//! The sectors of a disk, in memory that the guest's kernel does not use.
 //!
-//! A large volume has more sectors than a guest has addresses, so its image keeps only what was ever written with more than zeros:
+//! A large volume has more sectors than a guest has addresses, so its image keeps only chunks that ever held non-zero data:
 //!
 //! ```text
-//! page 0   how many chunks are kept
-//!          a number for each chunk of the volume: where it is kept, from 1 on; 0 where it is not
-//!          the chunks that are kept, in the order in which they came
+//! page 0   number of chunks kept
+//!          for each chunk of the volume: its position among the chunks kept, from 1; 0 if it is not kept
+//!          the chunks kept, in the order of their first write
 //! ```
-//! So it is all in the image: who copies that has copied the disk.
+//! The image contains everything: a copy of it is a copy of the disk.
 
 use std::io;
 
@@ -15,20 +15,20 @@ use fsderby_sys::physical::PhysicalMemory;
 use fsderby_sys::physical_pieces::{MAPPED, PhysicalPieces};
 
 const PAGE: usize = 4096;
-/// What is kept or not as a whole. Its pages cost nothing until they are written.
+/// Size of a chunk, which is kept as a whole. Its pages take no memory until they are written.
 const CHUNK: usize = 64 << 10;
-/// Of a chunk's place.
+/// Bytes of a chunk's entry in the table.
 const ENTRY: usize = 4;
-/// Larger volumes are kept in chunks.
+/// Larger volumes are stored in chunks.
 const WHOLE: u64 = 64 << 30;
-/// As much as a larger volume may hold of what is not zeros.
+/// Most non-zero data of a larger volume.
 const POOL: u64 = 128 << 30;
 
-/// Bytes in order, by their place.
+/// Bytes addressed by their position.
 pub trait Image {
     fn read(&self, bytes: &mut [u8], at: usize) -> io::Result<()>;
     fn write(&mut self, bytes: &[u8], at: usize) -> io::Result<()>;
-    /// Takes so many bytes of another image over to the same place.
+    /// Copies `length` bytes of another image to the same position.
     fn copy(&mut self, from: &Self, at: usize, length: usize) -> io::Result<()>;
 }
 
@@ -38,32 +38,32 @@ pub enum Store {
     Sparse(Sparse<PhysicalPieces>),
 }
 
-/// How long the image of such a volume is.
+/// Length of the image for a volume of this size.
 pub fn length(volume: u64) -> u64 {
     if volume <= WHOLE { volume } else { begin_of_chunks(volume) as u64 + room(volume) }
 }
 
-/// How much of such a volume can hold more than zeros.
+/// Bytes of such a volume that can hold non-zero data.
 pub fn room(volume: u64) -> u64 {
     if volume <= WHOLE { volume } else { POOL.min(volume) }
 }
 
-/// How much of that image is mapped at once.
+/// Bytes of that image that are mapped at once.
 pub fn mapped(volume: u64) -> u64 {
     if volume <= WHOLE { volume } else { MAPPED as u64 }
 }
 
 fn begin_of_chunks(volume: u64) -> usize {
     let entries = volume.div_ceil(CHUNK as u64) as usize * ENTRY;
-    // A machine's memory has whole mebibytes.
+    // Guest memory has a size in whole MiB.
     (PAGE + entries).next_multiple_of(1 << 20)
 }
 
 impl Store {
-    /// Of a volume of so many bytes, in an image of that length at this address.
+    /// Maps a volume of this size in an image at this address.
     ///
     /// # Errors
-    /// When it cannot be mapped.
+    /// If it cannot be mapped.
     pub fn map(address: u64, length: usize, volume: u64) -> io::Result<Self> {
         Ok(if volume <= WHOLE {
             Store::Whole(PhysicalMemory::map(address, length)?)
@@ -120,24 +120,24 @@ fn copy_by_chunks<I: Image>(to: &mut I, from: &I, at: usize, length: usize) -> i
     Ok(())
 }
 
-/// An image of which only what was written is there.
+/// An image that stores only the chunks that were written.
 pub struct Sparse<I> {
     image: I,
     begin_of_chunks: usize,
-    /// How many chunks there is room for.
+    /// Most chunks that fit.
     room: u32,
     volume: usize,
 }
 
 impl<I: Image> Sparse<I> {
-    /// In an image of that length, blank or with what it holds already.
+    /// Opens an image of this length, which is empty or has earlier content.
     fn new(image: I, length: usize, volume: u64) -> Self {
         let begin = begin_of_chunks(volume);
         let room = (length.saturating_sub(begin) / CHUNK) as u32;
         Sparse { image, begin_of_chunks: begin, room, volume: volume as usize }
     }
 
-    /// Where in the image that chunk is.
+    /// Offset of that chunk in the image.
     fn find(&self, chunk: usize) -> io::Result<Option<usize>> {
         let number = self.number(PAGE + chunk * ENTRY)?;
         Ok(number.checked_sub(1).map(|place| self.begin_of_chunks + place as usize * CHUNK))
@@ -188,7 +188,7 @@ impl<I: Image> Image for Sparse<I> {
         Ok(())
     }
 
-    /// Zeros where nothing is kept are kept already: mkfs writes gigabytes of them.
+    /// Zeros are not stored in a chunk that is not kept: mkfs writes gigabytes of them.
     fn write(&mut self, bytes: &[u8], at: usize) -> io::Result<()> {
         static ZEROS: [u8; CHUNK] = [0; CHUNK];
         self.check(at, bytes.len())?;

@@ -1,37 +1,37 @@
-//! What modelled disks have done so far, for whoever asks in the same guest, or in the agent whose twin another process serves.
+//! Counters of modelled disks, for readers in the same guest, or in the agent if another process serves the disk in real time.
 
 use std::sync::{Mutex, PoisonError};
 
 use fsderby_diskmodel::Counters;
 use serde::{Deserialize, Serialize};
 
-/// What one disk has done so far.
+/// Counters of one disk.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
     #[serde(flatten)]
     pub drive: Counters,
-    /// Answers that were given later than [`LATE_NS`] after their time: the one CPU had other work.
+    /// Completions later than [`LATE_NS`] after their time, because the one CPU was busy.
     pub late: u64,
-    /// By how much, in all.
+    /// Total delay in nanoseconds.
     pub late_ns: u64,
 }
 
-/// Less than the least that a disk can be told apart by.
+/// Less than the smallest difference between disks that can be detected.
 pub const LATE_NS: u64 = 20_000;
 
 static TOTALS: Mutex<Vec<Totals>> = Mutex::new(Vec::new());
 
-/// Asks whoever serves a disk elsewhere; `None` when it is gone.
+/// Asks the process that serves a disk; `None` if it has ended.
 pub type Ask = Box<dyn FnMut() -> Option<Totals> + Send>;
 
 static ELSEWHERE: Mutex<Option<Ask>> = Mutex::new(None);
 
-/// From now on [`totals`] are asked for; with `None` no more.
+/// Sets the source of [`totals`]; `None` removes it.
 pub fn ask(whom: Option<Ask>) {
     *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) = whom;
 }
 
-/// What each disk has done so far; none where there are none.
+/// Counters of each disk; empty without modelled disks.
 pub fn totals() -> Vec<Totals> {
     if let Some(ask) = &mut *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) {
         return ask().into_iter().collect();

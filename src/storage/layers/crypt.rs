@@ -1,4 +1,4 @@
-//! `crypt`: what is written is encrypted by the kernel's dm-crypt, by dmsetup.
+//! `crypt`: dm-crypt encryption in the kernel, set up by dmsetup.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,19 +10,19 @@ use crate::schema::units::{Bytes, KIB};
 
 const CIPHER: &str = "aes-xts-plain64";
 const SECTOR: u64 = 512;
-/// What the kernel's table of a device counts in.
+/// Unit of the kernel's device-mapper tables, in bytes.
 const TABLE_SECTOR: u64 = 512;
 
-/// Ciphers with the modules that bring them, the CPU's own instructions included where they are.
+/// Ciphers and the modules that implement them, including those for the CPU's crypto instructions.
 const CIPHERS: [(&str, &[&str]); 4] = [
     ("aes", &["aes_generic", "aesni_intel"]),
     ("serpent", &["serpent_generic"]),
     ("twofish", &["twofish_generic"]),
     ("camellia", &["camellia_generic"]),
 ];
-/// The same for modes, with the bytes of their keys.
+/// Modes, their modules, and the length of their keys in bytes.
 const MODES: [(&str, &[&str], u8); 2] = [("xts", &["xts", "ecb"], 64), ("cbc", &["cbc"], 32)];
-/// The same for how a sector's number becomes its initial vector.
+/// Methods that derive the initial vector from the sector number, and their modules.
 const VECTORS: [(&str, &[&str]); 3] =
     [("plain64", &[]), ("plain64be", &[]), ("essiv:sha256", &["essiv", "sha256_generic"])];
 
@@ -79,11 +79,11 @@ impl LayerKind for CryptKind {
 #[serde(deny_unknown_fields)]
 struct Crypt {
     cipher: String,
-    /// Bytes that are encrypted as one.
+    /// Unit of encryption in bytes.
     sector: Bytes,
 }
 
-/// What a cipher's text names.
+/// The parts of a cipher's text.
 struct Cipher {
     modules: Vec<&'static str>,
     key_bytes: u8,
@@ -120,7 +120,7 @@ impl Crypt {
         Ok(Cipher { modules: [*ciphers, *modes, *vectors].concat(), key_bytes: *key_bytes })
     }
 
-    /// Which hides nothing: it is the same on every machine, as the trial's figures are to be.
+    /// A constant key, which protects nothing: figures must be the same on every machine.
     fn key(&self) -> String {
         let bytes = self.parts().map_or(0, |parts| parts.key_bytes);
         (0..bytes).map(|byte| format!("{byte:02x}")).collect()
@@ -163,7 +163,7 @@ impl Layer for Crypt {
             let sectors = below.bytes.0 / TABLE_SECTOR;
             let (cipher, key, path) = (&self.cipher, self.key(), &below.path);
             let table = format!("0 {sectors} crypt {cipher} {key} 0 {path} 0{large}");
-            // No udev runs beside it that would make the node, or say that it has.
+            // No udev runs that would create the device node or report it.
             ["dmsetup", "create", &name, "--noudevsync", "--noudevrules", "--table", &table]
                 .map(str::to_owned)
                 .into()

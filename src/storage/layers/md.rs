@@ -1,4 +1,4 @@
-//! `md`: the kernel's software RAID, by mdadm.
+//! `md`: the kernel's software RAID, set up by mdadm.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,12 +8,12 @@ use crate::schema::setup::{Argv, Named};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, KIB, MIB};
 
-/// mdadm's own default.
+/// mdadm's default.
 const CHUNK: u64 = 512 * KIB;
-/// The kernel takes whole pages.
+/// The kernel accepts only whole pages.
 const LEAST_CHUNK: u64 = 4 * KIB;
-/// Where data begins on each disk: the superblock of version 1.2 lies before it, and stripes stay aligned to whole mebibytes.
-/// mdadm would choose another place for each size.
+/// Offset of the data on each disk: the superblock of version 1.2 is before it, and stripes stay aligned to whole MiB. mdadm's
+/// default depends on the size.
 const DATA: u64 = MIB;
 
 pub struct MdKind;
@@ -52,7 +52,7 @@ impl LayerKind for MdKind {
         let mut settings = settings.split(',').filter(|s| !s.is_empty());
         let level = settings
             .next()
-            .ok_or_else(|| format!("the level is missing, such as raid5; write {}", self.usage()))?;
+            .ok_or_else(|| format!("a RAID level is missing, for example raid5; write {}", self.usage()))?;
         let level = Level::named(level)?;
         let mut md = Md { level, chunk: level.is_striped().then_some(Bytes(CHUNK)), bitmap: Bitmap::None };
         for setting in settings {
@@ -106,7 +106,7 @@ impl Level {
         if self == Level::Raid5 { "raid456" } else { self.name() }
     }
 
-    /// With two disks RAID 5 is a slow RAID 1.
+    /// With two disks, RAID 5 would be a slow RAID 1.
     fn least(self) -> usize {
         if self == Level::Raid5 { 3 } else { 2 }
     }
@@ -119,7 +119,7 @@ impl Level {
         self != Level::Raid0
     }
 
-    /// What so many disks of which each has so much room for data hold together.
+    /// Capacity of an array of `disks` disks with `each` bytes for data per disk.
     fn room(self, disks: u64, each: u64) -> u64 {
         match self {
             Level::Raid0 => disks * each,
@@ -134,7 +134,7 @@ impl Level {
 #[serde(rename_all = "lowercase")]
 enum Bitmap {
     None,
-    /// On the disks, beside the superblock.
+    /// On the disks, next to the superblock.
     Internal,
 }
 
@@ -220,7 +220,7 @@ impl Layer for Md {
     fn build(&self, place: &Place) -> Vec<Argv> {
         let mut argv: Argv = ["mdadm", "--create"].map(str::to_owned).into();
         argv.push(Md::device(place));
-        // --run: nobody is there to answer a question.
+        // --run: mdadm must not ask questions.
         argv.extend(
             ["--run", "--quiet", "--config=none", "--homehost=any", "--name=fsderby"].map(str::to_owned),
         );
@@ -260,7 +260,7 @@ impl Layer for Md {
     }
 
     fn is_sound(&self, attribute: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
-        // An array without redundancy shows neither.
+        // An array without redundancy has neither attribute.
         for (name, good) in [("md/degraded", "0"), ("md/sync_action", "idle")] {
             if let Some(is) = attribute(name).filter(|is| is != good) {
                 return Err(format!("{name} is {is}, not {good}"));

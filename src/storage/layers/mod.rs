@@ -1,11 +1,12 @@
-//! What lies between the disks and the filesystem: one trait, one table.
+//! Layers between the disks and the filesystem: one trait, one table.
 //!
 //! ```text
 //! disks ── layer ── layer ── top ── mkfs
 //! leaves   built up in this order, taken down in the other
 //! ```
-//! A layer makes devices of devices: all of them one (md), or each of them another (crypt). Like a filesystem it returns command
-//! lines and runs nothing. The host asks it what a guest needs for it, the agent how it is built, assembled and taken down.
+//! A layer makes devices from devices: one from all of them (md), or one from each (crypt). Like a filesystem it returns
+//! command lines and runs nothing. The host asks it what a guest needs; the agent asks it for the commands to build, assemble
+//! and remove it.
 
 pub mod crypt;
 pub mod md;
@@ -22,58 +23,58 @@ pub static TABLE: &[&dyn LayerKind] = &[
     &crypt::CryptKind,
 ];
 
-/// Before the name that a device of the device mapper is given.
+/// Path prefix of device-mapper devices.
 pub const MAPPER: &str = "/dev/mapper/";
-/// More of them nobody stacks.
+/// Most layers in a stack.
 const MOST: usize = 8;
 
-/// A kind of layer, as an experiment names it: `md:raid5,chunk=64k`.
+/// A kind of layer, written in an experiment as `md:raid5,chunk=64k`.
 pub trait LayerKind: Sync {
     fn name(&self) -> &'static str;
-    /// How it is written, with its settings.
+    /// Syntax with its settings.
     fn usage(&self) -> &'static str;
     fn story(&self) -> Story;
-    /// Programs that its commands need.
+    /// Programs that its commands call.
     fn tools(&self) -> &'static [&'static str];
-    /// The Debian package that brings them.
+    /// Debian package with these programs.
     fn package(&self) -> &'static str;
-    /// The layer with its settings, the text after the colon. The error says what to write.
+    /// The layer with the settings after the colon. The error says what to write.
     fn with(&self, settings: &str) -> Result<Box<dyn Layer>, String>;
-    /// The layer of a job or record.
+    /// The layer in a job or record.
     fn of(&self, named: &Named) -> Result<Box<dyn Layer>, String>;
 }
 
 pub trait Layer: Send + Sync {
     fn kind(&self) -> &'static dyn LayerKind;
-    /// For job and record: every setting, the defaults too.
+    /// All settings, including defaults, for jobs and records.
     fn named(&self) -> Named;
-    /// The same as an experiment writes it.
+    /// The same as written in an experiment.
     fn written(&self) -> String;
-    /// The devices that it makes of devices of these sizes, by their own sizes, of which a little may lack. The error says why it
-    /// makes none.
+    /// Sizes of the devices that it makes from devices of these sizes; the real ones may be slightly smaller. The error says
+    /// why it makes none.
     fn above(&self, below: &[Bytes]) -> Result<Vec<Bytes>, String>;
-    /// Modules of the kernel, by name or alias.
+    /// Kernel modules, by name or alias.
     fn modules(&self) -> Vec<&'static str>;
-    /// What makes it on devices that hold nothing but zeros.
+    /// Commands that build it on devices that contain only zeros.
     fn build(&self, place: &Place) -> Vec<Argv>;
-    /// What brings it back on devices that hold it already, such as after a power cut.
+    /// Commands that bring it back on devices that already contain it, such as after a power cut.
     fn assemble(&self, place: &Place) -> Vec<Argv> {
         self.build(place)
     }
     fn take_down(&self, place: &Place) -> Vec<Argv>;
     /// Its devices, in the order of [`Layer::above`].
     fn devices(&self, place: &Place) -> Vec<String>;
-    /// Whether it does what it was built to do and nothing beside, by attributes of its first device (`md/degraded`), which are absent where the kernel
-    /// shows none. Asked when it was built, not when it was assembled.
+    /// Whether it works as built, without a background task, according to attributes of its first device (such as
+    /// `md/degraded`). An attribute that the kernel does not have is `None`. Checked after building, not after assembling.
     fn is_sound(&self, _attribute: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// Where in a stack a layer stands, and on what.
+/// Position of a layer in a stack, and the devices below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Of its stack, from 0: what it calls its devices must be another's in no other place.
+    /// Position from 0; it makes device names unique in the stack.
     pub at: usize,
     pub below: Vec<Below>,
 }
@@ -91,10 +92,10 @@ impl Place {
     }
 }
 
-/// The layers of these texts, from the disks up.
+/// Parses layers, from the disks upwards.
 ///
 /// # Errors
-/// Names the layer and what to write.
+/// Names the layer and says what to write.
 pub fn parse(texts: &[impl AsRef<str>]) -> Result<Vec<Box<dyn Layer>>, String> {
     if texts.len() > MOST {
         return Err(format!("{} layers are too many, at most {MOST}", texts.len()));
@@ -107,27 +108,27 @@ fn one(text: &str) -> Result<Box<dyn Layer>, String> {
     kind(name)?.with(settings).map_err(|e| format!("layer {name}: {e}"))
 }
 
-/// The layers of a job or a record.
+/// The layers in a job or a record.
 ///
 /// # Errors
-/// When they are those of another version.
+/// If they were written by another version.
 pub fn of(named: &[Named]) -> Result<Vec<Box<dyn Layer>>, String> {
     named.iter().map(|named| kind(&named.name)?.of(named)).collect()
 }
 
-/// The kind of that name.
+/// The kind with this name.
 ///
 /// # Errors
-/// Offers the nearest.
+/// Suggests the nearest name.
 pub fn kind(name: &str) -> Result<&'static dyn LayerKind, String> {
     let found = TABLE.iter().find(|kind| kind.name() == name).copied();
     found.ok_or_else(|| names::unknown("layer", name, TABLE.iter().map(|kind| kind.name())))
 }
 
-/// The size of what these layers make of disks of these sizes: the one device that mkfs is given.
+/// Size of the one device that these layers make from disks of these sizes, and that mkfs is given.
 ///
 /// # Errors
-/// Says which layer makes nothing of what is below it, or that several devices are left.
+/// Says which layer cannot use the devices below it, or that several devices remain.
 pub fn top(layers: &[Box<dyn Layer>], disks: &[Bytes]) -> Result<Bytes, String> {
     let tops = layers.iter().try_fold(disks.to_vec(), |below, layer| layer.above(&below))?;
     match tops[..] {
@@ -140,8 +141,7 @@ pub fn top(layers: &[Box<dyn Layer>], disks: &[Bytes]) -> Result<Bytes, String> 
     }
 }
 
-/// All commands that build these layers on disks of these names and of that size, as far as they are known before there are
-/// any.
+/// All commands that build these layers on disks with these names and this size, as far as they are known in advance.
 pub fn commands(layers: &[Box<dyn Layer>], disks: &[String], size: Bytes) -> Vec<Argv> {
     let mut below: Vec<Below> = disks.iter().map(|path| Below { path: path.clone(), bytes: size }).collect();
     let mut commands = Vec::new();
@@ -156,7 +156,7 @@ pub fn commands(layers: &[Box<dyn Layer>], disks: &[String], size: Bytes) -> Vec
     commands
 }
 
-/// `key=value` of a list of settings.
+/// Splits a setting `key=value`.
 fn pair(setting: &str) -> Result<(&str, &str), String> {
     setting.split_once('=').ok_or_else(|| format!("'{setting}' is not a setting; write key=value"))
 }

@@ -1,4 +1,4 @@
-//! A filesystem of one file, for the kernel: each request is handed on with the moment at which it came.
+//! A FUSE filesystem with one file: each request is forwarded with its arrival time.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,18 +15,18 @@ use super::pace::{Asked, What};
 use crate::host::monotonic_ns;
 use crate::storage::disk::layout::SECTOR;
 
-/// Its name.
+/// Name of the file.
 pub const FILE: &str = "disk";
-/// More than a loop device has requests, so that the kernel holds none back.
+/// More than a loop device has requests, so that the kernel delays none.
 const AT_ONCE: u16 = 1024;
-/// Nothing of it ever changes.
+/// Cache time of attributes, which never change.
 const FOR_GOOD: Duration = Duration::from_secs(1 << 20);
 const ROOT: INodeNo = INodeNo::ROOT;
 const INODE: INodeNo = INodeNo(2);
 
 pub struct OneFile {
     bytes: u64,
-    /// Of the largest request.
+    /// Bytes of the largest request.
     most: u32,
     asks: Sender<Asked>,
 }
@@ -37,7 +37,7 @@ impl OneFile {
     }
 
     fn hand_on(&self, what: What) {
-        // Whoever paces the disk ends with the process, never before.
+        // The pacing thread ends only with the process.
         let _ = self.asks.send(Asked { at_ns: monotonic_ns(), what });
     }
 
@@ -62,7 +62,7 @@ impl OneFile {
         }
     }
 
-    /// Whether whole sectors of the disk are meant.
+    /// Whether the range covers whole sectors of the disk.
     fn is_inside(&self, at: u64, length: u64) -> bool {
         let is_whole = at.is_multiple_of(SECTOR) && length.is_multiple_of(SECTOR) && length > 0;
         is_whole && at.checked_add(length).is_some_and(|end| end <= self.bytes)
@@ -72,7 +72,7 @@ impl OneFile {
 impl Filesystem for OneFile {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         let lacks = |_| io::Error::from(io::ErrorKind::Unsupported);
-        // Without it the loop device would wait for each of its requests before it sends the next.
+        // Without this, the loop device would wait for each request before it sends the next.
         config.add_capabilities(InitFlags::FUSE_ASYNC_DIO).map_err(lacks)?;
         config.set_max_write(self.most).map_err(|_| io::Error::from(io::ErrorKind::Unsupported))?;
         config.set_max_background(AT_ONCE).map_err(|_| io::Error::from(io::ErrorKind::Unsupported))?;
@@ -134,17 +134,17 @@ impl Filesystem for OneFile {
         }
     }
 
-    /// Of a descriptor that is closed: nothing is held back.
+    /// Called when a descriptor is closed: no data is held back.
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         reply.ok();
     }
 
-    /// What becomes of a flush of the loop device.
+    /// A flush of the loop device arrives here.
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         self.hand_on(What::Flush { reply });
     }
 
-    /// What becomes of a discard of the loop device. Where it writes zeros it falls back to writing them.
+    /// A discard of the loop device arrives here. If the loop device has to write zeros, it falls back to writes.
     fn fallocate(
         &self,
         _: &Request,

@@ -1,12 +1,12 @@
-//! `twin`: a modelled disk in real time, on this machine's own kernel: a file whose reads and writes are answered when the model
-//! says, behind a loop device.
+//! `twin`: a modelled disk in real time, on this machine's own kernel. It is a file behind a loop device, whose reads and
+//! writes complete when the model says so.
 //!
 //! ```text
 //! filesystem ── I/O scheduler ── loop device ── file ── kernel's FUSE ── server ─┬─ Drive   when each request is done
-//!                                past the page cache                             └─ image   what the sectors hold
+//!                                direct I/O                                      └─ image   content of the sectors
 //! ```
-//! The server is a process of its own, so that an agent that waits for its disk can end. Nothing of it has a name but the loop
-//! device: the mount is in no tree, and ends with the device that holds the file.
+//! The server is a separate process, so that an agent that waits for its disk can end. Only the loop device has a name: the
+//! mount is in no mount tree, and ends with the device that holds the file.
 
 mod file;
 mod pace;
@@ -44,14 +44,14 @@ pub struct Twin;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The name of a disk that comes with the program, or a file.
+    /// Name of a ready disk, or a file.
     pub disk: String,
-    /// Of the disk's file.
+    /// BLAKE3 of the disk's file.
     pub blake3: String,
     pub sample: Sample,
 }
 
-/// How long a server may take to end when its disk is gone.
+/// How long a server may take to end after its disk is removed.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 impl Settings {
@@ -96,7 +96,7 @@ fn attach(settings: &Settings, job: &Job) -> io::Result<TwinDisk> {
     let others = host::children();
     let (mount, mut server) = serve(&orders, spec.way())?;
     let servers = host::children().into_iter().filter(|child| !others.contains(child)).collect();
-    // Answered by the server, once it has come to an understanding with the kernel.
+    // Succeeds when the server has finished its handshake with the kernel.
     let file = File::from(openat(&mount, FILE, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?);
     let number = number(job);
     let device = LoopDevice::attach_new(number, &file, spec.physical_block())?;
@@ -112,7 +112,7 @@ fn attach(settings: &Settings, job: &Job) -> io::Result<TwinDisk> {
     Ok(disk)
 }
 
-/// Far above those that anybody else has, and not the same for two trials.
+/// Far above the numbers that others use, and different for each trial.
 fn number(job: &Job) -> u32 {
     let hash = blake3::hash(job.token.as_bytes());
     let [a, b, ..] = *hash.as_bytes();
@@ -124,13 +124,13 @@ struct Server {
     line: UnixStream,
 }
 
-/// A mount in no tree, and the process that answers for it.
+/// A mount outside any mount tree, and the process that serves it.
 fn serve(orders: &Orders, way: Way) -> io::Result<(OwnedFd, Server)> {
     let kernel = File::options().read(true).write(true).open("/dev/fuse")?;
     let mount = mount(&kernel, way.request_bytes)?;
     let (mut line, theirs) = UnixStream::pair()?;
     let mut command = tied_command("/proc/self/exe");
-    // The kernel's end as its standard output, so that none but it holds that: when it dies, the disk fails at once.
+    // Only the server holds the kernel's end, as its standard output: when it dies, the disk fails at once.
     command.arg("twin").stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::from(kernel));
     let child = command.spawn()?;
     drop(command);
@@ -159,7 +159,7 @@ fn mount(kernel: &File, most: u32) -> io::Result<OwnedFd> {
 }
 
 struct TwinDisk {
-    /// There until it is dropped.
+    /// `Some` until it is dropped.
     device: Option<LoopDevice>,
     server: Child,
     servers: Vec<i32>,
@@ -167,7 +167,8 @@ struct TwinDisk {
 }
 
 impl TwinDisk {
-    /// Has the kernel keep, sort and cut requests as it does before that disk. The device is ours and goes with its settings.
+    /// Configures the kernel's queue, scheduler and request size as for the modelled disk. The device is ours, and its settings
+    /// disappear with it.
     fn line_up(&self, way: Way, is_rotational: bool) -> io::Result<()> {
         let queue = PathBuf::from(format!("/sys/block/loop{}/queue", self.number));
         fs::write(queue.join("rotational"), u32::from(is_rotational).to_string())?;
@@ -200,7 +201,7 @@ impl Device for TwinDisk {
 }
 
 impl Drop for TwinDisk {
-    /// The server ends by itself when the device has let go of its file.
+    /// The server ends when the device has released its file.
     fn drop(&mut self) {
         totals::ask(None);
         self.device = None;

@@ -1,4 +1,4 @@
-//! Steps the model in real time: each answer is given when the model's time for it has come.
+//! Runs the model in real time: each request is answered when the model's time for it has come.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,10 +17,10 @@ use crate::storage::disk::Totals;
 use crate::storage::disk::layout::SECTOR;
 use crate::storage::disk::totals::LATE_NS;
 
-/// A sleeper may be woken that late, so the rest is waited for with open eyes.
+/// Delay of a wake-up: for the rest of the time the thread spins.
 const SPIN_NS: u64 = 50_000;
 
-/// What the kernel asked for, and how it is answered.
+/// A request of the kernel and how to answer it.
 pub struct Asked {
     pub at_ns: u64,
     pub what: What,
@@ -33,7 +33,7 @@ pub enum What {
     Discard { at: u64, length: u64, reply: ReplyEmpty },
 }
 
-/// What is answered when the drive has done it.
+/// The answer to give when the drive has completed the request.
 enum Answer {
     Read { at: u64, length: u32, reply: ReplyData },
     Written { length: u32, reply: ReplyWrite },
@@ -42,21 +42,21 @@ enum Answer {
 
 pub struct Pace {
     drive: Drive,
-    /// The volume's first sector on the disk.
+    /// First sector of the volume on the disk.
     offset: u64,
     image: File,
     asked: Receiver<Asked>,
     open: BTreeMap<u64, Answer>,
     next: u64,
-    /// To which the drive's time has come.
+    /// Time to which the drive was advanced.
     now_ns: u64,
     totals: Arc<Mutex<Totals>>,
 }
 
-/// The disk comes before everything that waits for it. That memory may be freed by it, not every root may say; it only counts where the
-/// whole machine has none left.
+/// The disk has priority over all tasks that wait for it. A root user in a container may lack the right to mark the thread as
+/// one that frees memory; this matters only when the whole machine is out of memory.
 pub fn prepare_thread() -> io::Result<()> {
-    // A group of processes may have no right to real time; the nicest of all others comes next.
+    // A cgroup may have no right to real-time scheduling; the highest normal priority is the next best.
     run_first().or_else(|_| rustix::process::setpriority_process(None, -20).map_err(io::Error::from))?;
     rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?;
     let _ = rustix::process::configure_io_flusher_behavior(true);
@@ -74,7 +74,7 @@ impl Pace {
         Pace { drive, offset, image, asked, open: BTreeMap::new(), next: 0, now_ns: monotonic_ns(), totals }
     }
 
-    /// Until nobody can ask any more. Where the disk cannot go on the process ends, and with it the kernel's line.
+    /// Runs until no more requests can arrive. If the disk fails, the process ends and with it the connection to the kernel.
     pub fn run(mut self) {
         let mut done = Vec::new();
         let mut go_on = || -> io::Result<bool> {
@@ -100,7 +100,7 @@ impl Pace {
         }
     }
 
-    /// Until something is asked, or the drive has something to do; `None` when nobody can ask any more.
+    /// Waits until a request arrives or the drive has something to do; `None` if no more requests can arrive.
     fn wait(&self) -> Option<Option<Asked>> {
         let Some(at_ns) = self.drive.next_event_ns() else { return self.asked.recv().ok().map(Some) };
         loop {
@@ -138,7 +138,7 @@ impl Pace {
         };
         let sectors = (length / SECTOR) as u32;
         let request = Request { tag: self.next, op, fua: false, sector: self.offset + at / SECTOR, sectors };
-        // It may have come while the drive was stepped.
+        // A request may have arrived while the drive was advanced.
         self.now_ns = at_ns.max(self.now_ns);
         self.drive.submit(self.now_ns, request);
         self.open.insert(self.next, answer);

@@ -1,4 +1,5 @@
-//! The process that answers for the file: one thread hears the kernel, one paces the disk, and the first says what was done.
+//! The process that serves the file: one thread receives the kernel's requests and answers questions about totals, one paces
+//! the disk.
 
 use std::io::{self, BufRead, Write};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -17,7 +18,7 @@ use crate::schema::units::Bytes;
 use crate::storage::disk::Totals;
 use crate::storage::disk::layout::SECTOR;
 
-/// What the server is told, one line.
+/// The server's orders, sent as one line.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Orders {
     pub spec: String,
@@ -26,10 +27,10 @@ pub struct Orders {
     pub offset: Bytes,
 }
 
-/// What it answers with its totals.
+/// The request for its totals.
 pub const TOTALS: &str = "totals";
 
-/// The hidden role `twin`: standard input is the agent's line, standard output the kernel's.
+/// The internal subcommand `twin`: standard input is connected to the agent, standard output to the kernel.
 pub fn main() -> anyhow::Result<u8> {
     die_with_parent()?;
     let mut lines = io::stdin().lock().lines();
@@ -49,7 +50,7 @@ pub fn main() -> anyhow::Result<u8> {
         .context("could not start the FUSE session")?;
     thread::Builder::new().name("kernel".into()).spawn(move || {
         let ended = prepare_thread().and_then(|()| session.run());
-        // The device is gone; what is asked on the other line nobody waits for.
+        // The device is removed; nobody waits for requests still in the queue.
         std::process::exit(i32::from(ended.is_err()))
     })?;
     let mut line = std::fs::File::from(rustix::stdio::stdin().try_clone_to_owned()?);
@@ -59,7 +60,7 @@ pub fn main() -> anyhow::Result<u8> {
             writeln!(line, "{}", serde_json::to_string(&totals)?)?;
         }
     }
-    // The agent has hung up; the kernel's line decides when it is over.
+    // The agent has closed its side; the server ends when the kernel does.
     loop {
         thread::park();
     }

@@ -3,11 +3,11 @@
 //! ```toml
 //! name = "athlon-64"
 //! title = "An Athlon 64 of 2 GHz, 2004"
-//! story = "What it is, and what is left out."
+//! story = "A description, and what the model leaves out."
 //!
 //! [values]
-//! mips = { is = 1300, estimate = "why this is likely" }
-//! instructions = { is = ["ssse3"], source = "where it stands" }
+//! mips = { is = 1300, estimate = "the reason for this value" }
+//! instructions = { is = ["ssse3"], source = "the document that states it" }
 //! ```
 //! Each value has a source, or is an estimate with its reason.
 

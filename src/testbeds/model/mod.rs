@@ -534,7 +534,7 @@ impl Parts {
             let running = machine.go_on(snapshot, &life.files, left)?;
             return Ok(Guest::new(running, life.layout, self.patience));
         }
-        anyhow::ensure!(left.is_none(), "the previous machine is of another testbed");
+        anyhow::ensure!(left.is_none(), "the guest before the power cut belongs to another testbed");
         let (parts, layout) = (self.clone(), life.layout);
         let then = move |booted: &mut Running| {
             let snapshot = booted.snapshot()?;

@@ -420,7 +420,10 @@ pub fn guest_ready(
     }
     let available = available();
     if available < machine.0 {
-        let what = format!("a guest of {machine} needs that much free memory; {} are free", Bytes(available));
+        let what = format!(
+            "a guest with {machine} of RAM needs this much free memory; only {} are free",
+            Bytes(available)
+        );
         return missing(what, "a smaller --memory, or stop other programs");
     }
     Ok(())

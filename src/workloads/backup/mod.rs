@@ -1,10 +1,10 @@
 //! A backup: many small updates keep a tree equal to another machine's, as rsync does on a backup server.
 //!
 //! ```text
-//! full      every file written under a name of its own and put into its place by rename(2)
-//! update    run after run: all is walked and every status compared; of each file that has changed the old content is read,
-//!           the new one written beside it and put into its place
-//! restore   every file read whole
+//! full      every file is written under a temporary name and renamed by rename(2)
+//! update    repeatedly: all files are visited and their status compared; of each changed file the old content is read,
+//!           the new content is written to a temporary file, and that is renamed
+//! restore   every file is read completely
 //! ```
 //! The files stay.
 

@@ -3,7 +3,7 @@
 //! | phase | of each file |
 //! |---|---|
 //! | create | `openat` with O_EXCL, `write` of its pieces, `close`; or `link`, `symlink` |
-//! | stat | `stat`, and where it has content `openat`, `read` of its pieces, `close` |
+//! | stat | `stat`; if it has content also `openat`, `read` of its pieces, `close` |
 //! | delete | `unlink` |
 //!
 //! Directory order is that of `getdents`, from within the directory. With `fsync`, a file is synced before it is closed, and its

@@ -8,9 +8,9 @@
 //! rules + seed → random → tickets, names, sizes, orders       all drawn before anything is timed
 //!                              │
 //!                 trial: phase after phase ─┬─ data      the large file
-//!                                           ├─ seeks     the same at random, by several seekers
+//!                                           ├─ seeks     the large file at random, by several seekers
 //!                                           └─ folders   the small files
-//!                 `fsderby bonnie` carries the same phases out and prints the original's tables
+//!                 `fsderby bonnie` runs the same phases and prints the original's tables
 //! ```
 //! Everything that is read is checked; see [`content`]. The parts `write`, `char-read`, `block-read`, `seek` and `files` can be
 //! separate stages, so that an experiment can put a cold start between writing and reading, unlike the original.

@@ -21,8 +21,8 @@ static RATES: [Rate; 3] = [
             did: "filled the volume",
             section: Section::Headline,
             over: Over::Phase(PHASE),
-            explained: "Bytes written per second in the phase fill, including the syncs before each check of the \
-                free space.",
+            explained: "Bytes written per second in the phase fill; the time includes the syncs before each check of \
+                the free space.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -34,7 +34,7 @@ static RATES: [Rate; 3] = [
             did: "allocated the volume",
             section: Section::Headline,
             over: Over::Phase(PHASE),
-            explained: "Bytes allocated, but not written, per second in the phase fill, including the same syncs.",
+            explained: "Bytes allocated, but not written, per second in the phase fill; the time includes these syncs.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -45,7 +45,7 @@ static RATES: [Rate; 3] = [
             title: "create (phase fill)",
             section: Section::Files,
             over: Over::Phase(PHASE),
-            explained: "Files created and filled per second in the phase fill, including the same syncs.",
+            explained: "Files created and filled per second in the phase fill; the time includes these syncs.",
             ..Declared::PER_SECOND
         },
     },

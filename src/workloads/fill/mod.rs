@@ -1,9 +1,9 @@
 //! Fill: writes files of mixed sizes until a share of the usable space is used, or none is left. The files stay.
 //!
 //! ```text
-//! d0/  f0 … f31                 the first folder's files
-//! d1/  f32 … f63                the next one's, up to df
-//! d1/d0/  f512 …                16 folders at most in a folder: the digits of its number, base 16
+//! d0/  f0 … f31                 files of the first folder
+//! d1/  f32 … f63                files of the second folder; the last such folder is df
+//! d1/d0/  f512 …                at most 16 subfolders in a folder: a path is the folder's number in hexadecimal digits
 //! ```
 //! The level is measured after a sync, because much written data may not be allocated before. Then half of the missing amount is
 //! written before the next measurement. So the share is met to within one file, in about ten steps.

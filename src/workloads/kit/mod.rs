@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! parse      parameters   keys of a TOML table: unknown ones, missing ones, limits, scaling
-//! prepare    random       a generator of its own for each use of the seed
-//!            sizes        how large files are, by a table of weights
-//!            tree         numbered files in folders: paths, sizes, content, and the list of what must be there
-//!            noise        what files hold, and whether what is read is what was written
-//!            zeros        the checksum of what holds nothing
+//! prepare    random       a separate generator for each use of the seed
+//!            sizes        file sizes, drawn by a table of weights
+//!            tree         numbered files in folders: paths, sizes, content, and the list of files that must exist
+//!            noise        content of files, and its verification
+//!            zeros        the checksum of holes
 //! run        phases       begins and ends a phase: its time, its counts, its latencies
 //!            latencies    a histogram for each kind of operation
-//!            files        operations on files; what fails says which operation failed on what
-//!            visit        goes through a tree as find, tar and rm do
-//! metrics    rate         what was counted, by the time of its phase
+//!            files        operations on files; an error names the operation and the file
+//!            visit        visits a tree like find, tar and rm
+//! metrics    rate         a count divided by the time of its phase
 //! ```
 //! Paths are relative to the current folder, which belongs to the work alone. Between two clock readings only the operation runs:
 //! everything that allocates is made in `prepare`.

@@ -1,10 +1,10 @@
 //! News: a server receives articles, feeds them to others and expires the old ones. Very many small files in deep directories.
 //!
 //! ```text
-//! groups     every folder made, those above first
-//! import     articles written as they arrive, each into a group by chance
-//! feed       every article read, in the order in which they arrived
-//! expire     the oldest deleted; the others stay
+//! groups     every folder is created, parents first
+//! import     articles are written in order of arrival, each into a random group
+//! feed       every article is read in order of arrival
+//! expire     the oldest articles are deleted; the others stay
 //! ```
 
 use toml::Table;

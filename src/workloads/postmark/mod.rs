@@ -10,8 +10,8 @@
 //! rules + seed → generator → drive → Files ─┬─ timed      a trial: strict, ns clock, histograms
 //!                                           ├─ dropin     `fsderby postmark`: the original's reports and errors
 //!                                           ├─ trace      the system calls, without making them
-//!                                           ├─ content    what the files hold, without writing them
-//!                                           └─ dry        sums: how much work it is (expect: of more than is counted)
+//!                                           ├─ content    content of the files, without writing them
+//!                                           └─ dry        amount of work (expect: an estimate for large runs)
 //! ```
 //!
 //! # Where the drop-in differs from the original

@@ -1,9 +1,9 @@
 //! Sources: unpacks a program's source tree as from an archive, lists it and deletes it.
 //!
 //! ```text
-//! unpack     directory by directory, each with its files: made, written, given the time that the archive has
-//! list       every directory read and every status taken, in the filesystem's own order
-//! delete     all of it, in the filesystem's own order, each directory after what was in it
+//! unpack     directory by directory: files are created, written and given the archive's timestamps
+//! list       every directory is read and every entry is stat'ed, in the filesystem's own order
+//! delete     all files and directories, in the filesystem's own order, each directory after its content
 //! ```
 
 use toml::Table;

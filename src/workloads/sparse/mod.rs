@@ -1,10 +1,10 @@
 //! Sparse files: long files with only some pieces written, such as disk images and databases that grow in the middle.
 //!
 //! ```text
-//! write    each file is made as long as it will be, and pieces are written at places by chance
-//! read     each read whole: what was never written must come as zeros
-//! copy     only what was written is read and written, as cp --sparse and rsync -S do (lseek(2), SEEK_DATA and SEEK_HOLE)
-//! stored   what files and copies take on the disk is asked for, after a sync
+//! write    each file gets its final length, and pieces are written at random offsets
+//! read     each file is read completely: holes must read as zeros
+//! copy     only written pieces are read and written, as by cp --sparse and rsync -S (lseek(2), SEEK_DATA and SEEK_HOLE)
+//! stored   the disk space of files and copies is read after a sync
 //! ```
 //! Before reading and before copying all data is written out and its pages are dropped, untimed. A filesystem without sparse
 //! files writes the zeros; its copies have no holes.

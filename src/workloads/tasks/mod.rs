@@ -1,14 +1,14 @@
 //! Everyday tasks of a file server: copies files and trees from a second disk and on the same one, lists, searches and deletes.
 //!
 //! ```text
-//! on the second disk      image, tree/…                        made before anything is timed; read-only, nothing of it in memory
+//! on the second disk      image, tree/…                        created before timing starts; read-only, not cached
 //! copy-image              image      → image-1
 //! copy-image-again        image-1    → image-2
 //! delete-images           image-1, image-2
-//! copy-tree               tree/…     → tree-1/…                as cp -r: folder by folder, in the order in which they are named
+//! copy-tree               tree/…     → tree-1/…                as cp -r: folder by folder, in order of names
 //! copy-tree-again         tree-1/…   → tree-2/…
-//! list                    tree-1/…   → listing                 as ls -lR: every name with its status
-//! find                    tree-1/…                             as find -name: names alone
+//! list                    tree-1/…   → listing                 as ls -lR: every name is stat'ed
+//! find                    tree-1/…                             as find -name: only names are read
 //! delete-trees            tree-1/…, tree-2/…                   as rm -r
 //! ```
 //! Each task is a phase, with its cost to the process as in GNU time, and with `sync_each` the time until everything is on the

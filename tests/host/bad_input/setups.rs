@@ -36,7 +36,10 @@ fn layers_that_cannot_be_are_refused_by_name_before_anything_runs() {
     );
     file(&format!("layers = 'crypt'\n{rest}"), &["line 1", "expected a list"]);
     file(&format!("layer = ['crypt']\n{rest}"), &["unknown key 'layer'", "did you mean 'layers'?"]);
-    flags(&["--on", "vm", "--layer", "md"], &["layer md: the level is missing, such as raid5", "md:LEVEL"]);
+    flags(
+        &["--on", "vm", "--layer", "md"],
+        &["layer md: a RAID level is missing, for example raid5", "md:LEVEL"],
+    );
     flags(&["--on", "vm", "--layer", "md:raid6"], &["unknown level 'raid6'", "raid5"]);
     flags(&["--on", "vm", "--layer", "md:raid0,chunk=5k"], &["chunk=5k is not possible", "power of 2"]);
     flags(&["--on", "vm", "--layer", "crypt:cipher=rot13-xts-plain64"], &["unknown cipher 'rot13'", "aes"]);

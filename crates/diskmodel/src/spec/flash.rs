@@ -54,7 +54,8 @@ impl FlashSpec {
             spare_permille: fields.number("spare_permille", "‰", 10, 1000)?,
             filled_permille: fields.number("filled_permille", "‰", 0, 1000)?,
             erased_permille: fields.number("erased_permille", "‰", 0, 1000)?,
-            preconditioned: fields.flag_or("preconditioned", (false, "a disk in use, as said above"))?,
+            preconditioned: fields
+                .flag_or("preconditioned", (false, "a disk in use, with the fill level stated above"))?,
             front: FrontSpec::read_parallel(fields)?,
         };
         spec.check()?;
@@ -70,7 +71,7 @@ impl FlashSpec {
         {
             return contradiction(
                 "page_kib, program_kib, block_kib",
-                "each must hold the one before it whole",
+                "each must be a multiple of the one before",
             );
         }
         if self.superblocks() * self.superblock_units() >= u64::from(u32::MAX) {

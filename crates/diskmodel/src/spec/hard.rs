@@ -103,7 +103,7 @@ impl HardSpec {
         };
         let has_curve = SeekCurve::new(&self.seek, self.cylinders()).is_some();
         if !has_curve && matches!(self.seek, SeekSpec::Table(_)) {
-            return contradiction("seek_curve_us", "the distances must rise, from 1 on");
+            return contradiction("seek_curve_us", "the distances must be ascending and at least 1");
         }
         if !has_curve {
             let keys = "seek_track_us, seek_average_us, seek_full_us";
@@ -115,7 +115,7 @@ impl HardSpec {
         if self.head_switch_ns.max(self.seek.track_ns()) * 2 >= self.turn_ns {
             return contradiction(
                 "head_switch_us, seek_track_us, rpm",
-                "the next track must be reached within half a turn",
+                "the seek to the next track must take less than half a revolution",
             );
         }
         if !self.zones.is_sorted_by(|a, b| a >= b) {

@@ -72,7 +72,7 @@ const CLASSES: [(&str, Attached); 6] = [
 ];
 const SCHEDULERS: [(&str, Scheduler); 2] =
     [("mq-deadline", Scheduler::MqDeadline), ("none", Scheduler::None)];
-const OF_ITS_CLASS: &str = "as Linux does with disks that are attached so";
+const OF_ITS_CLASS: &str = "Linux's setting for disks with this attachment";
 
 impl Way {
     /// The values of a zero-cost disk, which every disk had before files gave any.
@@ -110,7 +110,8 @@ impl Way {
         let scheduler = (way.scheduler.name(), way.scheduler);
         let request_kib = u64::from(way.request_bytes >> 10);
         let volatile_cache = fields.flag_or("volatile_cache", (way.volatile_cache, why))?;
-        let why_protected = "what needs no flush loses nothing, and a cache is lost that nothing keeps";
+        let why_protected =
+            "a disk without a volatile cache loses no data; a volatile cache without protection is lost";
         let way = Way {
             volatile_cache,
             protected: fields.flag_or("protected", (!volatile_cache, why_protected))?,
@@ -129,13 +130,13 @@ impl Way {
         if !way.volatile_cache && !way.protected {
             return Err(SpecError::Contradiction {
                 keys: "volatile_cache, protected".to_owned(),
-                why: "nothing would be flushed and it could be lost".to_owned(),
+                why: "the cache would never be flushed, but could be lost".to_owned(),
             });
         }
         if !(way.request_bytes >> 10).is_multiple_of(4) {
             return Err(SpecError::Contradiction {
                 keys: "request_kib".to_owned(),
-                why: "a request is of whole pages of 4 KiB".to_owned(),
+                why: "a request has whole pages of 4 KiB".to_owned(),
             });
         }
         Ok(way)

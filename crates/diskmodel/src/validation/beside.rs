@@ -11,27 +11,27 @@ use crate::{SHIPPED, Spec};
 /// Head of the document, with the meaning of the columns.
 const HEAD: &str = "# The modelled disks in a guest against real ones
 
-A guest does the jobs of [validation.md](validation.md) on its block device: past the page cache, by io_uring, with no filesystem on it,
-in virtual time on its one CPU. Beside it stand the model alone at the same work, and what was published. Of what flash does fast
-both do less than there, and on 256 MiB, so the models' figures are not quite those of that page. *Guest ÷ alone* is what the kernel and the disk's
-server add. Drives marked with * are held out, as there.
+A guest runs the jobs of [validation.md](validation.md) on its block device, without a filesystem: by io_uring with direct I/O, in virtual time
+on its one CPU. The table compares it with the model alone in the same job, and with published figures. Jobs that are fast on flash are shorter
+than on that page and use 256 MiB, so the model's figures differ slightly. *Guest ÷ alone* shows the overhead of the kernel and the disk
+server. Drives marked with * are held out, as on that page.
 ";
 
 /// Explanation of the errors in the table of all drives.
 pub const MISSES: &str = "
-## What the misses say
+## What the errors say
 
-- **Where the disk is slow, the guest is the disk.** On hard disks and the cloud's volume every cell is within 3 % of the model alone. What
-  is missed there is the model's, and explained in [validation.md](validation.md).
-- **A request costs the guest's CPU 20,000 to 26,000 instructions**, for the kernel's path and the disk's server: 5 to 6 µs on a machine of
-  4000 million a second (`server-2024`: NVMe and the PM883), 10 µs on one of 2400 (`server-2012`: the other SATA drives). A write with its flush
-  pays twice; where both take 10 to 70 µs that is 20 to 50 %. The published figures have a kernel's path too, of a few µs, so
-  the PM9A3 comes nearer by it (14.3 µs published, 10.6 alone, 16.2 in the guest), and the PM883 moves away.
-- **Many at a time** end at what one CPU carries: some 200,000 requests of 4 KiB or 4 GB a second at 4000 million instructions, 80,000 at
-  2400. A drive that does more is never reached; real machines have more CPUs. So a figure of a guest on NVMe with deep queues is one of
-  its CPU, which is what the [floor](../method/modelled-disks.md#the-floor-disk-model-overhead) of a comparison is for.
-- **A reader beside a writer that flushes** on the 850 EVO is the model's miss and not the missing kernel's: the guest, with one, has as
-  many reads.
+- **On slow disks the guest adds nothing.** On hard disks and the cloud volume every cell is within 3 % of the model alone. The errors there are
+  the model's; [validation.md](validation.md) explains them.
+- **A request takes 20,000 to 26,000 instructions of the guest's CPU**, for the kernel and the disk server. That is 5 to 6 µs at 4000 million
+  instructions a second (`server-2024`: NVMe and the PM883), and 10 µs at 2400 (`server-2012`: the other SATA drives). A write with its flush
+  pays twice, which is 20 to 50 % if both take 10 to 70 µs. The published figures include some µs of a kernel too. So the guest brings the PM9A3
+  nearer to them (14.3 µs published, 10.6 alone, 16.2 in the guest), but the PM883 further away.
+- **Many requests at a time** are limited by the one CPU: about 200,000 requests of 4 KiB or 4 GB a second at 4000 million instructions a
+  second, and 80,000 at 2400. Faster drives are not reached; real machines have more CPUs. So the figure of a guest on NVMe with deep queues is
+  a figure of its CPU. Comparisons allow for that by the [floor](../method/modelled-disks.md#the-floor-disk-model-overhead).
+- **A reader beside a writer that flushes**, on the 850 EVO: the error is the model's and not due to the missing kernel, because a guest, which
+  has a kernel, makes as many reads.
 ";
 
 /// A job for a drive, with its published figure.
@@ -119,7 +119,7 @@ pub fn markdown(made: &str, all: &[Beside]) -> String {
     let evidence: Vec<&Compared> = compared.iter().filter(|c| c.is_evidence()).collect();
     let held_out: Vec<&Compared> = evidence.iter().copied().filter(|c| c.is_held_out).collect();
     sum(&mut text, "Evidence, in a guest", &evidence);
-    sum(&mut text, "Of it on drives that are held out", &held_out);
+    sum(&mut text, "Of these, on held-out drives", &held_out);
     against_alone(&mut text, all);
     text
 }

@@ -104,7 +104,7 @@ pub fn markdown(spec: &Spec) -> Option<String> {
     }
     let rates: Vec<f64> = preconditioned.iter().map(|round| round.per_second).collect();
     let _ = match steady_from(&rates) {
-        None => writeln!(text, "\nIn none of five rounds in succession is it steady by SNIA's rule."),
+        None => writeln!(text, "\nIt does not become steady by SNIA's rule in any five consecutive rounds."),
         Some(from) => {
             let window = &rates[from..from + WINDOW];
             let (spread, slope) = spread_and_slope(window);

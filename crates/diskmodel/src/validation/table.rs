@@ -8,86 +8,87 @@ use crate::{Access, Class, DRIVES_NEEDED, SHIPPED};
 
 const HEAD: &str = "# The modelled disks against real ones
 
-Printed by `fsderby disk validate`. Each figure that was published of a drive whose file ships stands beside the model's. *Input*
-is what the file was written from, *fitted* what one of its values was adjusted to; neither says anything about the model. Only
-what somebody measured and nothing was taken from counts: **evidence**. The jobs go straight to the model: there is no kernel in
-ours, and there was one in theirs, which is some microseconds a request.
+Printed by `fsderby disk validate`. The table compares published figures of real drives with the model's. *Input*: the drive's file was written
+from this figure. *Fitted*: a value of the file was adjusted to it. Neither says anything about the model. **Evidence** is a measured figure
+that was not used for the file. The jobs call the model directly, without a kernel. The published figures include a kernel, which takes some
+microseconds per request.
 
-The files of the drives that are held out (*) were written before any of them was compared, and no value in them has changed since.
-Whoever wrote them knew the figures, so they are not blind, and what is fitted in them is so from the beginning. Sources stand in `crates/diskmodel/src/validation/measured.toml`.
-The last ten drives are SCSI disks of the nineties, for validation only. Their figures are means over the traces that DiskSim was validated
-with. Their files have the arm's three times from the measured seek curve, as no data sheet was at hand: a miss of theirs holds what the
-shape of the curve, the controller and the turning platters do, but not what a data sheet promises too much.
+The files of held-out drives (*) were written before any comparison, and none of their values has changed since. Their author knew the
+figures, so the comparison is not blind; their fitted values were fitted from the beginning. `crates/diskmodel/src/validation/measured.toml`
+has the sources. The last ten drives are SCSI disks of the nineties, used for validation only. Their figures are means over the traces with
+which DiskSim was validated. No data sheet of theirs was available, so their three seek times come from the measured seek curve. Their errors
+therefore show the effect of the curve's shape, the controller and the rotation, but not of a data sheet that promises too much.
 
 | drive | job | published | | ours | ours ÷ published |
 |---|---|---|---|---|---|
 ";
 
 const MISSES: &str = "
-## What the misses say
+## What the errors say
 
-- **The Barracuda's arm** takes a third longer than its data sheet promises, on a disk that was nearly full and through another
-  system's filesystem. From a deep queue it gains 1.7 times; the model, which always takes the nearest, gains more. The same makes
-  flushes cheap here: its firmware writes in nearly the order in which it was asked. A file that is to be this disk needs slower
-  seeks and no sorting; this one is its data sheet.
-- **Steady random writing** hangs on the spare flash, which is 9 % in all these files and published for none of the drives: copying
-  goes with one over it. It begins in steady state (`preconditioned`), on a sixteenth of the disk with blocks of a sixteenth.
-- **A reader beside a writer that flushes** gets one read between two flushes here and two on the drive, and in a guest, with a kernel
-  between them, as many as here ([validation-guest.md](validation-guest.md)). Alone the reader has 11,000 a second; that a flush of SATA
-  has everything else wait makes the difference, and nothing was fitted to it.
-- **Writing to the Micron in order** is limited by something else than its dies, as its data sheet has less than they could program;
-  power, most likely.
+- **The BarraCuda's seeks** take a third longer than its data sheet promises. They were measured on a nearly full disk, through another
+  system's filesystem. A deep queue makes the drive 1.7 times as fast. It speeds up the model more, because the model always takes the nearest
+  request. For the same reason flushes are too fast in the model: the drive's firmware writes in nearly the order of arrival. A file that fits
+  this drive would need slower seeks and no reordering; the shipped file follows the data sheet.
+- **Steady random writes** depend on the spare flash: copying is proportional to one over it. All these files have 9 %; no drive's value is
+  published. The job begins in steady state (`preconditioned`), on a sixteenth of the disk with blocks of a sixteenth.
+- **A reader beside a writer that flushes** gets one read between two flushes in the model and two on the drive. In a guest, with a kernel, it
+  gets as many as in the model ([validation-guest.md](validation-guest.md)). Alone, the reader makes 11,000 reads a second. The difference comes
+  from the SATA flush, which makes all other requests wait. Nothing was fitted to it.
+- **Sequential writes to the Micron** are not limited by its dies: they could program more than its data sheet promises. The limit is
+  probably power.
 ";
 
 const HELD: &str = "
 ## Whether the samples of a run hold the drives
 
-A run varies what is not known of a disk: thirteen samples, in twelve of which each factor stands at one of its extremes. A figure is
-*held* where it lies between the least and the most that the model gives in them, or within 3 % of it, which is the margin of a finding.
-Three sets of extremes are judged: *estimated*, before a drive was compared; *left out*, fitted to all drives but the one that is judged;
-*run*, fitted to all drives, which runs have. Only *left out* says how the next drive would fare. Below three drives a class or an access is
-*untested*: the next value lies in the range of n values with a probability of (n − 1)/(n + 1).
+A run varies the unknown properties of a disk. It has thirteen samples, and in twelve of them each factor is at one of its extremes. A figure
+is *held* if it lies between the smallest and the largest value of the model in these samples, or within 3 % of that range (the margin of a
+finding). Three sets of extremes are judged. *Estimated* ones were set before any comparison. *Left out* ones are fitted to all drives except
+the judged one. *Run* ones are fitted to all drives, and runs use them. Only *left out* predicts the result for a new drive. A class or access
+with fewer than three drives is *untested*: a new value lies in the range of n values with a probability of (n − 1)/(n + 1).
 
-Wider samples hold more and find less. *Width* is the most over the least of a figure in the samples, in the geometric mean. *Least ratio*
-is what a pair of filesystems must differ by to be found, if one spends a quarter more of its time on this access than the other: the
-margin, times the fourth root of how far the samples move a figure from the nominal disk's. Both are given by *estimated, left out, run*.
+Wider samples hold more figures and find fewer differences. *Width* is the ratio of a figure's largest to its smallest value in the samples,
+as geometric mean. *Least ratio* is the smallest detectable ratio of two filesystems if one of them spends a quarter more of its time on this
+access: the margin, times the fourth root of the ratio by which the samples move a figure from the nominal disk's. Both columns list
+*estimated, left out, run*.
 
 | class | access | drives | figures | worst miss | held, estimated | held, left out | held, run | width | least ratio |
 |---|---|---|---|---|---|---|---|---|---|
 ";
 
 const BY_DRIVE: &str = "
-What each drive asks of the extremes: the multiple of its seek times at which single reads take what was measured; among how many of its
-oldest requests its firmware may choose, so that queued requests are no faster than measured; by how much of the disk its tracks must lie
-further in, so that streams are no faster.
+The extremes that each drive requires. *Seek times*: the factor at which the model's single reads take the measured time. *Oldest*: the number
+of oldest requests among which the firmware may choose, so that queued requests are not faster than measured. *Further in*: how much further
+in the tracks must lie, so that streams are not faster than measured.
 
 | drive | figures | held, estimated | left out | run | seek times | oldest | further in |
 |---|---|---|---|---|---|---|---|
 ";
 
 const RANGES: &str = "
-The design has eleven columns, and all are taken. So two extremes of hard disks were widened, and a third matter was put into a column that
-was there:
+All eleven columns of the design are used. So two extremes of hard disks were widened, and a third factor was added to an existing column:
 
-- **The seek time** has 0.85 to 1.65 times the file's in place of 0.85 to 1.15, in shingled disks and arrays too, which have the same arms.
-- **The order of the firmware** shares the column of how long a request waits for nearer ones: at one end it waits ×1/4 and the next request
-  is one of the seven oldest, at the other it waits ×4 and all are candidates. Alone the waiting held queued reads and no writes. In
-  arrays it is the members' order, in the column of the controller's entries.
-- **The partition's position** has 100 ‰ further out to 300 ‰ further in, in place of 100 ‰ either way: tracks further in are slower by as
-  much as a disk's rate may be overstated.
+- **The seek time** varies from 0.85 to 1.65 times the file's value, before from 0.85 to 1.15. Shingled disks and arrays have the same arms and
+  the same range.
+- **The firmware's order** shares the column of the time that a request waits for nearer ones. At one extreme the wait is ×1/4 and the next
+  request is one of the seven oldest. At the other the wait is ×4 and all requests are candidates. The wait alone held queued reads, but not
+  writes. In arrays the column of the controller's entries also varies the members' order.
+- **The partition's position** varies from 100 ‰ further out to 300 ‰ further in, before by 100 ‰ either way. Tracks further in are slower;
+  this covers a rate that is overstated by as much.
 
-Of the two hard disks whose file is from a data sheet alone the extremes without them hold one, and the BarraCuda in three figures of seven:
-no other drive that was measured is as far from its file. With it they hold both, at the width of above.
+Two hard disks have a file from a data sheet only. Extremes fitted without the judged drive hold all figures of one of them, and three of seven
+figures of the BarraCuda: no other measured drive is so far from its file. Extremes fitted to all drives hold both, at the width above.
 
-The extremes of SSDs held all that was measured before, and are as they were; so are those of classes of which nothing was measured, but for
-what they share with hard disks. On those a verdict holds on the model only.
+The extremes of SSDs already held all measured figures and were not changed. Classes without a measured drive kept theirs, except for factors
+that they share with hard disks. On such classes a verdict holds on the model only.
 
-## What a verdict makes of the worst misses
+## How a verdict uses the worst errors
 
-Each ratio of times is held against the *worst miss* of the accesses in which its two filesystems differ, on the nominal disk: see [the error
-of the model](../method/modelled-disks.md#the-error-of-the-model). A ratio that the misses may make up is not called. An access that was not
-measured in a class has the worst miss of the same access on its kind of disk (platters, flash); then that of all accesses of its kind; and that of
-all disks where no disk of its kind was measured.
+Each ratio of times is compared with the *worst miss* on the nominal disk: the largest error of the accesses in which the two filesystems
+differ ([the error of the model](../method/modelled-disks.md#the-error-of-the-model)). If the model's errors could explain a ratio, no order
+is called. If an access was not measured in a class, the worst error of the same access on the same kind of disk (platters, flash) is used;
+else that of all accesses on this kind; else that of all disks.
 ";
 
 /// The whole of `docs/measurements/validation.md`.
@@ -102,10 +103,10 @@ pub(super) fn of(compared: &[Compared], held: &Coverage) -> String {
     let evidence: Vec<&Compared> = compared.iter().filter(|c| c.is_evidence()).collect();
     let held_out: Vec<&Compared> = evidence.iter().copied().filter(|c| c.is_held_out).collect();
     sum(&mut text, "Evidence", &evidence);
-    sum(&mut text, "Of it on drives that are held out", &held_out);
+    sum(&mut text, "Of these, on held-out drives", &held_out);
     let is_shipped = |c: &&Compared| SHIPPED.iter().any(|(name, _)| *name == c.cell.disk);
     let shipped: Vec<&Compared> = evidence.iter().copied().filter(is_shipped).collect();
-    sum(&mut text, "Of it on drives whose file ships", &shipped);
+    sum(&mut text, "Of these, on shipped drives", &shipped);
     text.push_str(MISSES);
     coverage(&mut text, held);
     text
