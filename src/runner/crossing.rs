@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use serde::Deserialize;
 
 use super::entry::FilesystemEntry;
-use super::mounted;
 use crate::exit::Failure;
 use crate::schema::units::Bytes;
 use crate::testbeds::{self, Start};
@@ -46,7 +45,7 @@ fn crossed<T: Clone + PartialEq>(
     said: fn(&T) -> String,
 ) -> Result<Vec<FilesystemEntry>, Failure> {
     let twice = values.iter().enumerate().find(|(at, value)| values[..*at].contains(*value));
-    if let Some((_, twice)) = twice.filter(|(_, value)| !mounted::is_directory(&said(value))) {
+    if let Some((_, twice)) = twice.filter(|(_, value)| !testbeds::is_directory(&said(value))) {
         let text = format!(
             "{factor} {} is given twice, which would be the same candidates twice\n  try: each value once",
             said(twice)

@@ -3,17 +3,21 @@
 use serde::Deserialize;
 
 use super::eras::{self, Options};
-use super::mounted;
 use crate::names;
 use crate::schema::plan::{Candidate, Factors};
 use crate::schema::setup::Variant;
 use crate::schema::units::Bytes;
+use crate::testbeds;
+
+/// The kind of a candidate on a directory until what is mounted there is looked at. Its label begins with it too, unless the user
+/// gives one.
+pub const MOUNTED: &str = "mounted";
 
 /// `[[filesystem]]`, or `--filesystem 'KIND label="no atime" mount=noatime'`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FilesystemEntry {
-    /// [`mounted::MOUNTED`] on a directory, unless a kind is expected there.
+    /// [`MOUNTED`] on a directory, unless a kind is expected there.
     pub kind: String,
     pub label: Option<String>,
     pub mkfs: Vec<String>,
@@ -62,7 +66,7 @@ const WRITTEN: &str =
 
 impl Default for FilesystemEntry {
     fn default() -> Self {
-        FilesystemEntry::of_kind(mounted::MOUNTED)
+        FilesystemEntry::of_kind(MOUNTED)
     }
 }
 
@@ -167,7 +171,7 @@ impl std::str::FromStr for FilesystemEntry {
         let words = shell_words::split(text).map_err(|_| format!("a quote is not closed in: {text}"))?;
         let mut words = words.into_iter();
         let kind = words.next().ok_or("start with a kind: --filesystem 'KIND mount=noatime'")?;
-        let mut entry = match mounted::is_directory(&kind) {
+        let mut entry = match testbeds::is_directory(&kind) {
             true => FilesystemEntry { on: Some(kind), ..FilesystemEntry::default() },
             false => FilesystemEntry::of_kind(&kind),
         };
@@ -175,7 +179,7 @@ impl std::str::FromStr for FilesystemEntry {
             match word.split_once('=') {
                 None if word == "conversion" => entry.conversion = true,
                 // The kind that is expected in a directory.
-                Some(("kind", kind)) if entry.on.is_some() && entry.kind == mounted::MOUNTED => {
+                Some(("kind", kind)) if entry.on.is_some() && entry.kind == MOUNTED => {
                     kind.clone_into(&mut entry.kind);
                 }
                 Some((key, value)) if WITH_VALUE.contains(&key) => {

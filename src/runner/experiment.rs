@@ -221,7 +221,7 @@ impl Experiment {
         }
         for entry in tables(&table, "filesystem") {
             known_keys(entry, "key of a filesystem", &FILESYSTEM_KEYS, from)?;
-            let is_mounted = entry.get("on").and_then(Value::as_str).is_some_and(mounted::is_directory);
+            let is_mounted = entry.get("on").and_then(Value::as_str).is_some_and(testbeds::is_directory);
             if !entry.contains_key("kind") && !is_mounted {
                 let text = format!(
                     "{from}: the kind of a [[filesystem]] is missing\n  try: kind = \"…\", one of fsderby list \
@@ -379,7 +379,7 @@ impl Experiment {
         let label = entry.label().to_owned();
         labels::usable("filesystem", &label)?;
         let fault = |e: String| Failure::usage(format!("{label}: {e}"));
-        let is_mounted = entry.on.as_ref().or(self.on.as_ref()).is_some_and(|on| mounted::is_directory(on));
+        let is_mounted = entry.on.as_ref().or(self.on.as_ref()).is_some_and(|on| testbeds::is_directory(on));
         let kind = filesystems::find(&entry.kind);
         if is_mounted {
             mounted::takes(&entry).map_err(fault)?;

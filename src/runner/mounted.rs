@@ -3,21 +3,13 @@
 
 use std::path::Path;
 
-use super::entry::FilesystemEntry;
-use super::{crossing, machine, values};
+use super::entry::{FilesystemEntry, MOUNTED};
+use super::{crossing, machine};
 use crate::exit::Failure;
 use crate::filesystems;
 use crate::names;
 use crate::schema::plan::{Candidate, Plan};
-use crate::testbeds::Testbeds;
-
-/// The kind of a candidate on a directory until [`seen`] looks there. Its label begins with it too, unless the user gives one.
-pub const MOUNTED: &str = "mounted";
-
-/// Whether this text names a directory of a mounted filesystem. A text that names no testbed does not.
-pub fn is_directory(on: &str) -> bool {
-    values::asked(on).is_ok_and(|place| !place.makes_filesystem())
-}
+use crate::testbeds::{Testbeds, is_directory};
 
 /// The rows of an experiment whose common testbeds are these: on directories all entries without one of their own are a single
 /// row. `listed` are names alone, `own` are tables with options.
@@ -150,7 +142,7 @@ fn fstype(folder: &Path) -> String {
     machine::below(folder).map_or_else(|| "unknown".to_owned(), |(fstype, _)| fstype)
 }
 
-/// Whether a kernel type serves a kind of ours: `vfat` is `fat32`.
+/// Whether a kernel type serves a kind of ours, which may have another name.
 fn is_of_kind(kind: &str, fstype: &str) -> bool {
     kind == fstype || filesystems::find(kind).is_some_and(|kind| kind.kernel().types.contains(&fstype))
 }

@@ -3,10 +3,11 @@
 
 use super::entry::FilesystemEntry;
 use super::experiment::{Experiment, RoundsAsked};
-use super::{mounted, scenarios, values};
+use super::{scenarios, values};
 use crate::exit::{DAMAGED, Failure};
 use crate::schema::plan::{Candidate, Plan, Rounds};
 use crate::store::Run;
+use crate::testbeds;
 
 /// The run, with an added damage if its plan is invalid.
 pub fn judged(mut run: Run) -> Run {
@@ -56,7 +57,7 @@ impl Experiment {
         let entry = |(candidate, on): (Candidate, String)| {
             let entry = FilesystemEntry::of_candidate(candidate);
             // On a directory an entry without its own place would be one of many names for the same row.
-            let own = mounted::is_directory(&on).then_some(on);
+            let own = testbeds::is_directory(&on).then_some(on);
             FilesystemEntry { on: entry.on.or(own), ..entry }
         };
         let filesystem = candidates.map(entry).collect();

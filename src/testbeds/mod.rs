@@ -18,7 +18,7 @@ pub mod vm;
 
 pub use auto::choose;
 pub use guests::{Guests, Start, start_from};
-pub use place::Place;
+pub use place::{Place, is_directory};
 pub use several::{Made, Testbeds};
 
 use std::collections::BTreeMap;

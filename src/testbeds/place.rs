@@ -92,6 +92,11 @@ impl<'t> Place<'t> {
     }
 }
 
+/// Whether this text names a directory of a mounted filesystem. A text that names no testbed does not.
+pub fn is_directory(text: &str) -> bool {
+    Place::asked(text).is_ok_and(|place| !place.makes_filesystem())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -71,7 +71,7 @@ impl<'r> Known<'r> {
         self.records.iter().any(|record| !record.fidelity.makes_filesystem())
     }
 
-    /// Of a directory: `ext4 of /dev/sda1 (relatime, rw)`; else empty, as its commands say it.
+    /// Of a directory: `TYPE of /dev/sda1 (relatime, rw)`; else empty, as its commands say it.
     fn mount(&self) -> String {
         let mounted = self.records.iter().find_map(|record| record.mounted.as_ref());
         let said = |m: &Mounted| format!("{} of {} ({})", m.fstype, m.source, m.options.join(", "));
