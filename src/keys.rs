@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ct_codecs::{Base64, Decoder};
 use minisign::{KeyPair, PublicKey, PublicKeyBox, SecretKey, SecretKeyBox};
+use rustix::fs::OFlags;
 
 use crate::exit::Failure;
 
@@ -28,7 +29,7 @@ impl Key {
     /// Says why runs cannot be signed with it.
     pub fn read(path: &Path, ask: impl FnOnce() -> Option<String>) -> Result<Key, Failure> {
         let shown = path.display();
-        let mut file = File::open(path).map_err(|e| {
+        let mut file = open(path).map_err(|e| {
             Failure::usage(format!(
                 "could not read the key {shown}: {e}\n  try: fsderby key {shown}, which creates one"
             ))
@@ -85,7 +86,13 @@ fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
 /// # Errors
 /// Says why it is not a public key.
 pub fn public_key(text: &str) -> Result<PublicKey, Failure> {
-    let Ok(mut file) = File::open(text) else {
+    let opened = open(Path::new(text));
+    if let Err(e) = &opened
+        && e.kind() == ErrorKind::InvalidInput
+    {
+        return Err(Failure::usage(format!("the key {text}: {e}\n  try: --key KEYFILE.pub")));
+    }
+    let Ok(mut file) = opened else {
         let wrong = |e| {
             Failure::usage(format!(
                 "'{text}' is neither a file nor a public key: {e}\n  try: --key KEYFILE.pub"
@@ -112,6 +119,16 @@ fn tried(key: &SecretKey) -> minisign::Result<()> {
     let public = PublicKey::from_secret_key(key)?;
     let signature = minisign::sign(Some(&public), key, Cursor::new(b""), None, None)?;
     minisign::verify(&public, &signature, Cursor::new(b""), true, false, false)
+}
+
+/// Opens a regular file; a pipe without a writer would block.
+fn open(path: &Path) -> std::io::Result<File> {
+    let file =
+        OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(std::io::Error::new(ErrorKind::InvalidInput, "it is not a regular file")),
+    }
 }
 
 fn short(file: &mut File) -> std::io::Result<String> {

@@ -1,13 +1,16 @@
 //! `fsderby completions` and `fsderby man`.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command, CommandFactory};
 
 use super::Cli;
 use super::output::print;
+use crate::exit::Failure;
 
 #[derive(Args)]
 pub struct Man {
@@ -30,11 +33,40 @@ pub fn man(arguments: &Man) -> anyhow::Result<ExitCode> {
             clap_mangen::Man::new(Cli::command()).render(&mut page)?;
             print(&String::from_utf8(page)?)?;
         }
-        Some(folder) => {
-            std::fs::create_dir_all(folder)
-                .with_context(|| format!("could not create {}", folder.display()))?;
-            clap_mangen::generate_to(Cli::command(), folder).context("could not write the manual")?;
-        }
+        Some(folder) => write_pages(folder)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// One page a subcommand. Nothing is overwritten, and no link is followed.
+fn write_pages(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("could not create {}", folder.display()))?;
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    let mut pages = Vec::new();
+    collect_pages(&command, &mut pages)?;
+    let exists = |name: &String| folder.join(name).symlink_metadata().is_ok();
+    if let Some((name, _)) = pages.iter().find(|(name, _)| exists(name)) {
+        let path = folder.join(name);
+        let text =
+            format!("{} already exists and is not overwritten\n  try: an empty folder", path.display());
+        return Err(Failure::usage(text).into());
+    }
+    for (name, page) in pages {
+        let path = folder.join(name);
+        let written = File::create_new(&path).and_then(|mut file| file.write_all(&page));
+        written.with_context(|| format!("could not write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// File names and pages of this command and those below it, as `clap_mangen` names them.
+fn collect_pages(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> std::io::Result<()> {
+    let below = command.get_subcommands().filter(|command| !command.is_hide_set());
+    below.into_iter().try_for_each(|command| collect_pages(command, pages))?;
+    let man = clap_mangen::Man::new(command.clone());
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    pages.push((man.get_filename(), page));
+    Ok(())
 }

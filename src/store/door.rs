@@ -34,12 +34,22 @@ pub struct Door {
     folder: Arc<File>,
 }
 
-/// Another user who owns a part of a run's folder.
+/// Somebody else who owns or may change a part of a run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stranger {
-    /// Path of the file that this user owns; empty for the folder itself.
+    /// Path of that file; empty for the folder itself.
     pub name: String,
-    pub uid: u32,
+    pub who: Who,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// By its user ID.
+    Owner(u32),
+    /// A group with write permission, by its ID.
+    Group(u32),
+    /// Every user has write permission.
+    Everybody,
 }
 
 impl Door {
@@ -166,12 +176,22 @@ impl Door {
         }
     }
 
-    /// Another user who owns the folder or a file in it. Root does not count, because root has full access anyway.
+    /// Another user who owns the folder or a file in it, or may write to it. Root does not count, because root has full access
+    /// anyway; nor does a group with the user's own number, which is usually the user's alone.
     pub fn stranger(&self) -> io::Result<Option<Stranger>> {
-        let is_other = |uid: u32| uid != 0 && uid != rustix::process::geteuid().as_raw();
-        let uid = self.folder.metadata()?.uid();
-        if is_other(uid) {
-            return Ok(Some(Stranger { name: String::new(), uid }));
+        let own = rustix::process::geteuid().as_raw();
+        let who = |uid: u32, gid: u32, mode: u32| {
+            let is_of_group = mode & 0o020 != 0 && gid != 0 && gid != own;
+            match () {
+                () if uid != 0 && uid != own => Some(Who::Owner(uid)),
+                () if mode & 0o002 != 0 => Some(Who::Everybody),
+                () if is_of_group => Some(Who::Group(gid)),
+                () => None,
+            }
+        };
+        let about = self.folder.metadata()?;
+        if let Some(who) = who(about.uid(), about.gid(), about.mode()) {
+            return Ok(Some(Stranger { name: String::new(), who }));
         }
         let mut folders = vec![(String::new(), self.folder.try_clone()?)];
         while let Some((above, folder)) = folders.pop() {
@@ -182,8 +202,11 @@ impl Door {
                 }
                 let about = rustix::fs::statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
                 let name = format!("{above}{}", entry.file_name().to_string_lossy());
-                if is_other(about.st_uid) {
-                    return Ok(Some(Stranger { name, uid: about.st_uid }));
+                // A link's mode says nothing; links are never followed.
+                let is_link = FileType::from_raw_mode(about.st_mode) == FileType::Symlink;
+                let mode = if is_link { 0 } else { about.st_mode };
+                if let Some(who) = who(about.st_uid, about.st_gid, mode) {
+                    return Ok(Some(Stranger { name, who }));
                 }
                 if above.is_empty() && FileType::from_raw_mode(about.st_mode) == FileType::Directory {
                     folders.push((format!("{name}/"), open_folder(&folder, entry.file_name())?));

@@ -10,7 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::beside::{self, Attached, CONSOLES, HISTOGRAMS, REQUESTS};
-use super::door::{Door, Stranger};
+use super::door::{Door, Stranger, Who};
 use super::seal::{self, Covered};
 use super::unready::Unready;
 use super::{MACHINE, PLAN, Run, TRIALS, lines, sync_folder, verdict};
@@ -242,11 +242,16 @@ pub fn open_trusted(path: &Path, trust: bool) -> anyhow::Result<Door> {
     }
     match door.stranger().map_err(|e| unreadable(path, "", &e))? {
         None => Ok(door),
-        Some(Stranger { name, uid }) => {
+        Some(Stranger { name, who }) => {
             let folder = path.display();
+            let others = match who {
+                Who::Owner(uid) => format!("belongs to user {uid}"),
+                Who::Group(gid) => format!("can be written by group {gid}"),
+                Who::Everybody => "can be written by every user".to_owned(),
+            };
             let text = format!(
-                "{} belongs to user {uid}, and its plan would be executed with your rights\n  try: fsderby verify \
-                 {folder}, read {folder}/{PLAN}, and then --trust",
+                "{} {others}, and its plan would be executed with your rights\n  try: fsderby verify {folder}, read \
+                 {folder}/{PLAN}, and then --trust",
                 shown(path, &name)
             );
             Err(Failure::usage(text).into())

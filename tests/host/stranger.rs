@@ -314,7 +314,7 @@ type Change = dyn Fn(&mut Plan);
 fn a_plan_that_no_experiment_gives_is_damage() {
     let changes: [(&Change, &str); 5] = [
         (&|plan| plan.testbed = "/dev/sda".into(), "unknown testbed '/dev/sda'"),
-        (&|plan| plan.candidates[0].variant.mkfs = vec!["/dev/sda".into()], "its filesystem is not possible"),
+        (&|plan| plan.candidates[0].variant.mkfs = vec!["/dev/sda".into()], "mkfs options have no effect on a directory"),
         (&|plan| plan.testbed = "loop".into(), "unknown filesystem"),
         (&|plan| plan.workloads[0].work.engine = "sh".into(), "no workload sh"),
         (&|plan| plan.workloads[0].label = "a/../b".into(), "cannot label a workload"),
@@ -395,6 +395,81 @@ fn what_a_stranger_wrote_is_carried_out_only_when_they_are_trusted() {
         let said = scene.say(&["verify", "run", "--rerun", "--trust"]);
         assert!(said.code == USAGE && said.err.contains("in virtual time"), "{said:#?}");
     }
+}
+
+/// Who may write it could have put another plan in place of the user's.
+#[test]
+fn what_others_may_write_is_carried_out_only_when_they_are_trusted() {
+    let group = rustix::process::geteuid().as_raw() + 1;
+    for (part, mode, who) in [
+        ("", 0o777, "can be written by every user"),
+        ("", 0o1777, "can be written by every user"),
+        ("plan.toml", 0o666, "can be written by every user"),
+        ("trials.jsonl", 0o602, "can be written by every user"),
+        ("histograms", 0o757, "can be written by every user"),
+        ("plan.toml", 0o664, "can be written by group"),
+        ("", 0o775, "can be written by group"),
+    ] {
+        let scene = Scene::new();
+        let given = scene.within(part);
+        if who.contains("group") && lchown(&given, None, Some(group)).is_err() {
+            skipped("a folder that a group may write", "giving it to a group needs root");
+            continue;
+        }
+        fs::set_permissions(&given, fs::Permissions::from_mode(mode)).unwrap();
+        for command in [&["run", "--resume", "run"][..], &["verify", "run", "--rerun"]] {
+            scene.desk.refuses(command, USAGE, &[part, who, "--trust"]);
+        }
+        assert_eq!(scene.say(&["verify", "run"]).code, OK, "nothing is carried out");
+        assert_eq!(scene.say(&["run", "--resume", "run", "--quiet", "--trust"]).code, OK, "{part} {mode:o}");
+    }
+    let own = Scene::new();
+    fs::set_permissions(own.within("plan.toml"), fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(own.say(&["run", "--resume", "run", "--quiet"]).code, OK, "all may read it");
+}
+
+#[test]
+fn pages_of_the_manual_overwrite_nothing_and_follow_no_link() {
+    let desk = Desk::new();
+    desk.file("victim", "precious");
+    for (page, is_link) in [("fsderby.1", true), ("fsderby-run.1", true), ("fsderby-list.1", false)] {
+        fs::create_dir(desk.path("man")).unwrap();
+        match is_link {
+            true => symlink(desk.path("victim"), desk.path("man").join(page)).unwrap(),
+            false => fs::write(desk.path("man").join(page), "own").unwrap(),
+        }
+        desk.refuses(&["man", "--output", "man"], USAGE, &[page, "already exists and is not overwritten"]);
+        assert_eq!(fs::read_dir(desk.path("man")).unwrap().count(), 1, "nothing else was written");
+        assert_eq!(fs::read_to_string(desk.path("victim")).unwrap(), "precious");
+        fs::remove_dir_all(desk.path("man")).unwrap();
+    }
+    symlink(desk.path("created"), desk.path("dangling")).unwrap();
+    fs::create_dir(desk.path("man")).unwrap();
+    symlink(desk.path("created"), desk.path("man/fsderby-verify.1")).unwrap();
+    desk.refuses(&["man", "--output", "man"], USAGE, &["fsderby-verify.1"]);
+    assert!(!desk.path("created").exists());
+    assert_eq!(desk.say(&["man", "--output", "fresh"]).code, OK);
+    let page = fs::read_to_string(desk.path("fresh/fsderby-run.1")).unwrap();
+    assert!(
+        page.contains(".TH fsderby-run") && desk.path("fresh/fsderby-disk-validate.1").exists(),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_key_that_is_no_file_is_refused_and_not_waited_for() {
+    let desk = Desk::new();
+    let mode = Mode::RUSR | Mode::WUSR;
+    mknodat(CWD, desk.path("pipe"), FileType::Fifo, mode, 0).unwrap();
+    fs::create_dir(desk.path("folder")).unwrap();
+    for key in ["pipe", "folder"] {
+        let run = ["run", "quick", "--rounds", "1", "--on", "directory:.", "--sign", key, "--output", "out"];
+        desk.refuses(&run, USAGE, &[key, "not a regular file"]);
+    }
+    let scene = Scene::new();
+    mknodat(CWD, scene.desk.path("pipe"), FileType::Fifo, mode, 0).unwrap();
+    let said = scene.say(&["verify", "run", "--key", "pipe"]);
+    assert!(said.code == USAGE && said.err.contains("not a regular file"), "{said:?}");
 }
 
 #[test]
