@@ -69,7 +69,7 @@ impl Watchdog {
 
     /// Ends it. Returns what kept the trial from running, where anything did; `continued` tells of its clients.
     pub fn end(mut self, continued: bool) -> Option<Seen> {
-        let Some((over, thread)) = self.thread.take() else { return None };
+        let (over, thread) = self.thread.take()?;
         drop(over);
         let overslept = thread.join().unwrap_or_default();
         let asleep_ns = u64::try_from(overslept.as_nanos()).unwrap_or(u64::MAX);

@@ -314,7 +314,10 @@ type Change = dyn Fn(&mut Plan);
 fn a_plan_that_no_experiment_gives_is_damage() {
     let changes: [(&Change, &str); 5] = [
         (&|plan| plan.testbed = "/dev/sda".into(), "unknown testbed '/dev/sda'"),
-        (&|plan| plan.candidates[0].variant.mkfs = vec!["/dev/sda".into()], "mkfs options have no effect on a directory"),
+        (
+            &|plan| plan.candidates[0].variant.mkfs = vec!["/dev/sda".into()],
+            "mkfs options have no effect on a directory",
+        ),
         (&|plan| plan.testbed = "loop".into(), "unknown filesystem"),
         (&|plan| plan.workloads[0].work.engine = "sh".into(), "no workload sh"),
         (&|plan| plan.workloads[0].label = "a/../b".into(), "cannot label a workload"),

@@ -7,7 +7,7 @@
 //! - Before each row, only the file's own filesystem is synced.
 //! - The clock has a resolution of 1 ns, and no clock overhead is subtracted. `-N` prints two decimals of a microsecond.
 //! - Several processes (`-t`), mapped files, asynchronous I/O, pwrite and pread are not supported; the message suggests an
-//! alternative.
+//!   alternative.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
