@@ -5,28 +5,71 @@ const OFFERED: usize = 3;
 /// A shorter piece would occur in too many names.
 const SHORTEST_PIECE: usize = 3;
 
-/// `unknown filesystem 'ext5'; did you mean 'ext2' or 'ext4'? known: …`
+/// So few are all named.
+const ALL_NAMED: usize = 6;
+
+/// The subcommand that lists names of a sort; a sort of names that only one file has (parts, keys) has none.
+const LISTS: [(&str, &str); 13] = [
+    ("name", "fsderby list"),
+    ("filesystem", "fsderby list filesystems"),
+    ("workload", "fsderby list workloads"),
+    ("testbed", "fsderby list testbeds"),
+    ("layer", "fsderby list layers"),
+    ("stage", "fsderby list stages"),
+    ("state", "fsderby list states"),
+    ("experiment", "fsderby list experiments"),
+    ("disk", "fsderby list disks"),
+    ("machine", "fsderby list machines"),
+    ("profile of needs", "fsderby list profiles"),
+    ("era", "fsderby list eras"),
+    ("metric", "fsderby list metrics"),
+];
+
+/// `unknown filesystem 'ext5'; did you mean 'ext2' or 'ext4'?`, and the few names that there are, or the nearest of many with
+/// the command that lists all.
 pub fn unknown<'a>(what: &str, given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.into_iter().collect();
-    let near: Vec<String> = near(given, &known).into_iter().map(|name| format!("'{name}'")).collect();
-    let hint = match near.split_last() {
-        None => String::new(),
-        Some((only, [])) => format!("did you mean {only}? "),
-        Some((last, others)) => format!("did you mean {} or {last}? ", others.join(", ")),
-    };
-    format!("unknown {what} '{given}'; {hint}known: {}", known.join(", "))
+    let mut known: Vec<&str> = known.into_iter().collect();
+    let near = near(given, &known);
+    let meant =
+        if near.is_empty() { String::new() } else { format!(" did you mean {}?", listing(&near, "or")) };
+    if known.len() <= ALL_NAMED {
+        return format!("unknown {what} '{given}';{meant} known: {}", known.join(", "));
+    }
+    // `metric of ext4` is listed among the metrics.
+    let sort = what.split(" of ").next().unwrap_or(what);
+    let listed = LISTS.iter().find(|(listed, _)| *listed == what || *listed == sort);
+    let all = listed.map_or_else(String::new, |(_, command)| format!(" ({command} shows all)"));
+    if !meant.is_empty() {
+        return format!("unknown {what} '{given}';{meant}{all}");
+    }
+    let many = known.len();
+    known.sort_by_key(|name| strsim::damerau_levenshtein(given, name));
+    known.truncate(OFFERED);
+    format!("unknown {what} '{given}'; the nearest of {many} are {}{all}", listing(&known, "and"))
 }
 
-/// The nearest names; if none is near, the names that contain the given text.
+/// `'ext2', 'ext3' or 'ext4'`
+pub fn listing(names: &[&str], last: &str) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    match quoted.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((end, others)) => format!("{} {last} {end}", others.join(", ")),
+    }
+}
+
+/// Those that begin with what was given, or else those that are as near as any, or else those that it is a piece of.
 fn near<'a>(given: &str, known: &[&'a str]) -> Vec<&'a str> {
     let distance = |name: &&str| strsim::damerau_levenshtein(given, name);
     let least = known.iter().map(distance).min().unwrap_or(0);
-    let is_near = |name: &&&str| distance(name) == least && least <= 1 + name.len() / 3;
-    let has_piece = |name: &&&str| given.len() >= SHORTEST_PIECE && name.contains(given);
-    let nearest: Vec<&str> = known.iter().filter(is_near).copied().collect();
-    let offered =
-        if nearest.is_empty() { known.iter().filter(has_piece).copied().collect() } else { nearest };
-    offered.into_iter().take(OFFERED).collect()
+    let is_piece = given.len() >= SHORTEST_PIECE;
+    let those = |is: &dyn Fn(&str) -> bool| -> Vec<&'a str> {
+        known.iter().copied().filter(|name| is(name)).take(OFFERED).collect()
+    };
+    let begun = those(&|name| is_piece && name.starts_with(given));
+    let nearest = those(&|name| distance(&name) == least && least <= 1 + name.len() / 3);
+    let held = those(&|name| is_piece && name.contains(given));
+    [begun, nearest, held].into_iter().find(|some| !some.is_empty()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -38,6 +81,8 @@ mod tests {
         let known = ["ext3-journal", "ext4", "xfs"];
         assert!(unknown("filesystem", "ext5", known).contains("did you mean 'ext4'?"));
         assert!(!unknown("filesystem", "hammer2", known).contains("did you mean"));
+        let begun = unknown("filesystem", "ext3", ["ext2", "ext3-journal", "ext3-ordered", "ext4"]);
+        assert!(begun.contains("did you mean 'ext3-journal' or 'ext3-ordered'?"), "{begun}");
     }
 
     #[test]
@@ -56,5 +101,26 @@ mod tests {
         let said = unknown("experiment", "mail", known);
         assert!(said.contains("did you mean 'mail-2008', 'mailserver' or 'mailserver-2002'?"), "{said}");
         assert!(!unknown("experiment", "m", known).contains("did you mean"));
+    }
+
+    #[test]
+    fn many_names_are_never_printed_and_few_are() {
+        let many: Vec<String> = (0..40).map(|at| format!("kind-{at}")).collect();
+        let many = || many.iter().map(String::as_str);
+        for given in ["kind-99", "kind-1", "zzz", "", "knd-7", "kind-7x"] {
+            let said = unknown("workload", given, many());
+            assert!(
+                (1..=OFFERED).contains(&many().filter(|name| said.contains(&format!("'{name}'"))).count())
+            );
+            assert!(said.ends_with("(fsderby list workloads shows all)"), "{said}");
+        }
+        let said = unknown("key", "zzz", many());
+        assert_eq!(said, "unknown key 'zzz'; the nearest of 40 are 'kind-0', 'kind-1' and 'kind-2'");
+        assert!(unknown("metric of ext4", "zzz", many()).contains("fsderby list metrics"));
+        assert_eq!(
+            unknown("level", "raid9", ["raid0", "far"]),
+            "unknown level 'raid9'; did you mean 'raid0'? known: raid0, far"
+        );
+        assert_eq!(unknown("level", "z", ["raid0", "far"]), "unknown level 'z'; known: raid0, far");
     }
 }

@@ -1,5 +1,7 @@
 //! `fsderby explain`.
 
+use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -11,7 +13,7 @@ use crate::analysis::metrics;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::runner::eras::{self, Era};
-use crate::runner::experiment::{Experiment, SHIPPED};
+use crate::runner::experiment::{self, Experiment, SHIPPED};
 use crate::runner::profiles::{self, Profile};
 use crate::schema::declared;
 use crate::schema::metric::Better;
@@ -19,7 +21,7 @@ use crate::schema::setup::Variant;
 use crate::schema::story::Story;
 use crate::testbeds::model::disks::{self, Spec};
 use crate::testbeds::model::machines::{self, Machine};
-use crate::{names, papers, probes, stages, states, storage, testbeds, workloads};
+use crate::{mistakes, names, papers, probes, stages, states, storage, testbeds, workloads};
 
 /// Width of running text, in columns.
 const WIDTH: usize = 100;
@@ -27,7 +29,7 @@ const WIDTH: usize = 100;
 #[derive(Args)]
 pub struct Arguments {
     /// Name of a filesystem, workload, testbed, layer, stage, state, probe, experiment, modelled disk, machine, paper,
-    /// profile of needs, era or metric
+    /// profile of needs, era or metric; or the path of a .toml file that describes a disk, a machine or an experiment
     name: String,
     /// Print JSON
     #[arg(long)]
@@ -36,7 +38,8 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let name = arguments.name.as_str();
-    let explained = filesystem(name)
+    let explained = file(name)?
+        .or_else(|| filesystem(name))
         .or_else(|| workload(name))
         .or_else(|| rest(name))
         .or_else(|| experiment(name))
@@ -47,6 +50,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         .or_else(|| era(name))
         .or_else(|| metric(name));
     let Some((text, shown)) = explained else {
+        if filesystems::is_known_elsewhere(name) {
+            return Err(Failure::usage(filesystems::unknown(name)).into());
+        }
         return Err(Failure::usage(names::unknown("name", name, known().iter().map(String::as_str))).into());
     };
     if arguments.json {
@@ -233,15 +239,40 @@ fn rest(name: &str) -> Explained {
 
 fn experiment(name: &str) -> Explained {
     let (_, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
-    let experiment = Experiment::parse(text, name).ok()?;
+    Some(experiment_of(name, text, &Experiment::parse(text, name).ok()?))
+}
+
+fn experiment_of(name: &str, text: &str, experiment: &Experiment) -> (String, Value) {
     let shown = format!("{name}, an experiment\n\n{}\n\n{text}", wrapped(&experiment.analysis));
-    Some((shown, json!({ "name": name, "analysis": experiment.analysis.trim(), "toml": text })))
+    (shown, json!({ "name": name, "analysis": experiment.analysis.trim(), "toml": text }))
+}
+
+/// A file that describes a disk, a machine or an experiment; `None` for a text that names no file.
+fn file(path: &str) -> anyhow::Result<Explained> {
+    let is_path = path.contains('/') || path.ends_with(".toml");
+    if !is_path {
+        return Ok(None);
+    }
+    // The reader of experiments, which are the larger files.
+    let text = experiment::read(Path::new(path))?;
+    let table: toml::Table = toml::from_str(&text)
+        .map_err(|e| Failure::usage(format!("could not parse {path}: {}", mistakes::in_words(&e))))?;
+    let fault =
+        |what: &str, e: &dyn Display| Failure::usage(format!("could not parse the {what} {path}: {e}"));
+    Ok(Some(match (table.contains_key("values"), table.contains_key("kind")) {
+        (true, true) => disk_of(path, &text, &Spec::parse(&text).map_err(|e| fault("disk", &e))?),
+        (true, false) => machine_of(path, &text, Machine::parse(&text).map_err(|e| fault("machine", &e))?),
+        (false, _) => experiment_of(path, &text, &Experiment::parse(&text, path)?),
+    }))
 }
 
 /// A modelled disk: each value with its source.
 fn disk(name: &str) -> Explained {
     let (_, text) = disks::TABLE.iter().find(|(shipped, _)| *shipped == name)?;
-    let spec = Spec::parse(text).ok()?;
+    Some(disk_of(name, text, &Spec::parse(text).ok()?))
+}
+
+fn disk_of(name: &str, text: &str, spec: &Spec) -> (String, Value) {
     let mut shown = format!("{name}, a modelled disk: {}\n\n{}\n\n", spec.title(), wrapped(spec.story()));
     if let Some(machine) = spec.machine() {
         shown.push_str(&format!("  {:<28} {machine}\n", "defined by the machine"));
@@ -259,13 +290,17 @@ fn disk(name: &str) -> Explained {
         };
         shown.push_str(&format!("  {title:<45} {ends:<24} {}\n", range.why));
     }
-    Some((shown, json!({ "name": name, "title": spec.title(), "story": spec.story(), "toml": text })))
+    (shown, json!({ "name": name, "title": spec.title(), "story": spec.story(), "toml": text }))
 }
 
 /// A machine in which modelled disks can be placed: each value with its source.
 fn machine(name: &str) -> Explained {
     let (_, text) = machines::TABLE.iter().find(|(shipped, _)| *shipped == name)?;
-    let Machine { title, story, values, .. } = Machine::parse(text).ok()?;
+    Some(machine_of(name, text, Machine::parse(text).ok()?))
+}
+
+fn machine_of(name: &str, text: &str, machine: Machine) -> (String, Value) {
+    let Machine { title, story, values, .. } = machine;
     let mut shown = format!("{name}, a machine: {title}\n\n{}\n\n", wrapped(&story));
     let instructions =
         if values.instructions.is.is_empty() { "none".to_owned() } else { values.instructions.is.join(" ") };
@@ -276,7 +311,7 @@ fn machine(name: &str) -> Explained {
     ] {
         shown.push_str(&format!("{}{}", line(key, &value), line("", &source)));
     }
-    Some((shown, json!({ "name": name, "title": title, "story": story, "toml": text })))
+    (shown, json!({ "name": name, "title": title, "story": story, "toml": text }))
 }
 
 /// A metric, as declared by the workload, probe or step that measures it.

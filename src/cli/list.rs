@@ -1,6 +1,7 @@
 //! `fsderby list`.
 
 use std::collections::BTreeSet;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -19,6 +20,9 @@ use crate::schema::units::Bytes;
 use crate::testbeds::model::disks::{self, Spec};
 use crate::testbeds::model::machines::{self, Machine};
 use crate::{papers, probes, stages, states, storage, testbeds, workloads};
+
+/// Columns where there is no terminal to ask.
+const PIPED: u16 = 80;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -93,6 +97,9 @@ fn list(what: What) -> anyhow::Result<Listed> {
 fn table(list: &Listed) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    if !std::io::stdout().is_terminal() {
+        table.set_width(PIPED);
+    }
     table.set_header(list.head.clone()).add_rows(list.rows.clone());
     table
 }

@@ -12,6 +12,7 @@ use fsderby_diskmodel::{Spec, validation};
 use super::output::{print, say};
 use super::run::stop_on_signals;
 use crate::exit::{self, Failure};
+use crate::names;
 use crate::runner::raw::{Done, Raw};
 use crate::schema::units::Bytes;
 use crate::testbeds::model::disks;
@@ -26,11 +27,11 @@ pub struct Validate {
     /// Run the jobs in a guest on its block device, in virtual time, and print the results next to the models alone
     #[arg(long)]
     guest: bool,
-    /// Disks of `fsderby list disks`, or files; default: those with published results, and a cloud volume
-    #[arg(requires = "guest", value_name = "DISK")]
+    /// One of `fsderby list disks`, or a file; default: those with published results, and with --guest a cloud volume
+    #[arg(value_name = "DISK")]
     disks: Vec<String>,
     /// Only this job, by its name in crates/diskmodel/src/validation/measured.toml; repeatable
-    #[arg(long = "job", requires = "guest", value_name = "JOB")]
+    #[arg(long = "job", value_name = "JOB")]
     jobs: Vec<String>,
     /// One of `fsderby list machines`, or a file, instead of each disk's own
     #[arg(long, requires = "guest")]
@@ -40,8 +41,11 @@ pub struct Validate {
 pub fn run(options: &Validate) -> anyhow::Result<ExitCode> {
     if options.guest {
         in_guests(options)?;
-    } else {
+    } else if options.disks.is_empty() && options.jobs.is_empty() {
         print(&validation::markdown())?;
+    } else {
+        let drives = options.drives()?.into_iter().map(|drive| (drive.spec, drive.planned));
+        print(&validation::markdown_of(&drives.collect::<Vec<_>>()))?;
     }
     Ok(ExitCode::from(exit::OK))
 }
@@ -83,9 +87,7 @@ impl Validate {
         let known: BTreeSet<&str> =
             drives.iter().flat_map(|drive| &drive.planned).map(|planned| planned.job.name).collect();
         if let Some(job) = self.jobs.iter().find(|job| !known.contains(job.as_str())) {
-            let known: Vec<&str> = known.into_iter().collect();
-            let text = format!("none of these disks has the job '{job}'\n  try: {}", known.join(", "));
-            return Err(Failure::usage(text).into());
+            return Err(Failure::usage(names::unknown("job of these disks", job, known)).into());
         }
         for drive in &mut drives {
             drive.planned.retain(|planned| self.jobs.iter().any(|job| job == planned.job.name));

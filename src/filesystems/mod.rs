@@ -7,6 +7,7 @@ mod asked;
 mod btrfs;
 mod capabilities;
 mod confirm;
+mod elsewhere;
 mod exfat;
 mod ext;
 mod f2fs;
@@ -32,6 +33,7 @@ use crate::schema::units::Bytes;
 use capabilities::fact;
 pub use capabilities::{Capabilities, Fact, Journal, Linux, Resize};
 pub use confirm::{absences_not_shown, confirm_type_and_options, give_up_flushes};
+pub use elsewhere::{is_known as is_known_elsewhere, unknown};
 pub use needs::{Answer, answer};
 
 pub use crate::schema::setup::{

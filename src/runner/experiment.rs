@@ -385,8 +385,7 @@ impl Experiment {
             mounted::takes(&entry).map_err(fault)?;
             labels::usable("filesystem", &entry.kind)?;
         } else if kind.is_none() {
-            let known = filesystems::TABLE.iter().map(|kind| kind.name());
-            return Err(Failure::usage(names::unknown("filesystem", &entry.kind, known)));
+            return Err(Failure::usage(filesystems::unknown(&entry.kind)));
         }
         let on = match self.is_stored() {
             // A stored plan's names were resolved, and may no longer exist.
@@ -445,7 +444,11 @@ impl Experiment {
     }
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+/// The text of an experiment's file.
+///
+/// # Errors
+/// If it cannot be read, is too large, or is not text.
+pub fn read(path: &Path) -> Result<String, Failure> {
     let shown = path.display();
     let fault = |e: std::io::Error| Failure::usage(format!("could not read the experiment {shown}: {e}"));
     let mut bytes = Vec::new();

@@ -7,7 +7,6 @@ use super::entry::{FilesystemEntry, MOUNTED};
 use super::{crossing, machine};
 use crate::exit::Failure;
 use crate::filesystems;
-use crate::names;
 use crate::schema::plan::{Candidate, Plan};
 use crate::testbeds::{Testbeds, is_directory};
 
@@ -24,9 +23,8 @@ pub fn rows(
     if common.is_empty() || !common.iter().all(|on| is_directory(on)) {
         return Ok(told_apart([listed, own].concat()));
     }
-    let known = || filesystems::TABLE.iter().map(|kind| kind.name());
     if let Some(unknown) = listed.iter().find(|entry| filesystems::find(&entry.kind).is_none()) {
-        return Err(Failure::usage(names::unknown("filesystem", &unknown.kind, known())));
+        return Err(Failure::usage(filesystems::unknown(&unknown.kind)));
     }
     let (placed, others): (Vec<_>, Vec<_>) = own.into_iter().partition(|entry| entry.on.is_some());
     let row = match others.as_slice() {

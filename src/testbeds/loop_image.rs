@@ -45,11 +45,9 @@ impl TestbedKind for LoopKind {
 
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         let folder = PathBuf::from(argument.unwrap_or(FOLDER));
-        if folder.is_absolute() {
-            Ok(Box::new(Loop { folder }))
-        } else {
-            Err(format!("'{}' is not an absolute path; write loop:/path/to/folder", folder.display()))
-        }
+        let folder = std::path::absolute(&folder)
+            .map_err(|e| format!("'{}' is not a path: {e}\n  try: loop:FOLDER", folder.display()))?;
+        Ok(Box::new(Loop { folder }))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Reads a disk file's table: each value with unit, range and source.
 
+use std::collections::BTreeSet;
+
 use toml::{Table, Value as Toml};
 
 /// One value of a disk, for reports.
@@ -19,8 +21,9 @@ pub enum SpecError {
     Syntax(String),
     #[error("`{key}` is missing")]
     Missing { key: String },
-    #[error("`{key}` is unknown; allowed are {allowed}")]
-    Unknown { key: String, allowed: String },
+    /// With the nearest keys, or the few that there are.
+    #[error("unknown key `{key}`; {instead}")]
+    Unknown { key: String, instead: String },
     #[error("`{key}` cannot be {value}; allowed is {allowed}")]
     Wrong { key: String, value: String, allowed: String },
     #[error(
@@ -30,6 +33,48 @@ pub enum SpecError {
     Unsourced { key: String, value: String },
     #[error("the values of `{keys}` do not fit together: {why}")]
     Contradiction { keys: String, why: String },
+}
+
+/// So many keys are named at most.
+const NAMED: usize = 3;
+
+impl SpecError {
+    /// `key` is none of `known`.
+    pub(super) fn unknown(prefix: &str, key: &str, known: &[&str]) -> Self {
+        let mut nearest: Vec<&str> = known.to_vec();
+        nearest.sort_by_key(|known| distance(known, key));
+        nearest.truncate(NAMED);
+        let quoted = |keys: &[&str]| -> String {
+            let quoted: Vec<String> = keys.iter().map(|key| format!("`{prefix}{key}`")).collect();
+            quoted.join(", ")
+        };
+        let near: Vec<&str> = nearest.iter().copied().filter(|known| is_near(known, key)).collect();
+        let instead = match (near.as_slice(), known.len()) {
+            ([near, ..], _) => format!("did you mean {}?", quoted(&[near])),
+            ([], many) if many > NAMED => format!("the nearest of {many} are {}", quoted(&nearest)),
+            ([], _) => format!("known: {}", quoted(known)),
+        };
+        SpecError::Unknown { key: format!("{prefix}{key}"), instead }
+    }
+}
+
+fn distance(one: &str, other: &str) -> usize {
+    strsim::damerau_levenshtein(one, other)
+}
+
+/// Whether one may be the other, misspelt.
+fn is_near(one: &str, other: &str) -> bool {
+    distance(one, other) <= 1 + other.len() / 4
+}
+
+/// Every key of a value in a shipped file.
+fn shipped_keys() -> BTreeSet<String> {
+    let tables = crate::SHIPPED.iter().filter_map(|(_, text)| text.parse::<Table>().ok());
+    let values = tables.flat_map(|table| {
+        let member = table.get("member").and_then(Toml::as_table).cloned();
+        table.get("values").and_then(Toml::as_table).cloned().into_iter().chain(member)
+    });
+    values.flat_map(|values| values.keys().cloned().collect::<Vec<_>>()).collect()
 }
 
 /// A table being read. Keys that are never queried are an error at the end.
@@ -184,10 +229,7 @@ impl<'a> Fields<'a> {
     /// Returns the values; an error if a key was never queried.
     pub fn end(self) -> Result<Vec<Value>, SpecError> {
         match self.table.keys().find(|k| !self.asked.contains(&k.as_str())) {
-            Some(unknown) => Err(SpecError::Unknown {
-                key: format!("{}{unknown}", self.prefix),
-                allowed: self.asked.join(", "),
-            }),
+            Some(unknown) => Err(SpecError::unknown(self.prefix, unknown, &self.asked)),
             None => Ok(self.values),
         }
     }
@@ -199,7 +241,7 @@ impl<'a> Fields<'a> {
     /// `key = { is = VALUE, source = "…" }` or `{ is = VALUE, estimate = "why" }`.
     fn sourced(&mut self, key: &'static str) -> Result<(&'a Toml, String), SpecError> {
         self.asked.push(key);
-        let entry = self.table.get(key).ok_or_else(|| SpecError::Missing { key: self.name(key) })?;
+        let entry = self.table.get(key).ok_or_else(|| self.missing(key))?;
         let unsourced = || SpecError::Unsourced { key: self.name(key), value: entry.to_string() };
         let entry = entry.as_table().ok_or_else(unsourced)?;
         let text = |name| entry.get(name).and_then(Toml::as_str).filter(|t: &&str| !t.trim().is_empty());
@@ -212,6 +254,16 @@ impl<'a> Fields<'a> {
             return Err(unsourced());
         }
         Ok((entry.get("is").ok_or_else(unsourced)?, source))
+    }
+
+    /// A missing value, which the file may have under a misspelt key.
+    fn missing(&self, key: &'static str) -> SpecError {
+        let known = shipped_keys();
+        let is_strange = |other: &&String| !known.contains(other.as_str()) && is_near(other, key);
+        match self.table.keys().filter(is_strange).min_by_key(|other| distance(other, key)) {
+            Some(misspelt) => SpecError::unknown(self.prefix, misspelt, &[key]),
+            None => SpecError::Missing { key: self.name(key) },
+        }
     }
 
     fn list(&mut self, key: &str, value: String, unit: &'static str, source: String) {

@@ -131,7 +131,7 @@ impl Spec {
         let table: Table = text.parse().map_err(|e: toml::de::Error| SpecError::Syntax(e.to_string()))?;
         let known = ["name", "title", "kind", "story", "machine", "values", "member"];
         if let Some(key) = table.keys().find(|k| !known.contains(&k.as_str())) {
-            return Err(SpecError::Unknown { key: key.clone(), allowed: known.join(", ") });
+            return Err(SpecError::unknown("", key, &known));
         }
         let name = text_of(&table, "name")?;
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -160,10 +160,8 @@ impl Spec {
         let mut values = fields.end()?;
         values.append(&mut of_members);
         if table.contains_key("member") && !matches!(model, Model::Raid(_)) {
-            return Err(SpecError::Unknown {
-                key: "member".into(),
-                allowed: "name, title, kind, story, machine, values".into(),
-            });
+            let instead = "only kind = \"raid5\" has one".to_owned();
+            return Err(SpecError::Unknown { key: "member".into(), instead });
         }
         let (title, story) = (text_of(&table, "title")?, text_of(&table, "story")?);
         let machine = table.contains_key("machine").then(|| text_of(&table, "machine")).transpose()?;
@@ -385,7 +383,7 @@ mod tests {
         assert!(matches!(error, SpecError::Wrong { .. }));
         let error =
             with("sectors = { is = 4096, source = 'x' }\nrpm = { is = 1, source = 'x' }").unwrap_err();
-        assert_eq!(error.to_string(), "`rpm` is unknown; allowed are sectors");
+        assert_eq!(error.to_string(), "unknown key `rpm`; known: `sectors`");
         assert_eq!(with("").unwrap_err(), SpecError::Missing { key: "sectors".into() });
         assert!(matches!(with("sectors = {").unwrap_err(), SpecError::Syntax(_)));
     }
@@ -396,6 +394,35 @@ mod tests {
         let from = text.find(&format!("\n{key} = ")).unwrap() + 1;
         let to = from + text[from..].find('\n').unwrap();
         Spec::parse(&text.replacen(&text[from..to], &format!("{key} = {{ is = {value}, source = 'x' }}"), 1))
+    }
+
+    #[test]
+    fn a_misspelt_key_is_told_with_the_one_that_was_meant() {
+        let (_, hard) = crate::SHIPPED.iter().find(|(n, _)| *n == "diamondmax-plus-8").unwrap();
+        let said = |from: &str, to: &str| {
+            assert!(hard.contains(&format!("\n{from} = ")), "{from}");
+            Spec::parse(&hard.replace(&format!("\n{from} = "), &format!("\n{to} = ")))
+                .unwrap_err()
+                .to_string()
+        };
+        for (key, misspelt) in [
+            ("rpm", "rmp"),
+            ("heads", "head"),
+            ("seek_track_us", "seek_tracks_us"),
+            ("overhead_us", "overheads_us"),
+            ("write_cache_kib", "write_cache_kb"),
+            ("sectors_per_track", "sector_per_track"),
+            ("story", "storey"),
+        ] {
+            assert_eq!(said(key, misspelt), format!("unknown key `{misspelt}`; did you mean `{key}`?"));
+        }
+        assert_eq!(said("rpm", "speed"), "`rpm` is missing", "no key is near");
+        let more =
+            Spec::parse(&format!("{hard}\ncolour = {{ is = 1, source = 'x' }}\n")).unwrap_err().to_string();
+        assert!(more.starts_with("unknown key `colour`; the nearest of ") && more.len() < 120, "{more}");
+        let (_, array) = crate::SHIPPED.iter().find(|(n, _)| *n == "arena-ide-raid5").unwrap();
+        let member = Spec::parse(&array.replace("\nrpm = ", "\nrmp = ")).unwrap_err().to_string();
+        assert_eq!(member, "unknown key `member.rmp`; did you mean `member.rpm`?");
     }
 
     #[test]
@@ -421,10 +448,7 @@ mod tests {
     fn a_member_belongs_to_an_array() {
         let text = crate::SHIPPED.iter().find(|(n, _)| *n == "zero").unwrap().1;
         let error = Spec::parse(&format!("{text}\n[member]\n")).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "`member` is unknown; allowed are name, title, kind, story, machine, values"
-        );
+        assert_eq!(error.to_string(), "unknown key `member`; only kind = \"raid5\" has one");
         let spec = changed("arena-ide-raid5", "chunk_kib", "128").unwrap();
         assert!(spec.values().iter().any(|v| v.key == "member.rpm" && v.value == "7200"));
     }

@@ -86,6 +86,13 @@ fn is_usual(job: &str, spec: &Spec) -> bool {
 }
 
 impl Planned {
+    /// Its published figure, and the model's alone, which has all requests of the job.
+    pub(super) fn compared(&self, spec: &Spec) -> (f64, Option<Compared>) {
+        let (job, is_held_out) = (self.job, self.is_held_out);
+        let ours = job.value(spec);
+        (ours, self.cell.clone().map(|cell| Compared { cell, job, is_held_out, ours }))
+    }
+
     /// Adds the guest's result and computes that of the model alone.
     pub fn beside(self, spec: &Spec, guest: Taken) -> Beside {
         let value = |taken| self.job.unit.value(taken);

@@ -10,6 +10,7 @@ pub mod beside;
 mod coverage;
 mod jobs;
 mod native;
+mod one;
 pub mod steady;
 mod table;
 mod traced;
@@ -17,6 +18,7 @@ mod traced;
 use serde::Deserialize;
 
 pub use jobs::Job;
+pub use one::markdown as markdown_of;
 pub use table::markdown;
 
 use crate::{SHIPPED, Spec};

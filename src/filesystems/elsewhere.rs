@@ -1,0 +1,85 @@
+//! Filesystems that people ask for by name and that are no kind here: why, and what works.
+
+use super::TABLE;
+use crate::names;
+
+/// Another name, and the kinds that it may stand for.
+const OTHER_NAMES: [(&str, &[&str]); 5] = [
+    ("vfat", &["fat32", "fat16"]),
+    ("fat", &["fat32", "fat16"]),
+    ("msdos", &["fat32", "fat16"]),
+    ("ntfs3", &["ntfs"]),
+    ("nilfs", &["nilfs2"]),
+];
+
+/// A filesystem that fsderby cannot make, and the reason.
+const NOT_MADE: [(&str, &str); 13] = [
+    (
+        "zfs",
+        "OpenZFS is no part of Linux, and zpool makes and mounts its pools on whole disks, without mkfs and mount",
+    ),
+    ("openzfs", "OpenZFS is no part of Linux, and zpool makes and mounts its pools, without mkfs and mount"),
+    (
+        "bcachefs",
+        "Linux contains it from 6.7 to 6.17 only; driver and tools come from its authors and have to fit each other",
+    ),
+    ("reiser4", "no release of Linux contains it, only patches do"),
+    ("hammer2", "Linux has no driver for it"),
+    ("ufs", "Linux can write it only with an option marked dangerous, and has no mkfs for it"),
+    ("apfs", "Linux has no driver for it"),
+    ("hfsplus", "fsderby has no mkfs and mount options for it yet"),
+    ("udf", "fsderby has no mkfs and mount options for it yet"),
+    ("tmpfs", "it is in memory and has no disk to be made on"),
+    ("overlay", "it joins directories of other filesystems and has no mkfs"),
+    ("nfs", "a server exports it, and it has no mkfs"),
+    ("cifs", "a server exports it, and it has no mkfs"),
+];
+
+/// What to say of a name that no kind has.
+pub fn unknown(name: &str) -> String {
+    let lower = name.to_ascii_lowercase();
+    if let Some((_, why)) = NOT_MADE.iter().find(|(known, _)| *known == lower) {
+        return format!(
+            "fsderby cannot make {name}: {why}\n  try: mount it and run fsderby run --on directory:/PATH, without \
+             --filesystems; repeat --on to compare several mounted filesystems"
+        );
+    }
+    if let Some((_, kinds)) = OTHER_NAMES.iter().find(|(known, _)| *known == lower) {
+        return format!("unknown filesystem '{name}'; did you mean {}?", names::listing(kinds, "or"));
+    }
+    names::unknown("filesystem", name, TABLE.iter().map(|kind| kind.name()))
+}
+
+/// Whether [`unknown`] can say more of this name than that it is none.
+pub fn is_known(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let others = OTHER_NAMES.iter().map(|(known, _)| *known);
+    NOT_MADE.iter().map(|(known, _)| *known).chain(others).any(|known| known == lower)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filesystem_that_cannot_be_made_has_a_reason_and_a_way() {
+        for (name, why) in NOT_MADE {
+            let said = unknown(name);
+            assert!(said.contains(why) && said.contains("--on directory:/PATH"), "{said}");
+            assert!(super::super::find(name).is_none(), "{name} is a kind now");
+        }
+        assert!(unknown("ZFS").contains("cannot make ZFS: OpenZFS"));
+    }
+
+    #[test]
+    fn another_name_leads_to_kinds_that_there_are() {
+        for (name, kinds) in OTHER_NAMES {
+            assert!(super::super::find(name).is_none(), "{name} is a kind now");
+            for kind in kinds {
+                assert!(super::super::find(kind).is_some(), "{kind} is no kind");
+                assert!(unknown(name).contains(&format!("'{kind}'")));
+            }
+        }
+        assert!(unknown("ext5").starts_with("unknown filesystem 'ext5'; did you mean 'ext2' or 'ext4'?"));
+    }
+}
