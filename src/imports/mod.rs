@@ -31,6 +31,8 @@ pub static TABLE: &[&dyn Tool] = &[
     &postmark::PostMarkReports,
 ];
 
+/// Rises where the same files are read in another way than before: an older import is read anew, and is not damaged by that.
+pub const READING: u32 = 1;
 /// All sources of an import have no more results than these.
 const MOST_ENTRIES: usize = 10_000;
 
@@ -119,6 +121,7 @@ pub fn collected(asked: Asked, files: &[Given<'_>]) -> Result<Import, Failure> {
     let mut import = Import {
         schema: SCHEMA,
         fsderby: env!("CARGO_PKG_VERSION").to_owned(),
+        reading: READING,
         asked,
         sources: Vec::new(),
         entries: Vec::new(),

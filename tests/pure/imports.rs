@@ -135,6 +135,27 @@ fn what_is_stored_is_read_again_from_its_files_before_it_is_shown() {
 }
 
 #[test]
+fn an_import_of_an_older_reading_is_read_again_and_says_so() {
+    let desk = with_lines();
+    let import: Value = serde_json::from_str(&text(&desk, "results/bonnie-raid/import.json")).unwrap();
+    let store = |import: &Value| desk.file("results/bonnie-raid/import.json", import.to_string());
+    let mut older = import.clone();
+    older.as_object_mut().unwrap().remove("reading");
+    store(&older);
+    assert!(!well(&desk, &["report", "results/bonnie-raid"]).out.contains("read again"), "it says the same");
+    older["entries"][0]["work"]["piece"] = 64.into();
+    store(&older);
+    well(&desk, &["verify", "results/bonnie-raid"]);
+    let again = well(&desk, &["report", "results/bonnie-raid", "--json"]).out;
+    assert!(again.contains("read again, because it is read differently now"), "{again}");
+    assert_eq!(desk.say(&["verify", "results/bonnie-raid"]).code, 0);
+    // One of today's is compared with its sources.
+    older["reading"] = import["reading"].clone();
+    store(&older);
+    assert_eq!(desk.say(&["verify", "results/bonnie-raid"]).code, DAMAGED);
+}
+
+#[test]
 fn an_import_is_no_run_and_a_run_is_no_import() {
     let desk = with_lines();
     run_in(desk.path("run"));
