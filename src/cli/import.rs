@@ -47,7 +47,7 @@ pub struct Arguments {
 
 const HELP: &str = "\
 Input:
-  bonnie    lines of comma-separated values of Bonnie++ 1.02 to 1.04, 1.96, 1.97, and 1.98 to 2.00
+  bonnie    lines of comma-separated values of Bonnie++ 1.02 to 1.04 and 1.93 to 2.00
   postmark  verbose and terse reports of PostMark 1.5 to 1.53
 
 Several results with the same label and workload count as repetitions. To show them:

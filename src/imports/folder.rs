@@ -145,7 +145,8 @@ fn read_again(door: &Door, import: Import) -> Result<Import, Vec<String>> {
             "imported by fsderby {}, and read again, because it is read differently now",
             import.fsderby
         );
-        again.sources.iter_mut().for_each(|source| source.notes.push(said.clone()));
+        let others = again.entries.iter_mut().filter(|entry| !import.entries.contains(entry));
+        others.for_each(|entry| entry.notes.push(said.clone()));
         return Ok(again);
     }
     Err(vec![if again.entries == import.entries {

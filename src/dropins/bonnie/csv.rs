@@ -29,10 +29,8 @@ pub fn line(heading: &Heading<'_>, results: &Results) -> String {
     let mut fields = layout.fields();
     if heading.rules.chunks == 0 {
         // As the original, whose line has fewer commas then: any of the empty fields is as good as another.
-        for _ in 0..layout.lacks_without_data() {
-            let at = fields.iter().position(|field| field.is_of_data());
-            at.into_iter().for_each(|at| drop(fields.remove(at)));
-        }
+        let first = fields.iter().position(|field| field.is_of_data()).unwrap_or(0);
+        fields.drain(first..first + layout.lacks_without_data());
     }
     let values: Vec<String> = fields.into_iter().map(|field| value(field, heading, results)).collect();
     values.join(",")
