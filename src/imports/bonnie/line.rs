@@ -54,14 +54,14 @@ impl Form {
     }
 }
 
-/// `None` where the line is other text.
-pub fn read(number: usize, line: &str) -> Option<Result<Found, Wrong>> {
+/// `None` where the line is other text. So many letters of it stood before.
+pub fn read(number: usize, line: &str, before: usize) -> Option<Result<Found, Wrong>> {
     let line = line.trim_end();
-    let fields = fields(line);
+    let fields = fields(line, before);
     if fields.len() <= FEWEST_COMMAS || is_names(&fields) || !is_mostly_figures(&fields) {
         return None;
     }
-    Some(found(number, line, fields))
+    Some(found(number, before + line.chars().count() + 1, fields))
 }
 
 fn is_names(fields: &[Field]) -> bool {
@@ -75,13 +75,13 @@ fn is_mostly_figures(fields: &[Field]) -> bool {
         && fields.iter().filter(is_said).filter(is_figure).count() >= 4
 }
 
-fn found(number: usize, line: &str, fields: Vec<Field>) -> Result<Found, Wrong> {
+fn found(number: usize, end: usize, fields: Vec<Field>) -> Result<Found, Wrong> {
     let form = form(number, &fields)?;
     let (fields, cut) = mended(fields);
     let fields = completed(fields, &form);
     let row = Row { number, fields, form };
     if row.fields.len() != row.form.fields.len() {
-        return Err(row.misfit(line));
+        return Err(row.misfit(end));
     }
     let mut notes = Vec::new();
     if !cut.is_empty() {
@@ -186,12 +186,12 @@ impl Row {
     }
 
     /// The number of fields is not that of the form: the first one that is not what it should be, or the end of the line.
-    fn misfit(&self, line: &str) -> Wrong {
+    fn misfit(&self, end: usize) -> Wrong {
         let (title, count) = (self.form.layout.title(), self.form.fields.len());
         let shares = self.form.rates().map(|at| at + 1);
         let is_share = |at: &usize| self.text(*at).len() <= 3 && !self.text(*at).contains('.');
         let first = shares.filter(|at| *at < self.fields.len()).find(|at| !is_share(at));
-        let column = first.map_or(line.chars().count() + 1, |at| self.fields[at].column);
+        let column = first.map_or(end, |at| self.fields[at].column);
         let n = self.fields.len();
         let what = format!(
             "it has {n} fields, where a line of Bonnie++ {title} has {count}, and it can be read in more than one \

@@ -21,7 +21,7 @@ fn one(line: &str) -> Found {
 }
 
 fn wrong(text: &str) -> Wrong {
-    BonnieLines.read(text).expect_err(text)
+    BonnieLines.read(text).expect_err(text).remove(0)
 }
 
 fn figure<'f>(found: &'f Found, metric: &str) -> Option<&'f Figure> {
@@ -187,4 +187,38 @@ fn lines_of_1_93_to_1_96_have_one_form_and_one_comma_less_without_the_large_file
     wrong(&format!("1.98,2.00a,host-b,1,1374655110{}{small}", ",".repeat(16)));
     one(&format!("1.98,2.00a,host-b,1,1374655110{}{small}", ",".repeat(17)));
     wrong(&with_files("1.97", "1.97", "16,,,,").replacen("16G,,", "16G,", 1));
+}
+
+#[test]
+fn lines_in_mails_pages_and_commands_are_found_with_a_note_of_what_was_cut_off() {
+    let line = "host-d,31G,106862,68,103016,3,39518,2,110741,66,106129,2,206.5,0,16,+++++,+++,+++++,+++,+++++,+++,+++++,+++,+++++,+++,+++++,+++";
+    for (text, note) in [
+        (format!("> >{line}"), "the quote marks of a mail"),
+        (format!("{line}<br />"), "the tags of a page"),
+        (format!("<td>{line}</td>"), "the tags of a page"),
+        (format!("    > {line}\\"), "the quote marks of a mail and a backslash at the end"),
+        (format!("`{line}`"), "the quotes around it"),
+        (format!("$ echo \"{line}\" | bon_csv2html >x.html"), "the shell command around it"),
+        (format!("&gt; {line}<br>"), "the quote marks of a mail and the tags of a page"),
+    ] {
+        let found = one(&text);
+        assert_eq!(found.machine, "host-d", "{text}");
+        assert_eq!(value(&found, "bonnie-classic.seek.rate"), Some(206.5), "{text}");
+        assert_eq!(found.notes, [format!("read without {note}")], "{text}");
+    }
+    // The echo of a line that is there too is no second result.
+    let twice = format!("> {line}\\\n> $ echo {line} | bon_csv2html >>x\n");
+    let read = BonnieLines.read(&twice).expect("text");
+    assert_eq!((read.found.len(), read.other_lines), (1, 1));
+    let different = format!("{line}\n$ echo {} | bon_csv2html\n", line.replace("106862", "106863"));
+    assert_eq!(BonnieLines.read(&different).expect("text").found.len(), 2);
+}
+
+#[test]
+fn all_bad_lines_are_told_with_their_places_in_the_text() {
+    let bad = DAMAGED.replace("10171,64", "1017164");
+    let text = format!("{DAMAGED}\n> {bad}\n{SECOND}\n{}\n", SECOND.replacen("1.98", "1.92", 1));
+    let wrong = BonnieLines.read(&text).expect_err("two are bad");
+    let places: Vec<(usize, usize)> = wrong.iter().map(|wrong| (wrong.line, wrong.column)).collect();
+    assert_eq!(places, [(2, 30), (4, 1)], "{wrong:?}");
 }

@@ -69,7 +69,7 @@ impl Tool for PostMarkReports {
         ]
     }
 
-    fn read(&self, text: &str) -> Result<Read, Wrong> {
+    fn read(&self, text: &str) -> Result<Read, Vec<Wrong>> {
         text::read(text)
     }
 
