@@ -25,7 +25,7 @@ const RESULTS: &str = "results";
 #[derive(Args)]
 #[command(after_help = HELP)]
 pub struct Arguments {
-    /// The tool that wrote the files: bonnie or postmark
+    /// The tool that wrote the files: bonnie, fio, iozone or postmark
     tool: String,
     /// Files with its output; other text in them is ignored
     #[arg(required = true)]
@@ -47,8 +47,11 @@ pub struct Arguments {
 
 const HELP: &str = "\
 Input:
-  bonnie    lines of comma-separated values of Bonnie++ 1.02 to 1.04, 1.96, 1.97, and 1.98 to 2.00
+  bonnie    lines of comma-separated values of Bonnie++ 1.02 to 1.04 and 1.93 to 2.00
+  fio       JSON of fio (--output-format=json or json+)
+  iozone    the table of IOzone in kBytes/sec, or its -R tables
   postmark  verbose and terse reports of PostMark 1.5 to 1.53
+Quote marks of mails, tags of pages and an echo command around lines are ignored, and noted.
 
 Several results with the same label and workload count as repetitions. To show them:
   fsderby report IMPORT

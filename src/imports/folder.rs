@@ -13,7 +13,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::unready::{FILE, SOURCES, Unready};
-use super::{Given, collected, find};
+use super::{Given, READING, collected, find};
 use crate::exit::{DAMAGED, Failure};
 use crate::schema::import::{Import, SCHEMA, Source};
 use crate::schema::units::{Bytes, MIB};
@@ -113,14 +113,16 @@ pub fn read(folder: &Path) -> Result<Import, Failure> {
         );
         return Err(Failure::usage(text));
     }
-    let wrong = wrong(&door, &import);
-    if wrong.is_empty() { Ok(import) } else { Err(damaged(&wrong)) }
+    read_again(&door, import).map_err(|wrong| damaged(&wrong))
 }
 
-/// The problems, one phrase each.
-fn wrong(door: &Door, import: &Import) -> Vec<String> {
+/// The import as its sources say it today, where what is stored is that or was read by older rules.
+///
+/// # Errors
+/// What does not hold, one phrase each.
+fn read_again(door: &Door, import: Import) -> Result<Import, Vec<String>> {
     if import.sources.len() > MOST_SOURCES {
-        return vec![format!("it has more than {MOST_SOURCES} sources")];
+        return Err(vec![format!("it has more than {MOST_SOURCES} sources")]);
     }
     let (mut texts, mut wrong) = (Vec::new(), Vec::new());
     for (at, source) in import.sources.iter().enumerate() {
@@ -130,20 +132,29 @@ fn wrong(door: &Door, import: &Import) -> Vec<String> {
         }
     }
     if !wrong.is_empty() {
-        return wrong;
+        return Err(wrong);
     }
     let files = import.sources.iter().zip(&texts);
     let files: Vec<Given<'_>> = files.map(|(source, bytes)| Given { name: &source.name, bytes }).collect();
-    match find(&import.asked.tool).and_then(|_| collected(import.asked.clone(), &files)) {
-        Err(e) => vec![e.message],
-        Ok(again) if again.entries != import.entries => {
-            vec![format!("its figures differ from its sources, as fsderby {} parses them", again.fsderby)]
-        }
-        Ok(again) if again.sources != import.sources => {
-            vec!["its description of the sources is wrong".into()]
-        }
-        Ok(_) => Vec::new(),
+    let again = find(&import.asked.tool).and_then(|_| collected(import.asked.clone(), &files));
+    let mut again = again.map_err(|e| vec![e.message])?;
+    if again.entries == import.entries && again.sources == import.sources {
+        return Ok(import);
     }
+    if import.reading < READING {
+        let said = format!(
+            "imported by fsderby {}, and read again, because it is read differently now",
+            import.fsderby
+        );
+        let others = again.entries.iter_mut().filter(|entry| !import.entries.contains(entry));
+        others.for_each(|entry| entry.notes.push(said.clone()));
+        return Ok(again);
+    }
+    Err(vec![if again.entries == import.entries {
+        "its description of the sources is wrong".into()
+    } else {
+        format!("its figures differ from its sources, as fsderby {} parses them", again.fsderby)
+    }])
 }
 
 fn source_of(door: &Door, at: usize, source: &Source) -> Result<Vec<u8>, String> {

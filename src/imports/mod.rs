@@ -10,7 +10,10 @@
 //! enter no verdict.
 
 pub mod bonnie;
+mod cleaning;
+pub mod fio;
 mod folder;
+pub mod iozone;
 mod labels;
 pub mod passes;
 pub mod postmark;
@@ -29,10 +32,14 @@ use crate::workloads;
 pub static TABLE: &[&dyn Tool] = &[
     // One row a line.
     &bonnie::BonnieLines,
+    &fio::FioJson,
+    &iozone::IoZoneTables,
     &postmark::PostMarkReports,
 ];
 
-/// Most results in all sources of an import.
+/// Rises where the same files are read in another way than before: an older import is read anew, and is not damaged by that.
+pub const READING: u32 = 1;
+/// All sources of an import have no more results than these.
 const MOST_ENTRIES: usize = 10_000;
 
 pub trait Tool: Sync {
@@ -40,15 +47,18 @@ pub trait Tool: Sync {
     fn name(&self) -> &'static str;
     /// Proper name: `Bonnie++`.
     fn title(&self) -> &'static str;
-    /// The workload with the tool's parameters and metrics.
+    /// The workload whose work and metrics are the tool's; where there is none of that name, its figures stand alone.
     fn engine(&self) -> &'static str;
     /// Limits of its figures, printed below every table.
     fn story(&self) -> &'static str;
     /// The tables that show its figures.
     fn parts(&self) -> Vec<Part>;
-    /// Parses all results in a text; other text is skipped.
-    fn read(&self, text: &str) -> Result<Read, Wrong>;
-    /// Differences between an entry's work and these workload parameters, one phrase each.
+    /// All results in a text, the rest passed over.
+    ///
+    /// # Errors
+    /// Everything that can be read in no way or in two.
+    fn read(&self, text: &str) -> Result<Read, Vec<Wrong>>;
+    /// In what the work of an entry is another than that of these parameters of the workload, one phrase each.
     ///
     /// # Errors
     /// If the two cannot be compared.
@@ -120,13 +130,21 @@ pub fn collected(asked: Asked, files: &[Given<'_>]) -> Result<Import, Failure> {
     let mut import = Import {
         schema: SCHEMA,
         fsderby: env!("CARGO_PKG_VERSION").to_owned(),
+        reading: READING,
         asked,
         sources: Vec::new(),
         entries: Vec::new(),
     };
     let mut machines = Vec::new();
+    let mut wrong = Vec::new();
     for (at, file) in files.iter().enumerate() {
-        let read = found_in(tool, file)?;
+        let read = match found_in(tool, file)? {
+            Ok(read) => read,
+            Err(more) => {
+                wrong.extend(more);
+                continue;
+            }
+        };
         import.sources.push(Source {
             name: file.name.to_owned(),
             path: folder::copy_of(at),
@@ -143,6 +161,9 @@ pub fn collected(asked: Asked, files: &[Given<'_>]) -> Result<Import, Failure> {
             return Err(Failure::usage(text));
         }
     }
+    if !wrong.is_empty() {
+        return Err(all_wrong(&wrong));
+    }
     labels::put(&mut import, &machines)?;
     if let Some(set) = &import.asked.set {
         fits_set(tool, &import, set)?;
@@ -150,13 +171,30 @@ pub fn collected(asked: Asked, files: &[Given<'_>]) -> Result<Import, Failure> {
     Ok(import)
 }
 
-fn found_in(tool: &dyn Tool, file: &Given<'_>) -> Result<Read, Failure> {
+/// So many wrong lines are named.
+const MOST_WRONG: usize = 40;
+
+fn all_wrong(wrong: &[String]) -> Failure {
+    let try_this = match wrong.len() {
+        1 => "correct the line by hand if you know the original, or leave it out",
+        _ => "correct the lines by hand if you know the originals, or leave them out",
+    };
+    let more = wrong.len().saturating_sub(MOST_WRONG);
+    let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
+    let named = wrong[..wrong.len().min(MOST_WRONG)].join("\n");
+    Failure::usage(format!("{named}{more}\n  try: {try_this}"))
+}
+
+/// What is in the file, or its wrong lines with their places.
+fn found_in(tool: &dyn Tool, file: &Given<'_>) -> Result<Result<Read, Vec<String>>, Failure> {
     let text = String::from_utf8_lossy(file.bytes);
-    let read = tool.read(text.strip_prefix('\u{feff}').unwrap_or(&text)).map_err(|wrong| {
-        let Wrong { line, column, what } = wrong;
-        let try_this = "correct the line by hand if you know the original, or leave it out";
-        Failure::usage(format!("{}:{line}:{column}: {what}\n  try: {try_this}", file.name))
-    })?;
+    let read = match tool.read(text.strip_prefix('\u{feff}').unwrap_or(&text)) {
+        Ok(read) => read,
+        Err(wrong) => {
+            let place = |Wrong { line, column, what }| format!("{}:{line}:{column}: {what}", file.name);
+            return Ok(Err(wrong.into_iter().map(place).collect()));
+        }
+    };
     if read.found.is_empty() {
         let said: String = read.notes.iter().map(|note| format!("; {note}")).collect();
         let text = format!(
@@ -166,7 +204,7 @@ fn found_in(tool: &dyn Tool, file: &Given<'_>) -> Result<Read, Failure> {
         );
         return Err(Failure::usage(text));
     }
-    Ok(read)
+    Ok(Ok(read))
 }
 
 fn entry(found: Found, source: usize) -> Entry {
@@ -212,7 +250,10 @@ mod tests {
     #[test]
     fn every_column_but_latencies_is_a_metric_of_the_workload() {
         for tool in TABLE {
-            let engine = workloads::engine(tool.engine()).expect("an engine");
+            let Some(engine) = workloads::engine(tool.engine()) else {
+                assert_eq!(tool.name(), "fio", "no workload is fio's");
+                continue;
+            };
             let known = engine.declared();
             for (metric, _) in tool.parts().into_iter().flat_map(|part| part.columns) {
                 let is_known = declared::find(&known, &metric).is_some() || metric.ends_with(".latency");

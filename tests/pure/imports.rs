@@ -135,6 +135,27 @@ fn what_is_stored_is_read_again_from_its_files_before_it_is_shown() {
 }
 
 #[test]
+fn an_import_of_an_older_reading_is_read_again_and_says_so() {
+    let desk = with_lines();
+    let import: Value = serde_json::from_str(&text(&desk, "results/bonnie-raid/import.json")).unwrap();
+    let store = |import: &Value| desk.file("results/bonnie-raid/import.json", import.to_string());
+    let mut older = import.clone();
+    older.as_object_mut().unwrap().remove("reading");
+    store(&older);
+    assert!(!well(&desk, &["report", "results/bonnie-raid"]).out.contains("read again"), "it says the same");
+    older["entries"][0]["work"]["piece"] = 64.into();
+    store(&older);
+    well(&desk, &["verify", "results/bonnie-raid"]);
+    let again = well(&desk, &["report", "results/bonnie-raid", "--json"]).out;
+    assert!(again.contains("read again, because it is read differently now"), "{again}");
+    assert_eq!(desk.say(&["verify", "results/bonnie-raid"]).code, 0);
+    // One of today's is compared with its sources.
+    older["reading"] = import["reading"].clone();
+    store(&older);
+    assert_eq!(desk.say(&["verify", "results/bonnie-raid"]).code, DAMAGED);
+}
+
+#[test]
 fn an_import_is_no_run_and_a_run_is_no_import() {
     let desk = with_lines();
     run_in(desk.path("run"));
@@ -312,6 +333,19 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
     let refuses = |words: &[&str], told: &[&str]| desk.refuses(&[&["import"], words].concat(), USAGE, told);
     refuses(&["bonnie", "raid.txt", "lost.txt"], &["lost.txt:3:28: it has 26 fields", "try: "]);
     refuses(&["bonnie", "prose.txt"], &["prose.txt: no result of Bonnie++", "try: "]);
+    desk.file(
+        "bad.txt",
+        format!("{}\n{}", LINES.replace("10171,64", "1017164"), LINES.replace("4386", "43x6")),
+    );
+    refuses(
+        &["bonnie", "lost.txt", "raid.txt", "bad.txt"],
+        &[
+            "lost.txt:3:28: it has 26",
+            "bad.txt:3:28: it has 26",
+            "bad.txt:11:28: field 7: '43x6'",
+            "correct the lines",
+        ],
+    );
     refuses(&["postmark", "ended.txt"], &["no result of PostMark", "line 1: the run ran out of files"]);
     refuses(&["bony", "raid.txt"], &["unknown tool to import from 'bony'"]);
     refuses(&["bonnie", "absent.txt"], &["could not read absent.txt", "try: "]);
@@ -333,6 +367,56 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
         let words = ["import", "bonnie", "raid.txt", "--output", output];
         desk.refuses(&words, MISSING, &["could not create the import's folder", "try: --output"]);
     }
+}
+
+#[test]
+fn what_our_iozone_prints_is_imported_as_the_same_figures() {
+    let desk = Desk::new();
+    let plain =
+        well(&desk, &["iozone", "-a", "-n", "64k", "-g", "64k", "-y", "32k", "-i", "0", "-i", "2", "-R"]).out;
+    desk.file("rows.txt", &plain);
+    desk.file("tables.txt", plain.split("Excel output is below:").nth(1).unwrap());
+    desk.file("mail.txt", plain.lines().map(|line| format!("> {line}\n")).collect::<String>());
+    let import = |file: &str, out: &str| {
+        json(&desk, &["import", "iozone", file, "--json", "--output", out, "--label", "x"])
+    };
+    let figures = |all: &Value| -> Vec<Value> {
+        all.as_array()
+            .unwrap()
+            .iter()
+            .map(|group| group["filesystems"][0]["passes"][0]["parts"].clone())
+            .collect()
+    };
+    let rows = import("rows.txt", "rows");
+    assert_eq!(rows.as_array().map(Vec::len), Some(2), "{rows}");
+    assert_eq!(rows[1]["work"], "a file of 64 KiB in records of 64 KiB");
+    assert_eq!(figures(&rows), figures(&import("tables.txt", "tables")));
+    assert_eq!(figures(&rows), figures(&import("mail.txt", "mail")));
+    well(&desk, &["verify", "rows"]);
+    desk.refuses(
+        &["import", "iozone", "rows.txt", "--set", "iozone-quick"],
+        USAGE,
+        &["is from another workload"],
+    );
+}
+
+#[test]
+fn what_fio_prints_as_json_stands_alone() {
+    let desk = Desk::new();
+    let job = r#"{"fio version":"fio-3.33","jobs":[{"jobname":"mail","error":0,"job options":{"rw":"write","bs":"4k"},
+        "write":{"io_bytes":4096,"bw_bytes":2048000,"iops":500.5,"clat_ns":{"mean":1500.5,"max":9000}}}]}"#;
+    desk.file("fio.json", job);
+    let all = json(&desk, &["import", "fio", "fio.json", "--json", "--output", "out"]);
+    assert_eq!(
+        (&all[0]["work"], &all[0]["filesystems"][0]["label"]),
+        (&"rw=write bs=4k".into(), &"mail".into())
+    );
+    assert!(well(&desk, &["report", "out"]).out.contains("500"), "{all}");
+    run_in(desk.path("run"));
+    let terminal = well(&desk, &["report", "run", "--beside", "out"]).out;
+    assert!(terminal.contains("Imported from fio: fio.json"), "{terminal}");
+    desk.file("bad.json", &job[..60]);
+    desk.refuses(&["import", "fio", "bad.json"], USAGE, &["bad.json:1:60: it is not JSON that is whole"]);
 }
 
 #[test]

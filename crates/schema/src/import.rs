@@ -12,6 +12,9 @@ pub struct Import {
     pub schema: u32,
     /// Version of fsderby that imported them.
     pub fsderby: String,
+    /// Version of the rules by which the sources were read; 0 in imports that do not say it.
+    #[serde(default)]
+    pub reading: u32,
     pub asked: Asked,
     pub sources: Vec<Source>,
     /// In the order of the files.

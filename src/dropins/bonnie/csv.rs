@@ -2,6 +2,7 @@
 
 use super::forms::Form;
 use super::results::{Figure, Heading, Result, Results, chunk, number, size};
+use crate::workloads::bonnie::lines::Field;
 use crate::workloads::bonnie::rules::{self, Small};
 use crate::workloads::bonnie::trial::Step;
 
@@ -11,7 +12,8 @@ const FILES: &str = "seq_create,seq_create_cpu,seq_stat,seq_stat_cpu,seq_del,seq
 const LATENCIES: &str = "putc_latency,put_block_latency,rewrite_latency,getc_latency,get_block_latency,seeks_latency,seq_create_latency,\
                          seq_stat_latency,seq_del_latency,ran_create_latency,ran_stat_latency,ran_del_latency";
 
-/// Names of the fields. 2.00a prints the names of 1.97, which are two fewer than its fields.
+/// The names of the fields, which are not their order: see `workloads::bonnie::lines`. Those of 2.00a are 1.97's, two fewer than its
+/// lines have.
 pub fn names(form: Form) -> String {
     let before = "format_version,bonnie_version,name,concurrency,seed,file_size,io_chunk_size";
     let between = "num_files,max_size,min_size,num_dirs,file_chunk_size";
@@ -23,90 +25,68 @@ pub fn names(form: Form) -> String {
 }
 
 pub fn line(heading: &Heading<'_>, results: &Results) -> String {
-    let fields = if heading.form == Form::V103 { old(heading, results) } else { new(heading, results) };
-    fields.join(",")
+    let layout = heading.form.layout();
+    let mut fields = layout.fields();
+    if heading.rules.chunks == 0 {
+        // As the original, whose line has fewer commas then: any of the empty fields is as good as another.
+        let first = fields.iter().position(|field| field.is_of_data()).unwrap_or(0);
+        fields.drain(first..first + layout.lacks_without_data());
+    }
+    let values: Vec<String> = fields.into_iter().map(|field| value(field, heading, results)).collect();
+    values.join(",")
 }
 
-/// 27 fields. Without the data phases 13 of them are empty; without the files phase likewise.
-fn old(heading: &Heading<'_>, results: &Results) -> Vec<String> {
-    let rules = heading.rules;
-    let mut fields = vec![heading.machine.to_owned()];
-    if rules.chunks > 0 {
-        let chunk =
-            if rules.chunk == rules::CHUNK { String::new() } else { format!(":{}", chunk(rules.chunk)) };
-        fields.push(size(rules) + &chunk);
-        fields.extend(results.data().iter().flat_map(|result| pair(result, result.kib())));
-        let seeks = results.of(Step::Seek);
-        fields.extend(pair(&seeks, seeks.seeks_exact()));
-    } else {
-        fields.extend(empty(13));
-    }
-    if rules.files > 0 {
-        fields.push(number(rules));
-        fields.extend(results.files().iter().flat_map(|result| pair(result, result.files())));
-    } else {
-        fields.extend(empty(13));
-    }
-    fields
-}
-
-/// 48 fields, and 50 in 1.98, where the numbers of seeks and of seekers follow the chunk size.
-fn new(heading: &Heading<'_>, results: &Results) -> Vec<String> {
+fn value(field: Field, heading: &Heading<'_>, results: &Results) -> String {
     let (form, rules) = (heading.form, heading.rules);
-    let mut fields = vec![
-        form.csv().to_owned(),
-        form.program().to_owned(),
-        heading.machine.to_owned(),
-        heading.concurrency.to_string(),
-        heading.seed.to_string(),
-    ];
-    let is_198 = form != Form::V197;
-    if rules.chunks > 0 {
-        // 2.00a never prints the chunk size.
-        let is_usual = rules.chunk == rules::CHUNK || form == Form::V200a;
-        fields.extend([size(rules), if is_usual { String::new() } else { chunk(rules.chunk) }]);
-        fields.extend([rules.seeks, rules.seekers].map(|n| n.to_string()).into_iter().filter(|_| is_198));
-    } else {
-        fields.extend(empty(if is_198 { 4 } else { 2 }));
-    }
-    fields.extend(results.data().iter().flat_map(|result| pair(result, result.kib())));
-    let seeks = results.of(Step::Seek);
-    fields.extend(pair(&seeks, seeks.seeks()));
-    fields.extend(small(heading));
-    fields.extend(results.files().iter().flat_map(|result| pair(result, result.files())));
-    let all = results.data().iter().chain([&seeks]).chain(results.files());
-    fields.extend(all.map(Result::latency));
-    fields
-}
-
-/// num_files, max_size, min_size, num_dirs, file_chunk_size.
-fn small(heading: &Heading<'_>) -> [String; 5] {
-    let rules = heading.rules;
-    let unless = |value: u32, usual: u32| if value == usual { String::new() } else { value.to_string() };
-    if rules.files == 0 {
-        return Default::default();
-    }
-    let (max, min) = match rules.small {
-        Small::HardLinks => ("link".to_owned(), String::new()),
-        Small::Symlinks => ("symlink".to_owned(), String::new()),
-        Small::Files { min, max } => (unless(max, 0), unless(min, 0)),
+    let is_left_out = match field {
+        Field::Number | Field::Max | Field::Min | Field::Piece | Field::Directories => rules.files == 0,
+        field => field.is_of_data() && rules.chunks == 0,
     };
-    let directories = unless(rules.directories, 1);
-    let last = match heading.form {
-        // 2.00a writes the directories into the field of the file chunk size, which it never prints.
-        Form::V200a => [String::new(), directories],
-        _ => [directories, unless(rules.piece, rules::CHUNK)],
-    };
-    let [directories, piece] = last;
-    [(rules.files / 1024).to_string(), max, min, directories, piece]
+    if is_left_out {
+        return String::new();
+    }
+    let unless = |value: u32, usual: u32, text: String| if value == usual { String::new() } else { text };
+    match field {
+        Field::Format => form.csv().to_owned(),
+        Field::Program => form.program().to_owned(),
+        Field::Machine => heading.machine.to_owned(),
+        Field::Concurrency => heading.concurrency.to_string(),
+        Field::Seed => heading.seed.to_string(),
+        Field::Size if form == Form::V103 && rules.chunk != rules::CHUNK => {
+            format!("{}:{}", size(rules), chunk(rules.chunk))
+        }
+        Field::Size => size(rules),
+        // 2.00a never says the chunk, nor the piece.
+        Field::Chunk | Field::Piece if form == Form::V200a => String::new(),
+        Field::Chunk => unless(rules.chunk, rules::CHUNK, chunk(rules.chunk)),
+        Field::Seeks => rules.seeks.to_string(),
+        Field::Seekers => rules.seekers.to_string(),
+        Field::Rate(step) => rate(step, form, &results.of(step)).field(),
+        Field::Share(step) => results.of(step).cpu().field(),
+        Field::Number if form == Form::V103 => number(rules),
+        Field::Number => (rules.files / 1024).to_string(),
+        Field::Max => match rules.small {
+            Small::HardLinks => "link".to_owned(),
+            Small::Symlinks => "symlink".to_owned(),
+            Small::Files { max, .. } => unless(max, 0, max.to_string()),
+        },
+        Field::Min => match rules.small {
+            Small::Files { min, .. } => unless(min, 0, min.to_string()),
+            _ => String::new(),
+        },
+        Field::Piece => unless(rules.piece, rules::CHUNK, chunk(rules.piece)),
+        Field::Directories => unless(rules.directories, 1, rules.directories.to_string()),
+        Field::Latency(step) => results.of(step).latency(),
+    }
 }
 
-fn pair(result: &Result, rate: Figure) -> [String; 2] {
-    [rate.field(), result.cpu().field()]
-}
-
-fn empty(fields: usize) -> impl Iterator<Item = String> {
-    std::iter::repeat_n(String::new(), fields)
+fn rate(step: Step, form: Form, result: &Result) -> Figure {
+    match step {
+        Step::Seek if form == Form::V103 => result.seeks_exact(),
+        Step::Seek => result.seeks(),
+        Step::Small(..) => result.files(),
+        _ => result.kib(),
+    }
 }
 
 #[cfg(test)]
@@ -190,6 +170,34 @@ mod tests {
                 rules.clone()
             };
             assert_eq!(BonnieLines.described(&found[0].work), described(&own), "{line}");
+        }
+    }
+
+    #[test]
+    fn without_the_large_file_a_line_is_as_short_as_the_originals_and_is_imported() {
+        for (form, fields) in [(Form::V103, 27), (Form::V197, 47), (Form::V198, 50), (Form::V200a, 50)] {
+            let rules = Rules { chunks: 0, directories: 64, ..rules(form) };
+            let heading = Heading { form, machine: "host", rules: &rules, concurrency: 1, seed: 42 };
+            let results = results();
+            let line = line(
+                &heading,
+                &Results(std::array::from_fn(|at| if at < 6 { Result::default() } else { results.0[at] })),
+            );
+            assert_eq!(line.split(',').count(), fields, "{line}");
+            let found = BonnieLines.read(&line).expect(&line).found.remove(0);
+            assert_eq!(found.work["directories"].as_integer(), Some(64), "{line}");
+            let what = BonnieLines.described(&found.work);
+            assert_eq!(what, "2048 files of 20 to 300 bytes in 64 folders", "{line}");
+        }
+    }
+
+    #[test]
+    fn the_folders_stand_last_of_the_small_files_and_the_piece_before_them() {
+        for (form, piece) in [(Form::V197, "4k"), (Form::V198, "4k"), (Form::V200a, "")] {
+            let rules = Rules { piece: 4096, ..rules(form) };
+            let heading = Heading { form, machine: "host", rules: &rules, concurrency: 1, seed: 42 };
+            let line = line(&heading, &results());
+            assert!(line.contains(&format!(",2,300,20,{piece},3,")), "{line}");
         }
     }
 

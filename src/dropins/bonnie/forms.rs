@@ -1,13 +1,14 @@
 //! The supported output formats, and the versions that they print.
 
 use crate::names;
+use crate::workloads::bonnie::lines::Layout;
 use crate::workloads::bonnie::rules::Semantics;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     V103,
     V197,
-    /// Like 2.00a, but the CSV line has separate fields where 2.00a's header differs from its line.
+    /// 2.00a's, with the chunk and the piece, which its lines do not say.
     V198,
     V200a,
 }
@@ -21,8 +22,17 @@ impl Form {
         found.ok_or_else(|| names::unknown("version", name, ALL.iter().map(|(own, _)| *own)))
     }
 
+    /// The fields of its line, which an import reads by the same description.
+    pub fn layout(self) -> Layout {
+        match self {
+            Form::V103 => Layout::Old,
+            Form::V197 => Layout::V19x,
+            Form::V198 | Form::V200a => Layout::V198,
+        }
+    }
+
     pub fn semantics(self) -> Semantics {
-        if self == Form::V103 { Semantics::Classic } else { Semantics::Second }
+        self.layout().semantics()
     }
 
     /// Version printed above the tables.

@@ -1,15 +1,17 @@
 //! `fsderby iozone`: the original's options, tests and tables, with fsderby's engine.
 //!
-//! # Differences from the original
-//! - All data read is compared with what was written; a difference ends the command and prints the file and the offset.
-//! - An existing file is not overwritten: test 0 needs a new name. Files that the command created are removed, and no others.
-//! - A test that does not fit into the free space is refused before anything is written.
-//! - Before each row, only the file's own filesystem is synced.
-//! - The clock has a resolution of 1 ns, and no clock overhead is subtracted. `-N` prints two decimals of a microsecond.
-//! - Several processes (`-t`), mapped files, asynchronous I/O, pwrite and pread are not supported; the message suggests an
-//!   alternative.
+//! # Where it differs from the original
+//! - All that is read is compared with what was written; a difference ends the command with the file and the offset.
+//! - A file that is there already is not written over: test 0 wants a name of its own. What was made is removed, and nothing else.
+//! - What cannot fit into the free space is refused before anything is written.
+//! - Before each row the file's own filesystem is synced, and no other.
+//! - The clock has nanoseconds, and nothing is subtracted for looking at it. `-N` shows two decimals of a microsecond.
+//! - Several processes (`-t`, `-l`, `-u`) are threads of this one, each with descriptors of its own. Their mixed test (8) is not there.
+//! - A spreadsheet file (`-b`) that is there already is not replaced. A signal leaves none; its tables are printed.
+//! - Mapped files, asynchronous I/O, pwrite and pread are not served; each says what to do instead.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,11 +19,14 @@ use std::sync::Arc;
 
 mod interrupted;
 pub mod options;
+mod spreadsheet;
 pub mod table;
+mod throughput;
 
 use interrupted::Interrupted;
-use options::{Asked, Options, Refusal, Shown};
+use options::{Asked, Options, Refusal, Shown, Together};
 use table::Measured;
+use throughput::{KINDS, Units};
 
 use super::stopping::{Stoppable, Stopping};
 use crate::schema::units::{Bytes, KIB};
@@ -74,7 +79,18 @@ pub fn start(words: &[OsString], outside: &mut Outside<'_>) -> io::Result<u8> {
     outside.out.write_all(preface(&options, words, outside.date).as_bytes())?;
     outside.err.write_all(place.warning(&options).as_bytes())?;
     let is_ours = place.is_ours;
-    let interrupted = Arc::new(Interrupted::new(&options, is_ours));
+    for word in &options.passed_over {
+        let word = visible::message(word);
+        writeln!(
+            outside.err,
+            "fsderby iozone: '{word}' belongs to no option and is passed over, as by the original; -f names the file"
+        )?;
+    }
+    let together = options.together.clone().map(|together| {
+        let pair = Pair { file: options.files[0], record: options.records[0] };
+        (together, Units::of(options.shown, pair, SHORTEST_NS))
+    });
+    let interrupted = Arc::new(Interrupted::new(&options, is_ours, together));
     let stopping = Stopping::watch(interrupted.clone(), exit::OK)?;
     let clock = Stoppable { stopping: &stopping, clock: outside.clock };
     let mut session = Session {
@@ -82,14 +98,15 @@ pub fn start(words: &[OsString], outside: &mut Outside<'_>) -> io::Result<u8> {
         is_ours,
         outside,
         clock: &clock,
+        stopping: &stopping,
         measured: &interrupted,
         was_short: false,
     };
-    let ended = session.all().and_then(|()| Ok(session.end()?));
+    let ended = session.everything().and_then(|()| session.end(words));
     drop(stopping);
     if is_ours && ended.is_err() {
-        // Removes what a failed pass may have left.
-        let _ = std::fs::remove_file(&options.file);
+        // What a failed pass may have left.
+        options.paths().iter().for_each(|file| drop(std::fs::remove_file(file)));
     }
     match ended {
         Ok(()) => Ok(exit::OK),
@@ -134,32 +151,59 @@ struct Place {
 impl Place {
     fn look(options: &Options) -> Result<Self, Refusal> {
         let refused = |message: String| Refusal { code: exit::USAGE, message };
-        let (file, name) = (&options.file, options.file.display());
-        let is_there = file.symlink_metadata().is_ok();
+        let paths = options.paths();
         let makes = options.tests.contains(&Test::Write);
-        if is_there && makes {
-            return Err(refused(format!("{name} already exists\n  try: another -f, or remove it first")));
+        let there: Vec<bool> = paths.iter().map(|file| file.symlink_metadata().is_ok()).collect();
+        for (file, is_there) in paths.iter().zip(&there) {
+            let name = file.display();
+            if *is_there && makes {
+                let option = if options.together.is_some() { "-F" } else { "-f" };
+                return Err(refused(format!(
+                    "{name} already exists\n  try: another {option}, or remove it first"
+                )));
+            }
+            if !is_there && !makes && options.tests.first() != Some(&Test::Fwrite) {
+                return Err(refused(format!("{name} does not exist\n  try: add -i 0, which creates it")));
+            }
         }
-        if !is_there && !makes && options.tests.first() != Some(&Test::Fwrite) {
-            return Err(refused(format!("{name} does not exist\n  try: add -i 0, which creates it")));
+        let largest = options.pairs().iter().map(|pair| pair.bytes()).max().unwrap_or(0);
+        for file in &paths {
+            let folder = folder(file);
+            let space = rustix::fs::statvfs(folder).map_err(|error| {
+                let folder = folder.display();
+                refused(format!(
+                    "could not read the directory {folder}: {error}\n  try: -f in an existing directory"
+                ))
+            })?;
+            let free = space.f_bavail.saturating_mul(space.f_frsize);
+            let made = paths
+                .iter()
+                .zip(&there)
+                .filter(|(path, is_there)| !**is_there && self::folder(path) == folder);
+            let needed = largest.saturating_mul(made.count() as u64);
+            if needed > free {
+                let (needed, free) = (Bytes(needed), Bytes(free));
+                let what = if paths.len() > 1 { "the files need" } else { "the largest file needs" };
+                return Err(refused(format!(
+                    "{what} {needed}, but {} has {free} free\n  try: a smaller -s or -g",
+                    folder.display()
+                )));
+            }
         }
-        let folder = folder(file);
-        let space = rustix::fs::statvfs(folder).map_err(|error| {
-            let folder = folder.display();
-            refused(format!(
-                "could not read the directory {folder}: {error}\n  try: -f in an existing directory"
-            ))
-        })?;
-        let free = space.f_bavail.saturating_mul(space.f_frsize);
-        let needed = options.pairs().iter().map(|pair| pair.bytes()).max().unwrap_or(0);
-        if !is_there && needed > free {
-            let (needed, free) = (Bytes(needed), Bytes(free));
-            return Err(refused(format!(
-                "the largest file needs {needed}, but {} has {free} free\n  try: a smaller -s or -g",
-                folder.display()
-            )));
+        if let Some(sheet) = &options.spreadsheet {
+            let name = sheet.display();
+            if sheet.symlink_metadata().is_ok() || paths.contains(sheet) {
+                return Err(refused(format!(
+                    "-b {name}: it already exists\n  try: another name, or remove it first"
+                )));
+            }
+            if !folder(sheet).is_dir() {
+                return Err(refused(format!(
+                    "-b {name}: there is no such directory\n  try: -b in an existing one"
+                )));
+            }
         }
-        Ok(Place { is_ours: !is_there })
+        Ok(Place { is_ours: !there.contains(&true) })
     }
 
     /// A warning for the reader of the figures, if files fit into memory.
@@ -203,7 +247,8 @@ fn preface(options: &Options, words: &[OsString], date: &str) -> String {
     lines.push(format!("\tProcessor cache size set to {} kBytes.", options.cache_kib));
     lines.push(format!("\tProcessor cache line size set to {} bytes.", options.line_bytes));
     lines.push(format!("\tFile stride size set to {} * record size.", options.ways.stride));
-    lines.join("\n") + "\n" + &table::head()
+    let head = if options.together.is_some() { String::new() } else { table::head() };
+    lines.join("\n") + "\n" + &head
 }
 
 /// One line for each option that changes the test.
@@ -221,6 +266,7 @@ fn said(options: &Options) -> Vec<String> {
     say(options.ways.o_sync, "SYNC Mode.");
     say(!options.retest, "No retest option selected");
     say(options.excel, "Excel chart generation enabled");
+    say(options.together.as_ref().is_some_and(|together| !together.stonewall), "Stonewall disabled");
     if !options.auto {
         lines.extend(options.files.iter().map(|file| format!("File size set to {} kB", file / KIB)));
         lines.extend(options.records.iter().map(|record| format!("Record Size {} kB", record / KIB)));
@@ -234,11 +280,49 @@ struct Session<'s, 'o> {
     is_ours: bool,
     outside: &'s mut Outside<'o>,
     clock: &'s dyn Clock,
+    stopping: &'s Stopping,
     measured: &'s Interrupted,
     was_short: bool,
 }
 
 impl Session<'_, '_> {
+    fn everything(&mut self) -> Result<(), Stopped> {
+        match &self.options.together {
+            None => self.all(),
+            Some(together) => together.counts.iter().try_for_each(|count| self.several(together, *count)),
+        }
+    }
+
+    /// All passes of so many at a time.
+    fn several(&mut self, together: &Together, count: usize) -> Result<(), Stopped> {
+        let options = self.options;
+        let pair = Pair { file: options.files[0], record: options.records[0] };
+        let units = Units::of(options.shown, pair, SHORTEST_NS);
+        let paths = &together.files[..count];
+        self.show(&together.head(count, pair))?;
+        let mut children: Vec<Passes> =
+            paths.iter().map(|path| Passes::new(path.clone(), pair, options.ways, SEED, None)).collect();
+        for kind in KINDS.iter().filter(|kind| options.tests.contains(&kind.test)) {
+            if kind.pass.is_again() && !options.retest {
+                continue;
+            }
+            sync(&paths[0])?;
+            if kind.pass == Pass::Write {
+                paths.iter().try_for_each(|path| passes::create(path))?;
+            }
+            let now = self.clock.of_threads();
+            let result = throughput::pass(&mut children, kind.pass, together.stonewall, now, self.stopping)?;
+            self.was_short |= result.was_short(SHORTEST_NS);
+            self.show(&result.text(kind, units, together))?;
+            self.measured.push_total(count, kind.pass, result.total(units));
+        }
+        let is_last = together.counts.last() == Some(&count);
+        if self.is_ours && !(options.keep && is_last) {
+            paths.iter().try_for_each(|path| passes::remove(path))?;
+        }
+        self.show("\n")
+    }
+
     fn all(&mut self) -> Result<(), Stopped> {
         let pairs = self.options.pairs();
         for (at, pair) in pairs.iter().enumerate() {
@@ -292,10 +376,17 @@ impl Session<'_, '_> {
         Ok(self.outside.out.flush()?)
     }
 
-    fn end(&mut self) -> io::Result<()> {
-        let text = format!("\niozone test complete.\n{}", self.measured.excel());
+    fn end(&mut self, words: &[OsString]) -> Result<(), Stopped> {
+        let tables = self.measured.excel();
+        let text = format!("\niozone test complete.\n{tables}");
         self.outside.out.write_all(text.as_bytes())?;
         self.outside.out.flush()?;
+        if let Some(path) = &self.options.spreadsheet {
+            let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            let sheet = spreadsheet::of_tables(&format!("iozone {}", words.join(" ")), &tables);
+            let made = File::create_new(path).and_then(|mut file| file.write_all(&sheet));
+            made.map_err(|error| OpError { operation: "write", path: path.clone(), error })?;
+        }
         if self.was_short {
             let line = "fsderby iozone: a pass took less than a microsecond and counts as one\n  try: a larger \
                 -s\n";
@@ -312,7 +403,7 @@ fn folder(file: &Path) -> &Path {
 /// Writes out dirty data of earlier files, so that it is not written while this one is timed.
 fn sync(file: &Path) -> Result<(), OpError> {
     let folder = folder(file);
-    let opened = std::fs::File::open(folder);
+    let opened = File::open(folder);
     let synced = opened.and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
     synced.map_err(|error| OpError { operation: "sync", path: folder.to_owned(), error })
 }
@@ -369,6 +460,13 @@ Sizes are in KiB, or have k, m or g behind them. Letters may stand together.
   -U MOUNT   unmount and mount this between tests
   -O  -N     show operations in a second, microseconds of an operation
   -R         tables for a spreadsheet too
+  -b FILE    the same as a spreadsheet file too; it must not be there
+  -t N       N processes at a time, a file for each; may be given several times
+  -l -u N    from the first to the second number of processes, one after the other
+  -F FILES   a file for each process, behind -t
+  -x         the first that is done does not end the measurement of the others
+  -C         a line for each process
+  -T         they are called threads
   -S -L N    the CPU's cache in KiB and its line in bytes, which are only printed
   -h  -v     this help, the version
 

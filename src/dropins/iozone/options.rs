@@ -48,6 +48,12 @@ pub struct Options {
     pub file: PathBuf,
     /// `-R`
     pub excel: bool,
+    /// `-b`: the same tables as a spreadsheet file.
+    pub spreadsheet: Option<PathBuf>,
+    /// `-t`, `-l`, `-u`: several at a time.
+    pub together: Option<Together>,
+    /// Words that belong to no option, which the original passes over.
+    pub passed_over: Vec<String>,
     pub shown: Shown,
     /// `-U`
     pub mount: Option<PathBuf>,
@@ -56,7 +62,22 @@ pub struct Options {
     pub line_bytes: u64,
 }
 
-/// Unit of the table's figures.
+/// The throughput mode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Together {
+    /// How many at a time, one after the other; not empty.
+    pub counts: Vec<usize>,
+    /// Whether the first that is done ends the measurement of all; `-x` is its opposite.
+    pub stonewall: bool,
+    /// `-C`: a line for each.
+    pub each: bool,
+    /// `-T`: they are called threads.
+    pub threads: bool,
+    /// A file for each of the largest count.
+    pub files: Vec<PathBuf>,
+}
+
+/// What the table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// KiB per second.
@@ -86,29 +107,25 @@ fn contradiction(message: impl Into<String>) -> Refusal {
 const ONE_FILE: u64 = 512 * KIB;
 const ONE_RECORD: u64 = 4 * KIB;
 
-const SEVERAL: &str = "fsderby run with --clients N runs several processes";
-/// Unsupported options of the original: letter, meaning, whether it has a value, and what to do instead.
+/// As many as the original starts at most.
+const MOST_TOGETHER: usize = 256;
+const TESTS_TOGETHER: &str = "0 to 3 and 5 to 7";
+const TESTS_TOGETHER_NUMBERS: [u8; 7] = [0, 1, 2, 3, 5, 6, 7];
+/// Letters of the original that are not served: what each is about, whether a value belongs to it, and what to do instead.
 const NOT_SERVED: &[(u8, &str, bool, &str)] = &[
-    (b'b', "a spreadsheet file", true, "-R prints the same as text"),
     (b'B', "mapped files", false, "without it"),
-    (b'C', "bytes of each process", false, SEVERAL),
     (b'd', "a delay between processes", true, "without it"),
     (b'D', "mmap with asynchronous msync", false, "without it"),
     (b'E', "pwrite, pread and their vector variants", false, "-i 0 to -i 7"),
-    (b'F', "a file per process", true, SEVERAL),
     (b'G', "mmap with synchronous msync", false, "without it"),
     (b'H', "POSIX asynchronous I/O", true, "without it"),
     (b'k', "POSIX asynchronous I/O without copies", true, "without it"),
     (b'K', "jitter", false, "without it"),
-    (b'l', "a minimum number of processes", true, SEVERAL),
     (b'm', "several buffers", false, "without it"),
     (b'M', "the machine's name in the report", false, "without it"),
     (b'p', "purging the CPU cache", false, "without it"),
     (b'P', "CPU affinity of processes", true, "without it"),
     (b'Q', "latency log files", false, "without it"),
-    (b't', "several processes", true, SEVERAL),
-    (b'T', "threads", false, SEVERAL),
-    (b'u', "a maximum number of processes", true, SEVERAL),
     (b'V', "a pattern for verification", true, "without it: all data read is verified anyway"),
     (b'W', "locks", false, "without it"),
     (b'X', "a write telemetry file", true, "without it"),
@@ -139,57 +156,119 @@ struct Read {
     mount: Option<PathBuf>,
     cache_kib: Option<u64>,
     line_bytes: Option<u64>,
-    not_served: Option<&'static (u8, &'static str, bool, &'static str)>,
+    spreadsheet: Option<PathBuf>,
+    counts: Vec<usize>,
+    fewest: Option<usize>,
+    most: Option<usize>,
+    each: bool,
+    threads: bool,
+    no_stonewall: bool,
+    several_files: Option<Vec<PathBuf>>,
+    passed_over: Vec<String>,
+    /// The first option that is not served: it is told before any mistake behind it.
+    not_served: Option<Refusal>,
 }
 
 /// Parses the words of the command line after the command's name.
 pub fn parse(words: &[OsString]) -> Result<Asked, Refusal> {
     let mut read = Read::default();
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        let Some(letters) = word.as_bytes().strip_prefix(b"-").filter(|letters| !letters.is_empty()) else {
-            let word = word.to_string_lossy();
-            return Err(refused(format!(
-                "'{word}' belongs to no option\n  try: -f {word}, if it is the file"
-            )));
-        };
-        let mut letters = letters.iter();
-        while let Some(&letter) = letters.next() {
-            let rest = letters.as_slice();
-            let value = if takes_value(letter) {
-                let value = if rest.is_empty() {
-                    words.next().map(|w| w.as_bytes().to_vec())
-                } else {
-                    Some(rest.to_vec())
-                };
-                letters = [].iter();
-                let missing =
-                    || refused(format!("-{} needs a value\n  try: fsderby iozone -h", char::from(letter)));
-                value.ok_or_else(missing)?
-            } else if letter == b'+' {
-                letters.next().into_iter().copied().collect()
-            } else {
-                Vec::new()
-            };
-            read.letter(letter, &value)?;
-        }
+    match read.words(words) {
+        Err(mistake) => Err(read.not_served.unwrap_or(mistake)),
+        Ok(()) => read.understood(),
     }
-    read.understood()
 }
 
 fn takes_value(letter: u8) -> bool {
     let not_served = NOT_SERVED.iter().any(|(own, _, takes, _)| *own == letter && *takes);
-    not_served || b"fgijLnqrsSUy".contains(&letter)
+    not_served || b"bfFgijlLnqrsStuUy".contains(&letter)
 }
 
+/// The options behind `-+` whose value is the next word.
+const PLUS_WITH_VALUE: &[u8] = b"chmipxAqKwyCSWHPO";
+
 impl Read {
+    fn words(&mut self, words: &[OsString]) -> Result<(), Refusal> {
+        let mut words = words.iter().peekable();
+        while let Some(word) = words.next() {
+            let Some(letters) = word.as_bytes().strip_prefix(b"-").filter(|letters| !letters.is_empty())
+            else {
+                self.passed_over.push(word.to_string_lossy().into_owned());
+                continue;
+            };
+            let mut letters = letters.iter();
+            while let Some(&letter) = letters.next() {
+                let rest = letters.as_slice();
+                let value = if takes_value(letter) {
+                    let value = if rest.is_empty() {
+                        words.next().map(|w| w.as_bytes().to_vec())
+                    } else {
+                        Some(rest.to_vec())
+                    };
+                    letters = [].iter();
+                    let missing = || {
+                        refused(format!("-{} needs a value\n  try: fsderby iozone -h", char::from(letter)))
+                    };
+                    value.ok_or_else(missing)?
+                } else if letter == b'+' {
+                    letters.next().into_iter().copied().collect()
+                } else {
+                    Vec::new()
+                };
+                if letter == b'+' && value.first().is_some_and(|plus| PLUS_WITH_VALUE.contains(plus)) {
+                    words.next_if(|word| !word.as_bytes().starts_with(b"-"));
+                }
+                if letter == b'F' {
+                    let needed = self.most_together().max(1);
+                    let mut files = vec![path(&value)];
+                    while files.len() < needed {
+                        let Some(file) = words.next_if(|word| !word.as_bytes().starts_with(b"-")) else {
+                            break;
+                        };
+                        files.push(PathBuf::from(file));
+                    }
+                    self.files_of_each(files)?;
+                    continue;
+                }
+                self.letter(letter, &value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As far as the options before have said it; 0 where they have not.
+    fn most_together(&self) -> usize {
+        self.counts.iter().copied().chain(self.most).chain(self.fewest).max().unwrap_or(0)
+    }
+
+    /// As the original, which must know before how many words are files.
+    fn files_of_each(&mut self, files: Vec<PathBuf>) -> Result<(), Refusal> {
+        let needed = self.most_together();
+        if needed == 0 {
+            return Err(refused("-F comes before the number of processes\n  try: -t N before -F"));
+        }
+        if files.len() < needed {
+            return Err(refused(format!(
+                "-F names {} of {needed} files\n  try: a file for each process, or without -F",
+                files.len()
+            )));
+        }
+        self.several_files = Some(files);
+        Ok(())
+    }
+
+    fn not_served(&mut self, message: String) {
+        self.not_served.get_or_insert_with(|| refused(message));
+    }
+
     fn letter(&mut self, letter: u8, value: &[u8]) -> Result<(), Refusal> {
         match letter {
             b'a' => self.auto = true,
             b'A' => self.old_auto = true,
             b'c' => self.ways.close = true,
             b'e' => self.ways.fsync = true,
-            b'f' => self.file = Some(PathBuf::from(OsString::from_vec(value.to_vec()))),
+            b'b' => (self.excel, self.spreadsheet) = (true, Some(path(value))),
+            b'C' => self.each = true,
+            b'f' => self.file = Some(path(value)),
             b'g' => self.most_file = Some(size(letter, value)?),
             b'h' | b'?' => self.options = Some(Asked::Help),
             b'i' => self.tests.push(test(value)?),
@@ -197,6 +276,7 @@ impl Read {
             b'j' => {
                 self.ways.stride = number(letter, value)?.try_into().map_err(|_| too_large(letter, value))?
             }
+            b'l' => self.fewest = Some(together(letter, value)?),
             b'L' => self.line_bytes = Some(number(letter, value)?),
             b'n' => self.least_file = Some(size(letter, value)?),
             b'N' => self.shown = Some(Shown::Microseconds),
@@ -207,22 +287,27 @@ impl Read {
             b'R' => self.excel = true,
             b's' => self.files.push(size(letter, value)?),
             b'S' => self.cache_kib = Some(number(letter, value)?),
-            b'U' => self.mount = Some(PathBuf::from(OsString::from_vec(value.to_vec()))),
+            b't' => self.counts.push(together(letter, value)?),
+            b'T' => self.threads = true,
+            b'u' => self.most = Some(together(letter, value)?),
+            b'U' => self.mount = Some(path(value)),
             b'v' => self.options = Some(Asked::Version),
             b'w' => self.keep = true,
-            // Without several processes this option has no effect.
-            b'x' => {}
+            b'x' => self.no_stonewall = true,
             b'y' => self.least_record = Some(size(letter, value)?),
             b'z' => self.full = true,
             b'+' if value == b"n" => self.once = true,
             b'+' => {
                 let value = String::from_utf8_lossy(value);
-                return Err(refused(format!(
+                self.not_served(format!(
                     "-+{value} is not supported\n  try: without it; of these options only -+n is supported"
-                )));
+                ));
             }
             letter => match NOT_SERVED.iter().find(|(own, ..)| *own == letter) {
-                Some(row) => self.not_served = self.not_served.or(Some(row)),
+                Some((_, about, _, instead)) => self.not_served(format!(
+                    "-{} ({about}) is not supported\n  try: {instead}",
+                    char::from(letter)
+                )),
                 None => {
                     return Err(refused(format!(
                         "unknown option -{}\n  try: fsderby iozone -h",
@@ -239,13 +324,11 @@ impl Read {
             return Ok(asked);
         }
         let auto = self.auto || self.old_auto;
-        if let Some((letter, about, _, instead)) = self.not_served {
-            let letter = char::from(*letter);
-            let meets = auto && matches!(letter, 't' | 'T' | 'l' | 'u');
-            let code = if meets { AUTO_WITH_PROCESSES } else { exit::USAGE };
-            let message = format!("-{letter} ({about}) is not supported\n  try: {instead}");
-            return Err(Refusal { code, message });
+        let together = self.together(auto);
+        if let Some(refusal) = self.not_served {
+            return Err(refusal);
         }
+        let together = together?;
         let bounds = [self.least_file, self.most_file, self.least_record, self.most_record];
         if !auto && bounds.iter().any(Option::is_some) {
             return Err(refused(
@@ -271,12 +354,77 @@ impl Read {
             keep: self.keep,
             file: self.file.unwrap_or_else(|| PathBuf::from(FILE)),
             excel: self.excel,
+            spreadsheet: self.spreadsheet,
+            together,
+            passed_over: self.passed_over,
             shown: self.shown.unwrap_or(Shown::Throughput),
             mount: self.mount,
             cache_kib: self.cache_kib.unwrap_or(1024),
             line_bytes: self.line_bytes.unwrap_or(32),
         };
         options.check().map(|()| Asked::Run(Box::new(options)))
+    }
+
+    /// What the throughput mode is asked for, where it is.
+    fn together(&self, auto: bool) -> Result<Option<Together>, Refusal> {
+        let counts = match (self.fewest, self.most) {
+            (None, None) => self.counts.clone(),
+            (fewest, most) => {
+                let fewest = fewest.unwrap_or(1);
+                let most = most.unwrap_or(fewest);
+                if fewest > most {
+                    return Err(contradiction(format!(
+                        "the minimum of {fewest} processes exceeds the maximum of {most}\n  try: a smaller -l or a larger -u"
+                    )));
+                }
+                (fewest..=most).collect()
+            }
+        };
+        let Some(largest) = counts.iter().max().copied() else { return Ok(None) };
+        let bounds = [self.least_file, self.most_file, self.least_record, self.most_record];
+        let mixed = |message: &str| Refusal { code: AUTO_WITH_PROCESSES, message: message.to_owned() };
+        if auto || bounds.iter().any(Option::is_some) {
+            return Err(mixed(
+                "several processes and the automatic mode exclude each other\n  try: -t with one -s and one -r; fsderby run \
+                 with --clients N compares several clients",
+            ));
+        }
+        if self.file.is_some() {
+            return Err(mixed("-f names one file for several processes\n  try: -F with a file for each"));
+        }
+        if self.mount.is_some() {
+            return Err(refused("-U cannot be used with several processes\n  try: without -U"));
+        }
+        if self.shown == Some(Shown::Microseconds) {
+            return Err(refused("-N cannot be used with several processes\n  try: -O, or neither"));
+        }
+        if self.files.len() > 1 || self.records.len() > 1 {
+            return Err(refused(
+                "several processes have one file size and one record size\n  try: one -s and one -r",
+            ));
+        }
+        let has_one = |number: u8| TESTS_TOGETHER_NUMBERS.contains(&number);
+        if !self.tests.is_empty() && !self.tests.iter().copied().any(has_one) {
+            return Err(refused(format!(
+                "none of these tests is for several processes\n  try: -i {TESTS_TOGETHER}"
+            )));
+        }
+        let default = |number: usize| PathBuf::from(format!("iozone.DUMMY.{number}"));
+        let files = self.several_files.clone().unwrap_or_else(|| (0..largest).map(default).collect());
+        if let Some(twice) = files.iter().enumerate().find(|(at, file)| files[..*at].contains(file)) {
+            let name = twice.1.display();
+            return Err(refused(format!("-F names {name} twice\n  try: another file for each process")));
+        }
+        if files.len() < largest {
+            return Err(refused(format!("-F names {} of {largest} files\n  try: -t before -F", files.len())));
+        }
+        Ok(Some(Together {
+            counts,
+            stonewall: !self.no_stonewall,
+            each: self.each,
+            threads: self.threads,
+            files,
+        }))
     }
 
     fn auto_files(&self) -> Result<Vec<u64>, Refusal> {
@@ -314,6 +462,11 @@ impl Options {
     /// Pairs of file and record size, file by file.
     pub fn pairs(&self) -> Vec<Pair> {
         matrix::pairs(&self.files, &self.records, self.auto && !self.full && !self.chosen)
+    }
+
+    /// The file, or that of each process.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.together.as_ref().map_or_else(|| vec![self.file.clone()], |together| together.files.clone())
     }
 
     fn check(&self) -> Result<(), Refusal> {
@@ -373,6 +526,20 @@ fn number(letter: u8, value: &[u8]) -> Result<u64, Refusal> {
     number.ok_or_else(|| {
         refused(format!("-{} {}: write a whole number", char::from(letter), value.escape_ascii()))
     })
+}
+
+/// How many processes.
+fn together(letter: u8, value: &[u8]) -> Result<usize, Refusal> {
+    let number = usize::try_from(number(letter, value)?).unwrap_or(usize::MAX);
+    if (1..=MOST_TOGETHER).contains(&number) {
+        return Ok(number);
+    }
+    let letter = char::from(letter);
+    Err(refused(format!("-{letter} {number} is not from 1 to {MOST_TOGETHER} processes\n  try: -{letter} 2")))
+}
+
+fn path(value: &[u8]) -> PathBuf {
+    PathBuf::from(OsString::from_vec(value.to_vec()))
 }
 
 fn too_large(letter: u8, value: &[u8]) -> Refusal {
@@ -449,9 +616,31 @@ mod tests {
             ("-r 32m -s 64m", CONTRADICTION, "16 MiB"),
             ("-a -t 4", AUTO_WITH_PROCESSES, "--clients"),
             ("-t 4 -a", AUTO_WITH_PROCESSES, "--clients"),
-            ("-t 4", exit::USAGE, "--clients"),
             ("-B", exit::USAGE, "mapped files"),
-            ("-b x.xls", exit::USAGE, "-R prints"),
+            ("-t 0", exit::USAGE, "not from 1 to 256"),
+            ("-t 257", exit::USAGE, "not from 1 to 256"),
+            ("-l 4 -u 2", CONTRADICTION, "exceeds the maximum"),
+            ("-t 2 -f x", AUTO_WITH_PROCESSES, "-F with a file for each"),
+            ("-t 2 -g 1m", AUTO_WITH_PROCESSES, "automatic mode"),
+            ("-t 2 -U /mnt", exit::USAGE, "-U cannot"),
+            ("-t 2 -N", exit::USAGE, "-N cannot"),
+            ("-t 2 -r 4k -r 8k", exit::USAGE, "one record size"),
+            ("-t 2 -i 4", exit::USAGE, "none of these tests"),
+            ("-F f1 f2 -t 2", exit::USAGE, "-t N before -F"),
+            ("-t 2 -F f1", exit::USAGE, "names 1 of 2 files"),
+            ("-t 2 -F f1 -i 0", exit::USAGE, "names 1 of 2 files"),
+            ("-t 2 -F f1 f1", exit::USAGE, "names f1 twice"),
+            ("-t 1 -F f1 -t 3", exit::USAGE, "names 1 of 3 files"),
+            ("-s 1g -r 4m -i 0 -i 1 -i 2 -I -t 160 -F tmpfile.1", exit::USAGE, "names 1 of 160 files"),
+            // The option that is not served is told, and nothing behind it.
+            ("-a -B -g 64k -f t word", exit::USAGE, "-B (mapped files)"),
+            ("-P 1 x -i 13", exit::USAGE, "-P (CPU affinity"),
+            ("-+m cfg -t2 -i0 -i1 -i2 -i3 -i4- -i5 -i12", exit::USAGE, "-+m is not supported"),
+            ("-+q 5 -a", exit::USAGE, "-+q is not supported"),
+            ("-H 2 -s 4x", exit::USAGE, "-H (POSIX"),
+            ("-Z -J", exit::USAGE, "-Z (mmap"),
+            ("-K -a -t 2", exit::USAGE, "-K (jitter)"),
+            ("-G -B", exit::USAGE, "-G (mmap"),
             ("-i 9", exit::USAGE, "not supported"),
             ("-i 13", exit::USAGE, "unknown test"),
             ("-s", exit::USAGE, "needs a value"),
@@ -462,12 +651,51 @@ mod tests {
             ("-+q", exit::USAGE, "-+q is not supported"),
             ("-j 0", exit::USAGE, "makes no progress"),
             ("-g 1m", exit::USAGE, "automatic mode"),
-            ("file", exit::USAGE, "-f file"),
         ] {
             let refusal = asked(line).expect_err(line);
             assert_eq!(refusal.code, code, "{line}: {}", refusal.message);
             assert!(refusal.message.contains(words), "{line}: {}", refusal.message);
         }
+    }
+
+    #[test]
+    fn several_at_a_time_have_files_of_their_own() {
+        let of = |line: &str| options(line).together.expect(line);
+        let two = of("-t 2 -F f1 f2 -s 64k -r 4k -i0");
+        assert_eq!((two.counts, two.files), (vec![2], vec![PathBuf::from("f1"), PathBuf::from("f2")]));
+        assert!(two.stonewall && !two.each && !two.threads);
+        let range = of("-l 2 -u 4 -xCT");
+        assert_eq!((range.counts, range.files.len()), (vec![2, 3, 4], 4));
+        assert!(!range.stonewall && range.each && range.threads);
+        assert_eq!(of("-u 3").counts, [1, 2, 3]);
+        assert_eq!(of("-l 3").counts, [3]);
+        assert_eq!(of("-t 1 -t 4").counts, [1, 4]);
+        assert_eq!(of("-t2").files[1], PathBuf::from("iozone.DUMMY.1"));
+        let behind = options("-t 2 -F f1 f2 f3 -e");
+        assert!(behind.ways.fsync && behind.passed_over == ["f3"], "{behind:?}");
+        assert!(options("-s 64k -C -x").together.is_none());
+    }
+
+    #[test]
+    fn a_spreadsheet_file_may_stand_behind_other_letters() {
+        for line in [
+            "-Rb x.xls",
+            "-b x.xls",
+            "-bx.xls",
+            "-Raz -n 512k -g 1m -y 32k -i 0 -i 1 -b x.xls -f t",
+            "-eRb x.xls",
+        ] {
+            let options = options(line);
+            assert_eq!(options.spreadsheet, Some(PathBuf::from("x.xls")), "{line}");
+            assert!(options.excel, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_belongs_to_no_option_is_passed_over() {
+        let asked = parse(&["-a", "-n", "4", "", "t"].map(OsString::from));
+        let Ok(Asked::Run(options)) = asked else { panic!("{asked:?}") };
+        assert_eq!(options.passed_over, ["", "t"]);
     }
 
     proptest! {

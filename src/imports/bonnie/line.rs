@@ -7,6 +7,7 @@ use super::{latency, rate, share};
 use crate::imports::{Found, Wrong};
 use crate::schema::import::Figure;
 use crate::schema::units::{Bytes, KIB};
+use crate::workloads::bonnie::lines::{self as layout, Layout, SMALLEST_PIECE};
 use crate::workloads::bonnie::rules::{self, Semantics};
 use crate::workloads::bonnie::trial::{STEPS, Step};
 
@@ -21,67 +22,46 @@ const FILES: u64 = 1024;
 /// Most digits of a figure.
 const MOST_DIGITS: usize = 15;
 
-/// Positions of a format's fields.
-#[derive(Clone, Copy, Debug)]
+/// The places of a form's fields.
+#[derive(Clone, Debug)]
 struct Form {
-    title: &'static str,
+    layout: Layout,
     semantics: Semantics,
-    count: usize,
-    machine: usize,
-    size: usize,
-    chunk: Option<usize>,
-    seeks: Option<usize>,
-    data: usize,
-    number: usize,
-    files: usize,
-    latencies: Option<usize>,
+    fields: Vec<layout::Field>,
 }
 
-const OLD: Form = Form {
-    title: "1.0x",
-    semantics: Semantics::Classic,
-    count: 27,
-    machine: 0,
-    size: 1,
-    chunk: None,
-    seeks: None,
-    data: 2,
-    number: 14,
-    files: 15,
-    latencies: None,
-};
-const V197: Form = Form {
-    title: "1.97",
-    semantics: Semantics::Second,
-    count: 48,
-    machine: 2,
-    size: 5,
-    chunk: Some(6),
-    seeks: None,
-    data: 7,
-    number: 19,
-    files: 24,
-    latencies: Some(36),
-};
-const V198: Form = Form {
-    title: "1.98",
-    count: 50,
-    seeks: Some(7),
-    data: 9,
-    number: 21,
-    files: 26,
-    latencies: Some(38),
-    ..V197
-};
+impl Form {
+    fn of(layout: Layout) -> Self {
+        Form { layout, semantics: layout.semantics(), fields: layout.fields() }
+    }
 
-/// `None` if the line is other text.
-pub fn read(number: usize, line: &str) -> Option<Result<Found, Wrong>> {
+    fn place(&self, field: layout::Field) -> Option<usize> {
+        self.fields.iter().position(|own| *own == field)
+    }
+
+    fn has(&self, field: layout::Field) -> bool {
+        self.place(field).is_some()
+    }
+
+    /// Of a field that every form has.
+    fn at(&self, field: layout::Field) -> usize {
+        self.place(field).unwrap_or(self.fields.len())
+    }
+
+    /// The places of the rates, each before that of its CPU share.
+    fn rates(&self) -> impl Iterator<Item = usize> + '_ {
+        STEPS.into_iter().filter_map(|step| self.place(layout::Field::Rate(step)))
+    }
+}
+
+/// `None` where the line is other text. So many letters of it stood before.
+pub fn read(number: usize, line: &str, before: usize) -> Option<Result<Found, Wrong>> {
     let line = line.trim_end();
-    let fields = fields(line);
+    let fields = fields(line, before);
     if fields.len() <= FEWEST_COMMAS || is_names(&fields) || !is_mostly_figures(&fields) {
         return None;
     }
-    Some(found(number, line, fields))
+    Some(found(number, before + line.chars().count() + 1, fields))
 }
 
 fn is_names(fields: &[Field]) -> bool {
@@ -95,12 +75,13 @@ fn is_mostly_figures(fields: &[Field]) -> bool {
         && fields.iter().filter(is_said).filter(is_figure).count() >= 4
 }
 
-fn found(number: usize, line: &str, fields: Vec<Field>) -> Result<Found, Wrong> {
+fn found(number: usize, end: usize, fields: Vec<Field>) -> Result<Found, Wrong> {
     let form = form(number, &fields)?;
     let (fields, cut) = mended(fields);
+    let fields = completed(fields, &form);
     let row = Row { number, fields, form };
-    if row.fields.len() != form.count {
-        return Err(row.misfit(line));
+    if row.fields.len() != row.form.fields.len() {
+        return Err(row.misfit(end));
     }
     let mut notes = Vec::new();
     if !cut.is_empty() {
@@ -110,39 +91,60 @@ fn found(number: usize, line: &str, fields: Vec<Field>) -> Result<Found, Wrong> 
     let work = row.work(&mut notes)?;
     let figures = row.figures(&work)?;
     if figures.is_empty() {
-        return Err(row.wrong(form.data, "it has no figure"));
+        let first = row.form.rates().next().unwrap_or(0);
+        return Err(row.wrong(first, "it has no figure"));
     }
-    let machine = row.text(form.machine);
+    let at = row.form.at(layout::Field::Machine);
+    let machine = row.text(at);
     if machine.len() > LONGEST {
-        return Err(row.wrong(form.machine, &format!("a name of more than {LONGEST} bytes")));
+        return Err(row.wrong(at, &format!("a name of more than {LONGEST} bytes")));
     }
-    let program = if form.count == OLD.count { OLD.title } else { row.text(1) };
-    if program.len() > LONGEST {
-        return Err(row.wrong(1, &format!("a version of more than {LONGEST} bytes")));
-    }
+    let program = match row.form.place(layout::Field::Program) {
+        None => row.form.layout.title(),
+        Some(at) if row.text(at).len() > LONGEST => {
+            return Err(row.wrong(at, &format!("a version of more than {LONGEST} bytes")));
+        }
+        Some(at) => row.text(at),
+    };
     let program = format!("Bonnie++ {program}");
     Ok(Found { line: number, machine: machine.to_owned(), program, work, notes, figures })
 }
 
 /// The format, by the first field; the old format has no version there.
 fn form(number: usize, fields: &[Field]) -> Result<Form, Wrong> {
-    // A machine's name may look like a version, but then the number of fields differs.
-    let is_long = fields.len() > OLD.count + 8;
-    match fields[0].text.as_str() {
-        "1.96" | "1.97" if is_long => Ok(V197),
-        "1.98" if is_long => Ok(V198),
-        other if is_long => {
+    // A machine may be called like a version, but has not so many fields.
+    let is_long = fields.len() > Layout::Old.fields().len() + 8;
+    let version = fields[0].text.as_str();
+    match Layout::of_format(version).filter(|_| is_long) {
+        Some(layout) => Ok(Form::of(layout)),
+        None if is_long => {
             let what = format!(
-                "version '{other}' is not supported; supported are 1.96, 1.97, 1.98, and 1.0x, whose lines have \
-                    27 fields"
+                "version '{version}' is not supported; supported are 1.93 to 1.98, and 1.0x, whose lines have 27 fields"
             );
             Err(Wrong { line: number, column: 1, what })
         }
-        _ => Ok(OLD),
+        None => Ok(Form::of(Layout::Old)),
     }
 }
 
-/// A note such as `2 lost commas put back, in '+++1651' and '+++1562': …`
+/// A form whose lines lack fields where the data phases were left out has them all again, empty.
+fn completed(mut fields: Vec<Field>, form: &Form) -> Vec<Field> {
+    let lacks = form.layout.lacks_without_data();
+    let data: Vec<usize> = (0..form.fields.len()).filter(|at| form.fields[*at].is_of_data()).collect();
+    let (Some(first), Some(last)) = (data.first(), data.last()) else { return fields };
+    let there = *first..*last + 1 - lacks;
+    let is_without =
+        fields.get(there.clone()).is_some_and(|data| data.iter().all(|field| field.text.is_empty()));
+    if lacks > 0 && fields.len() + lacks == form.fields.len() && is_without {
+        let column = fields[there.start].column;
+        for _ in 0..lacks {
+            fields.insert(there.end, Field { column, text: String::new() });
+        }
+    }
+    fields
+}
+
+/// `2 lost commas put back, in '+++1651' and '+++1562': …`
 fn mending(cut: &[Field]) -> String {
     let places: Vec<String> =
         cut.iter().map(|field| format!("'{}' in column {}", field.text, field.column)).collect();
@@ -178,13 +180,18 @@ impl Row {
         Wrong { line: self.number, column, what: format!("field {}: {what}", at + 1) }
     }
 
-    /// The number of fields does not fit the format: reports the first wrong field, or the end of the line.
-    fn misfit(&self, line: &str) -> Wrong {
-        let Form { title, count, data, files, .. } = self.form;
-        let shares = (0..6).map(|at| data + 2 * at + 1).chain((0..6).map(|at| files + 2 * at + 1));
+    /// What a field of the form says; nothing where the form has none.
+    fn of(&self, field: layout::Field) -> &str {
+        self.form.place(field).map_or("", |at| self.text(at))
+    }
+
+    /// The number of fields is not that of the form: the first one that is not what it should be, or the end of the line.
+    fn misfit(&self, end: usize) -> Wrong {
+        let (title, count) = (self.form.layout.title(), self.form.fields.len());
+        let shares = self.form.rates().map(|at| at + 1);
         let is_share = |at: &usize| self.text(*at).len() <= 3 && !self.text(*at).contains('.');
         let first = shares.filter(|at| *at < self.fields.len()).find(|at| !is_share(at));
-        let column = first.map_or(line.chars().count() + 1, |at| self.fields[at].column);
+        let column = first.map_or(end, |at| self.fields[at].column);
         let n = self.fields.len();
         let what = format!(
             "it has {n} fields, where a line of Bonnie++ {title} has {count}, and it can be read in more than one \
@@ -195,8 +202,7 @@ impl Row {
 
     /// After commas are restored, plus signs must come in pairs.
     fn must_be_paired(&self, cut: &[Field]) -> Result<(), Wrong> {
-        let pairs = (0..6).map(|at| self.form.data + 2 * at).chain((0..6).map(|at| self.form.files + 2 * at));
-        for at in pairs {
+        for at in self.form.rates() {
             let [rate, share] = [at, at + 1].map(|at| self.text(at).starts_with('+'));
             if rate != share {
                 let cut: Vec<&str> = cut.iter().map(|field| field.text.as_str()).collect();
@@ -243,14 +249,16 @@ impl Row {
         work.insert("semantics".into(), self.form.semantics.name().into());
         self.data_work(&mut work)?;
         self.files_work(&mut work, notes)?;
-        if self.form.machine > 0 && !matches!(self.text(3), "" | "1") {
-            notes.push(format!("measured with a concurrency of {}", self.count(3, self.text(3))?));
+        let concurrency = layout::Field::Concurrency;
+        if !matches!(self.of(concurrency), "" | "1") {
+            let at = self.form.at(concurrency);
+            notes.push(format!("measured with a concurrency of {}", self.count(at, self.text(at))?));
         }
         Ok(work)
     }
 
     fn data_work(&self, work: &mut Table) -> Result<(), Wrong> {
-        let at = self.form.size;
+        let at = self.form.at(layout::Field::Size);
         let (size, chunk) = self.text(at).split_once(':').unwrap_or((self.text(at), ""));
         // Without a suffix in MiB, as on the command line.
         let size = if size.bytes().all(|b| b.is_ascii_digit()) && !size.is_empty() {
@@ -260,76 +268,96 @@ impl Row {
         };
         let is_measured = !size.is_empty();
         put(work, "size", if is_measured { self.size(at, &size)? } else { 0 });
-        let chunk = match self.form.chunk.map(|at| (at, self.text(at))) {
+        let chunk = match self.form.place(layout::Field::Chunk).map(|at| (at, self.text(at))) {
             Some((at, text)) if !text.is_empty() => Some(self.size(at, text)?),
             _ if !chunk.is_empty() => Some(self.size(at, chunk)?),
             _ => None,
         };
         chunk.into_iter().for_each(|chunk| put(work, "chunk", chunk));
-        let has_characters = [0, 6].iter().any(|at| !self.text(self.form.data + at).is_empty());
+        let characters = [Step::WriteCharacters, Step::ReadCharacters];
+        let has_characters = characters.iter().any(|step| !self.of(layout::Field::Rate(*step)).is_empty());
         if is_measured && !has_characters {
             put(work, "characters", 0);
         }
-        let seeks = self.form.seeks.into_iter().flat_map(|at| [(at, "seeks"), (at + 1, "seekers")]);
-        for (at, key) in seeks.filter(|(at, _)| !self.text(*at).is_empty()) {
-            put(work, key, self.count(at, self.text(at))?);
+        for (field, key) in [(layout::Field::Seeks, "seeks"), (layout::Field::Seekers, "seekers")] {
+            if !self.of(field).is_empty() {
+                put(work, key, self.count(self.form.at(field), self.of(field))?);
+            }
         }
         Ok(())
     }
 
     fn files_work(&self, work: &mut Table, notes: &mut Vec<String>) -> Result<(), Wrong> {
-        let at = self.form.number;
+        let at = self.form.at(layout::Field::Number);
         if self.text(at).is_empty() {
             return Ok(());
         }
-        let (number, [max, min, directories, piece]) = if self.form.machine == 0 {
+        if !self.form.has(layout::Field::Directories) {
             let (sizes, directories) = self.text(at).split_once('/').unwrap_or((self.text(at), ""));
-            let mut parts = sizes.split(':');
-            let mut next = || parts.next().unwrap_or_default();
-            let [number, max, min] = [next(), next(), next()];
-            if parts.next().is_some() {
+            let parts: Vec<&str> = sizes.split(':').collect();
+            let part = |which: usize| (at, parts.get(which).copied().unwrap_or(""));
+            if parts.len() > 3 {
                 return Err(self.wrong(at, "a number of files has at most number:max:min/directories"));
             }
-            (number, [max, min, directories, ""])
-        } else {
-            (self.text(at), [1, 2, 3, 4].map(|more| self.text(at + more)))
-        };
-        put(work, "files", self.count(at, number)? * FILES);
-        match max {
+            self.files_and_sizes(work, [part(0), part(1), part(2)])?;
+            return if directories.is_empty() {
+                Ok(())
+            } else {
+                self.count_to(work, "directories", (at, directories))
+            };
+        }
+        let of = |field| (self.form.at(field), self.of(field));
+        let [number, max, min] = [layout::Field::Number, layout::Field::Max, layout::Field::Min].map(of);
+        self.files_and_sizes(work, [number, max, min])?;
+        let [piece, directories] = [layout::Field::Piece, layout::Field::Directories].map(of);
+        let is_too_small = piece.1.parse().is_ok_and(|n: u64| n < SMALLEST_PIECE);
+        if is_too_small {
+            // No piece is so small: somebody wrote the line in the order of its names.
+            self.count_to(work, "directories", piece)?;
+            if !directories.1.is_empty() {
+                put(work, "piece", self.size(directories.0, directories.1)?);
+            }
+            return Ok(());
+        }
+        if !piece.1.is_empty() {
+            put(work, "piece", self.size(piece.0, piece.1)?);
+        }
+        if !directories.1.is_empty() {
+            self.count_to(work, "directories", directories)?;
+            let (folders, program) = (directories.1, self.of(layout::Field::Program));
+            notes.push(format!("{folders} is taken for the number of folders, which {program} writes into the field after its own"));
+        }
+        Ok(())
+    }
+
+    fn count_to(&self, work: &mut Table, key: &str, (at, text): (usize, &str)) -> Result<(), Wrong> {
+        put(work, key, self.count(at, text)?);
+        Ok(())
+    }
+
+    fn files_and_sizes(&self, work: &mut Table, [number, max, min]: [(usize, &str); 3]) -> Result<(), Wrong> {
+        put(work, "files", self.count(number.0, number.1)? * FILES);
+        match max.1 {
             "link" => drop(work.insert("links".into(), "hard".into())),
             "symlink" => drop(work.insert("links".into(), "symbolic".into())),
             "" => {}
-            max => {
-                let min = if min.is_empty() { 0 } else { self.size(at, min)? };
-                let sizes = [min, self.size(at, max)?]
+            _ => {
+                let min = if min.1.is_empty() { 0 } else { self.size(min.0, min.1)? };
+                let sizes = [min, self.size(max.0, max.1)?]
                     .map(|size| Value::from(i64::try_from(size).unwrap_or(i64::MAX)));
                 work.insert("file_size".into(), Value::Array(sizes.into()));
             }
-        }
-        if !directories.is_empty() {
-            put(work, "directories", self.count(at, directories)?);
-            if !piece.is_empty() {
-                put(work, "piece", self.size(at, piece)?);
-            }
-        } else if !piece.is_empty() && self.text(1) != "2.00a" {
-            put(work, "piece", self.size(at + 4, piece)?);
-        } else if !piece.is_empty() {
-            // 2.00a writes the number of directories into the field named file chunk size.
-            let folders = self.count(at + 4, piece)?;
-            put(work, "directories", folders);
-            notes.push(format!("{folders} is taken for the number of folders, which 2.00a writes into the field after its own"));
         }
         Ok(())
     }
 
     fn figures(&self, work: &Table) -> Result<Vec<Figure>, Wrong> {
         let mut figures = Vec::new();
-        for (order, step) in STEPS.into_iter().enumerate() {
-            let at = if order < 6 { self.form.data + 2 * order } else { self.form.files + 2 * (order - 6) };
-            figures.extend(self.rate(at, step, work)?);
-            figures.extend(self.share(at + 1, step)?);
-            if let Some(latencies) = self.form.latencies {
-                figures.extend(self.latency(latencies + order, step)?);
+        for step in STEPS {
+            figures.extend(self.rate(self.form.at(layout::Field::Rate(step)), step, work)?);
+            figures.extend(self.share(self.form.at(layout::Field::Share(step)), step)?);
+            if let Some(at) = self.form.place(layout::Field::Latency(step)) {
+                figures.extend(self.latency(at, step)?);
             }
         }
         Ok(figures)

@@ -14,8 +14,9 @@ const OF_SHARE: usize = 3;
 /// Number of first fields with names and versions, which may hold any text.
 const NAMES: usize = 3;
 
-pub fn fields(line: &str) -> Vec<Field> {
-    let mut column = 1;
+/// So many letters stood before the line.
+pub fn fields(line: &str, before: usize) -> Vec<Field> {
+    let mut column = before + 1;
     let mut fields = Vec::new();
     for text in line.split(',') {
         fields.push(Field { column, text: text.trim().to_owned() });
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     fn cut(text: &str) -> Vec<String> {
-        let (whole, _) = mended(fields(&format!("a,b,c,{text}")));
+        let (whole, _) = mended(fields(&format!("a,b,c,{text}"), 0));
         whole.into_iter().skip(NAMES).map(|field| field.text).collect()
     }
 
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_field_knows_its_column_before_and_after() {
-        let (whole, cut) = mended(fields("é, b,c,+++16,9"));
+        let (whole, cut) = mended(fields("é, b,c,+++16,9", 0));
         assert_eq!(whole.iter().map(|f| f.column).collect::<Vec<_>>(), [1, 3, 6, 8, 11, 14]);
         assert_eq!(cut, [Field { column: 8, text: "+++16".into() }]);
     }

@@ -1,4 +1,4 @@
-//! Bonnie++'s CSV lines: those of 1.02 to 1.04, of 1.96 and 1.97, and of 1.98 and 2.00.
+//! Bonnie++'s lines of comma-separated values: those of 1.02 to 1.04, of 1.93 to 1.97, and of 1.98 and 2.00.
 //!
 //! A line is treated as one of them if it has enough fields and most of them are numbers or plus signs. Header lines, tables
 //! and all other text are skipped.
@@ -17,6 +17,7 @@ mod tests;
 
 use toml::Table;
 
+use super::cleaning::{Cut, cleaned, note};
 use super::{Part, Read, Tool, Wrong};
 use crate::schema::units::Bytes;
 use crate::workloads::bonnie::parameters::Parameters;
@@ -48,15 +49,27 @@ impl Tool for BonnieLines {
         [Semantics::Classic, Semantics::Second].into_iter().flat_map(parts_of).collect()
     }
 
-    fn read(&self, text: &str) -> Result<Read, Wrong> {
-        let mut read = Read::default();
-        for (number, line) in (1..).zip(text.lines()) {
-            match line::read(number, line) {
-                Some(found) => read.found.push(found?),
+    fn read(&self, text: &str) -> Result<Read, Vec<Wrong>> {
+        let (mut read, mut wrong) = (Read::default(), Vec::new());
+        let mut seen = Vec::new();
+        for (number, whole) in (1..).zip(text.lines()) {
+            let clean = cleaned(whole);
+            let text = clean.text.trim();
+            match line::read(number, clean.text, clean.before) {
+                // What is echoed is a copy of what was printed.
+                Some(Ok(_)) if clean.cut.contains(&Cut::Command) && seen.contains(&text) => {
+                    read.other_lines += 1
+                }
+                Some(Ok(mut found)) => {
+                    found.notes.extend(note(clean.cut));
+                    read.found.push(found);
+                    seen.push(text);
+                }
+                Some(Err(one)) => wrong.push(one),
                 None => read.other_lines += 1,
             }
         }
-        Ok(read)
+        if wrong.is_empty() { Ok(read) } else { Err(wrong) }
     }
 
     fn unlike(&self, work: &Table, parameters: &Table) -> Result<Vec<String>, String> {

@@ -21,7 +21,7 @@ fn one(line: &str) -> Found {
 }
 
 fn wrong(text: &str) -> Wrong {
-    BonnieLines.read(text).expect_err(text)
+    BonnieLines.read(text).expect_err(text).remove(0)
 }
 
 fn figure<'f>(found: &'f Found, metric: &str) -> Option<&'f Figure> {
@@ -106,8 +106,11 @@ fn where_two_readings_are_possible_or_none_the_place_is_told() {
         "{}",
         unpaired.what
     );
-    let version = wrong(&SECOND.replacen("1.98", "1.95", 1));
-    assert!(version.what.contains("version '1.95' is not supported"), "{}", version.what);
+    for unknown in ["1.92", "1.99", "2.00a", "1.98-1"] {
+        let version = wrong(&SECOND.replacen("1.98", unknown, 1));
+        let words = format!("version '{unknown}' is not supported");
+        assert!(version.what.contains(&words), "{}", version.what);
+    }
     assert!(wrong(&SECOND.replace("107ms", "107min")).what.contains("'107min' is not a latency"));
     assert!(wrong(&DAMAGED.replace("250M", "250X")).what.contains("'250X' is not a size"));
 }
@@ -120,4 +123,102 @@ fn tables_names_and_prose_are_passed_over() {
     );
     let read = BonnieLines.read(&text).expect("text");
     assert_eq!((read.found.len(), read.other_lines, read.found[0].line), (1, 4, 5));
+}
+
+/// What follows the number of small files in a line of 1.9x or 2.00: sizes, piece and directories, as they are printed.
+fn with_files(format: &str, program: &str, files: &str) -> String {
+    let seeks = if format == "1.98" { "8192,5," } else { "" };
+    format!(
+        "{format},{program},h,1,1,16G,,{seeks}991,99,505650,48,248311,22,4198,99,686466,27,900,5,{files},1200,10,1300,12,1500,11,1600,13,\
+         1700,13,1800,13,18813us,159ms,397ms,3930us,7022us,169ms,693us,587us,655us,936us,16us,923us"
+    )
+}
+
+#[test]
+fn directories_are_read_where_each_version_prints_them() {
+    let versions =
+        [("1.93c", "1.93c"), ("1.96", "1.96"), ("1.97", "1.97"), ("1.98", "1.98"), ("1.98", "2.00a")];
+    for (format, program) in versions {
+        for (files, directories, piece, what) in [
+            ("16,,,,64", Some(64), None, "16384 empty files in 64 folders"),
+            ("16,,,,", None, None, "16384 empty files"),
+            ("1,300,20,,3", Some(3), None, "1024 files of 20 to 300 bytes in 3 folders"),
+            ("1,link,,,2", Some(2), None, "1024 hard links in 2 folders"),
+            ("16,30000,,4k,512", Some(512), Some(4096), "16384 files of 0 to 30000 bytes in 512 folders"),
+            ("16,30000,,4k,", None, Some(4096), "16384 files of 0 to 30000 bytes"),
+            // In the order of the names, as no original writes it.
+            ("16,,,64,", Some(64), None, "16384 empty files in 64 folders"),
+            ("16,30000,,3,4k", Some(3), Some(4096), "16384 files of 0 to 30000 bytes in 3 folders"),
+        ] {
+            let found = one(&with_files(format, program, files));
+            let of = |key: &str| found.work.get(key).and_then(toml::Value::as_integer);
+            assert_eq!((of("directories"), of("piece")), (directories, piece), "{program}: {files}");
+            assert!(BonnieLines.described(&found.work).ends_with(what), "{program}: {files}");
+            assert_eq!(value(&found, "bonnie-2.delete-random.rate"), Some(1800.0), "{program}: {files}");
+        }
+    }
+    let note = one(&with_files("1.97", "1.97", "16,,,,64")).notes.remove(0);
+    assert_eq!(note, "64 is taken for the number of folders, which 1.97 writes into the field after its own");
+    let [one_folder, many] = ["16,,,,", "16,,,,64"].map(|files| one(&with_files("1.97", "1.97", files)).work);
+    assert!(!BonnieLines.alike(&one_folder, &many), "other work");
+}
+
+#[test]
+fn lines_of_1_93_to_1_96_have_one_form_and_one_comma_less_without_the_large_file() {
+    let first = one(
+        "1.93c,1.93c,host-a,1,1125982584,800M,,496,87,34925,12,37639,16,868,99,566685,98,3144,39,16,,,,,100,99,199,99,1480,\
+        98,148,99,201,99,349,99,753ms,380ms,9518us,18260us,8728us,95532us,39390us,19146us,10730us,22799us,18930us,16815us",
+    );
+    assert_eq!((first.machine.as_str(), first.program.as_str()), ("host-a", "Bonnie++ 1.93c"));
+    assert_eq!(value(&first, "bonnie-2.seek.rate"), Some(3144.0));
+    assert_eq!(value(&first, "bonnie-2.delete-random.latency"), Some(16_815e3));
+    let small = "60,32,32,,,1702,14,2025,12,1332,4,1873,16,2047,13,1266,3,,,,,,,3874ms,6645ms,8659ms,505ms,7257ms,9627ms";
+    for version in ["1.93", "1.93d", "1.94", "1.95", "1.96", "1.97"] {
+        for commas in [14, 15] {
+            let found = one(&format!("{version},{version},host-b,1,1374655110{}{small}", ",".repeat(commas)));
+            assert_eq!(found.work["size"].as_integer(), Some(0), "{version}");
+            assert_eq!(found.work["files"].as_integer(), Some(60 * 1024), "{version}");
+            assert_eq!(value(&found, "bonnie-2.create-ordered.rate"), Some(1702.0), "{version}");
+            assert_eq!(value(&found, "bonnie-2.create-ordered.latency"), Some(3874e6), "{version}");
+            assert_eq!((found.figures.len(), found.notes.len()), (18, 0), "{version}");
+        }
+    }
+    // 2.00a writes all of them, and a line of 1.9x with data lacks nothing.
+    wrong(&format!("1.98,2.00a,host-b,1,1374655110{}{small}", ",".repeat(16)));
+    one(&format!("1.98,2.00a,host-b,1,1374655110{}{small}", ",".repeat(17)));
+    wrong(&with_files("1.97", "1.97", "16,,,,").replacen("16G,,", "16G,", 1));
+}
+
+#[test]
+fn lines_in_mails_pages_and_commands_are_found_with_a_note_of_what_was_cut_off() {
+    let line = "host-d,31G,106862,68,103016,3,39518,2,110741,66,106129,2,206.5,0,16,+++++,+++,+++++,+++,+++++,+++,+++++,+++,+++++,+++,+++++,+++";
+    for (text, note) in [
+        (format!("> >{line}"), "the quote marks of a mail"),
+        (format!("{line}<br />"), "the tags of a page"),
+        (format!("<td>{line}</td>"), "the tags of a page"),
+        (format!("    > {line}\\"), "the quote marks of a mail and a backslash at the end"),
+        (format!("`{line}`"), "the quotes around it"),
+        (format!("$ echo \"{line}\" | bon_csv2html >x.html"), "the shell command around it"),
+        (format!("&gt; {line}<br>"), "the quote marks of a mail and the tags of a page"),
+    ] {
+        let found = one(&text);
+        assert_eq!(found.machine, "host-d", "{text}");
+        assert_eq!(value(&found, "bonnie-classic.seek.rate"), Some(206.5), "{text}");
+        assert_eq!(found.notes, [format!("read without {note}")], "{text}");
+    }
+    // The echo of a line that is there too is no second result.
+    let twice = format!("> {line}\\\n> $ echo {line} | bon_csv2html >>x\n");
+    let read = BonnieLines.read(&twice).expect("text");
+    assert_eq!((read.found.len(), read.other_lines), (1, 1));
+    let different = format!("{line}\n$ echo {} | bon_csv2html\n", line.replace("106862", "106863"));
+    assert_eq!(BonnieLines.read(&different).expect("text").found.len(), 2);
+}
+
+#[test]
+fn all_bad_lines_are_told_with_their_places_in_the_text() {
+    let bad = DAMAGED.replace("10171,64", "1017164");
+    let text = format!("{DAMAGED}\n> {bad}\n{SECOND}\n{}\n", SECOND.replacen("1.98", "1.92", 1));
+    let wrong = BonnieLines.read(&text).expect_err("two are bad");
+    let places: Vec<(usize, usize)> = wrong.iter().map(|wrong| (wrong.line, wrong.column)).collect();
+    assert_eq!(places, [(2, 30), (4, 1)], "{wrong:?}");
 }

@@ -70,7 +70,7 @@ impl Tool for PostMarkReports {
         ]
     }
 
-    fn read(&self, text: &str) -> Result<Read, Wrong> {
+    fn read(&self, text: &str) -> Result<Read, Vec<Wrong>> {
         text::read(text)
     }
 

@@ -18,7 +18,7 @@ fn one(text: &str) -> Found {
 }
 
 fn wrong(text: &str) -> Wrong {
-    PostMarkReports.read(text).expect_err(text)
+    PostMarkReports.read(text).expect_err(text).remove(0)
 }
 
 fn value(found: &Found, metric: &str) -> Option<f64> {
@@ -105,4 +105,29 @@ fn other_text_is_passed_over_and_a_run_without_a_report_is_told() {
     let read = PostMarkReports.read(text).expect("text");
     assert_eq!((read.found.len(), read.other_lines), (0, 5));
     assert!(read.notes[0].contains("line 5"), "{:?}", read.notes);
+}
+
+#[test]
+fn a_report_in_a_mail_or_a_page_is_read_with_a_note() {
+    let plain = one(VERBOSE);
+    for (before, behind, what) in [
+        ("> ", "", "the quote marks of a mail"),
+        ("> > ", "", "the quote marks of a mail"),
+        (">>", "", "the quote marks of a mail"),
+        ("&gt; ", "<br />", "the quote marks of a mail and the tags of a page"),
+        ("", "<br>", "the tags of a page"),
+        ("    > ", "\\", "the quote marks of a mail and a backslash at the end"),
+    ] {
+        let text: String = VERBOSE.lines().map(|line| format!("{before}{line}{behind}\n")).collect();
+        let found = one(&text);
+        assert_eq!((&found.work, &found.figures), (&plain.work, &plain.figures), "{before}…{behind}");
+        assert_eq!((found.line, found.program.as_str()), (5, "PostMark 1.51"));
+        assert_eq!(found.notes, [format!("read without {what}")]);
+        assert_eq!(one(&format!("{before}{TERSE}{behind}")).notes.len(), 2, "{before}…{behind}");
+    }
+    let cut: String = VERBOSE.lines().take(8).map(|line| format!("> {line}\n")).collect();
+    let twice = format!("{cut}> {}\n", TERSE.replacen("1 1 ", "0 1 ", 1));
+    let wrong = PostMarkReports.read(&twice).expect_err("two are bad");
+    assert_eq!(wrong.len(), 2, "{wrong:?}");
+    assert_eq!(wrong[1].column, 2);
 }

@@ -1,6 +1,7 @@
 //! Parses lines into reports.
 
 use super::report::{Counted, Rate, Report, Sum};
+use crate::imports::cleaning::{Clean, cleaned, note};
 use crate::imports::{Read, Wrong};
 use crate::schema::units::{KIB, MIB};
 
@@ -33,9 +34,11 @@ const VERBOSE: [&str; 14] = [
 ];
 const LAST: &str = "S written (S per second)";
 
-pub fn read(text: &str) -> Result<Read, Wrong> {
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    let mut read = Read::default();
+pub fn read(text: &str) -> Result<Read, Vec<Wrong>> {
+    let whole: Vec<Clean<'_>> = text.lines().map(cleaned).collect();
+    let lines: Vec<&str> = whole.iter().map(|line| line.text).collect();
+    let cut = |from: usize, to: usize| note(whole[from..to].iter().flat_map(|line| line.cut.iter().copied()));
+    let (mut read, mut wrong) = (Read::default(), Vec::new());
     let mut program = "PostMark".to_owned();
     let mut at = 0;
     while at < lines.len() {
@@ -47,18 +50,31 @@ pub fn read(text: &str) -> Result<Read, Wrong> {
             read.notes.push(format!("line {}: the run ran out of files, so it has no report", at + 1));
         }
         if begins_verbose(&lines, at) {
-            let (report, next) = verbose(&lines, at)?;
-            read.found.push(report.found(at + 1, &program, Vec::new()));
-            at = next;
-            continue;
-        }
-        match terse(at + 1, line)? {
-            Some(report) => read.found.push(report.found(at + 1, &program, vec![OF_TERSE.to_owned()])),
-            None => read.other_lines += 1,
+            match verbose(&lines, at) {
+                Ok((report, next)) => {
+                    let notes = cut(at, next).into_iter().collect();
+                    read.found.push(report.found(at + 1, &program, notes));
+                    at = next;
+                    continue;
+                }
+                Err(one) => wrong.push(one),
+            }
+        } else {
+            match terse(at + 1, line) {
+                Ok(Some(report)) => {
+                    let notes = [OF_TERSE.to_owned()].into_iter().chain(cut(at, at + 1)).collect();
+                    read.found.push(report.found(at + 1, &program, notes));
+                }
+                Ok(None) => read.other_lines += 1,
+                Err(one) => wrong.push(one),
+            }
         }
         at += 1;
     }
-    Ok(read)
+    for one in &mut wrong {
+        one.column += whole.get(one.line - 1).map_or(0, |line| line.before);
+    }
+    if wrong.is_empty() { Ok(read) } else { Err(wrong) }
 }
 
 const OF_TERSE: &str =

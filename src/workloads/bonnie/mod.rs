@@ -35,6 +35,7 @@ pub mod content;
 mod cpu;
 mod data;
 mod folders;
+pub mod lines;
 mod metrics;
 pub mod parameters;
 mod random;

@@ -65,8 +65,8 @@ fn each_version_prints_its_own_table_and_line() {
     let folder = tempfile::tempdir().unwrap();
     for (version, head, third, fields, directories) in [
         ("1.03", "Version 1.03e       ------", "Machine   Size:chnk K/sec %CP", 27, None),
-        ("1.97", "Version  1.97       ------", "Machine        Size K/sec %CP", 48, Some(22)),
-        ("1.98", "Version 2.00a       ------", "Name:Size etc        /sec %CP", 50, Some(24)),
+        ("1.97", "Version  1.97       ------", "Machine        Size K/sec %CP", 48, Some(23)),
+        ("1.98", "Version 2.00a       ------", "Name:Size etc        /sec %CP", 50, Some(25)),
         ("2.00a", "Version 2.00a       ------", "Name:Size etc        /sec %CP", 50, Some(25)),
     ] {
         let options = format!("-r 0 -s 2:64k:50 -f -n 1:300:20:3 -m host -z 7 --as {version}");
@@ -97,6 +97,7 @@ fn what_is_left_out_leaves_its_fields_empty_and_several_runs_have_names_over_the
     assert!(line("-s 0 -n 1 --as 1.03").starts_with(&format!("host{},1,", ",".repeat(13))));
     assert!(line("-s 1 -n 0 -f --as 1.03").trim_end().ends_with(&",".repeat(13)));
     assert!(line("-s 0 -n 1").starts_with("1.98,2.00a,host,1,7,,,,,,"));
+    assert!(line("-s 0 -n 1 --as 1.97").starts_with(&format!("1.97,1.97,host,1,7{}1,", ",".repeat(14))));
     for version in ["1.03", "1.97", "1.98"] {
         let text = line(&format!("-s 1 -n 0 -f -x 2 --as {version}"));
         let fields: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();

@@ -53,6 +53,97 @@ fn the_automatic_mode_fills_its_tables_and_leaves_nothing() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+/// The figures behind `=` of each line that begins so.
+fn figures(out: &str, begin: &str) -> Vec<f64> {
+    let lines = out.lines().filter(|line| line.trim_start().starts_with(begin));
+    lines
+        .map(|line| line.split('=').nth(1).unwrap().split_whitespace().next().unwrap().parse().unwrap())
+        .collect()
+}
+
+#[test]
+fn several_processes_have_a_table_of_their_own_and_leave_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for (options, passes, whole) in [
+        ("-t 2 -F f1 f2 -s 256k -r 4k -i 0 -i 1 -R", 4, false),
+        ("-t 3 -s 128k -r 4k -x -C", 10, true),
+        ("-l 1 -u 3 -s 64k -r 4k -i 0 -i 2", 3 * 4, false),
+        ("-t 2 -s 64k -r 16k -i 0 -i 6 -i 7 -O -T -e -c", 4, false),
+        ("-t 2 -s 64k -r 4k -i 0 -i 1 -+n", 2, false),
+        ("-t 1 -t 2 -s 64k -r 4k -i 0 -i 3 -i 5", 2 * 4, false),
+    ] {
+        let Ended { code, out, err } = run(folder.path(), options);
+        assert_eq!(code, 0, "{options}: {err}");
+        let [children, parents, least, most, average] =
+            ["Children see", "Parent sees", "Min throughput", "Max throughput", "Avg throughput"]
+                .map(|begin| figures(&out, begin));
+        assert_eq!((children.len(), parents.len()), (passes, passes), "{options}: {out}");
+        assert!(children.iter().all(|rate| *rate > 0.0), "{options}: {out}");
+        for at in 0..passes {
+            assert!(least[at] <= average[at] + 0.01 && average[at] <= most[at] + 0.01, "{options}: {out}");
+        }
+        if whole {
+            // Nobody is ended by the first that is done.
+            assert!(figures(&out, "Min xfer").iter().all(|amount| *amount == 128.0), "{out}");
+            assert!(out.contains("Stonewall disabled"), "{out}");
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{options}");
+    }
+}
+
+#[test]
+fn the_report_of_the_throughput_mode_has_the_sums_and_its_processes_a_line_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let Ended { code, out, err } = run(folder.path(), "-l 1 -u 2 -s 128k -r 4k -i 0 -i 1 -C -Rb x.xls");
+    assert_eq!(code, 0, "{err}");
+    let sums = figures(&out, "Children see");
+    let row = out.lines().find(|line| line.contains("\"        Re-read \"")).unwrap();
+    let in_report: Vec<f64> =
+        row.rsplit('"').next().unwrap().split_whitespace().map(|n| n.parse().unwrap()).collect();
+    assert_eq!(in_report, [sums[3], sums[7]], "{out}");
+    let children: Vec<f64> = out
+        .lines()
+        .filter(|line| line.starts_with("\tChild["))
+        .map(|line| line.rsplit('=').next().unwrap().split_whitespace().next().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(children.len(), 4 + 2 * 4, "{out}");
+    assert!((children[4] + children[5] - sums[4]).abs() < 0.02, "{out}");
+    // A spreadsheet that is there stays.
+    let sheet = fs::read(folder.path().join("x.xls")).unwrap();
+    assert!(sheet.starts_with(&[9, 0, 4, 0, 2, 0]) && sheet.ends_with(&[10, 0, 0, 0]));
+    assert!(sheet.windows(13).any(|text| text == b"Initial write"));
+    let again = run(folder.path(), "-s 64k -r 4k -i 0 -Rb x.xls");
+    assert!(again.code == 2 && again.err.contains("x.xls: it already exists"), "{}", again.err);
+    assert_eq!(fs::read(folder.path().join("x.xls")).unwrap(), sheet);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn one_process_that_fails_ends_all_and_removes_what_they_made() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("short"), "x").unwrap();
+    fs::write(folder.path().join("other"), vec![0; 65536]).unwrap();
+    // Its first record is not whole: it fails before it begins, and the other waits for nobody.
+    let Ended { code, err, .. } = run(folder.path(), "-t 2 -F other short -s 64k -r 4k -i 1");
+    assert_eq!(code, 6, "{err}");
+    assert!(err.contains("short"), "{err}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "what was there stays");
+    let there = run(folder.path(), "-t 2 -F new short -s 64k -r 4k");
+    assert!(there.code == 2 && there.err.contains("short already exists"), "{}", there.err);
+    let kept = run(folder.path(), "-t 2 -F a b -s 64k -r 4k -i 0 -w");
+    assert_eq!(kept.code, 0, "{}", kept.err);
+    assert_eq!(fs::metadata(folder.path().join("b")).unwrap().len(), 65536);
+    assert_eq!(run(folder.path(), "-t 2 -F a b -s 64k -r 4k -i 1 -i 2").code, 0);
+}
+
+#[test]
+fn a_word_of_no_option_is_passed_over_and_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let Ended { code, err, .. } = run(folder.path(), "-Raz -n 4 -g 64k -i 0 -f t word");
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("'word' belongs to no option and is passed over"), "{err}");
+}
+
 #[test]
 fn a_file_that_is_kept_can_be_read_by_the_next_command() {
     let folder = tempfile::tempdir().unwrap();
@@ -129,6 +220,10 @@ fn what_cannot_be_done_is_refused_before_anything_is_written() {
         ("-i 1", 2, "iozone.tmp does not exist"),
         ("-f no/such/folder/x -s 64", 2, "could not read the directory"),
         ("-B", 2, "mapped files"),
+        ("-Rb no/such/x.xls -s 64", 2, "no such directory"),
+        ("-t 4 -s 4000g -r 16m", 2, "the files need"),
+        ("-t 2 -F a -i 0", 2, "names 1 of 2 files"),
+        ("-+m cfg -t 2 -s 64", 2, "-+m is not supported"),
         ("-J", 2, "unknown option -J"),
     ] {
         let Ended { code: seen, out, err } = run(folder.path(), options);
