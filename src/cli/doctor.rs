@@ -227,8 +227,10 @@ fn missing_layer_tools(kind: &dyn LayerKind) -> Vec<&'static str> {
 fn missing_packages() -> Vec<&'static str> {
     let filesystems = filesystems::TABLE.iter().filter(|kind| !missing_tools(**kind).is_empty());
     let layers = layers::TABLE.iter().filter(|kind| !missing_layer_tools(**kind).is_empty());
-    let mut packages: Vec<&str> =
-        filesystems.map(|kind| kind.package()).chain(layers.map(|kind| kind.package())).collect();
+    let programs = testbeds::TABLE.iter().filter_map(|kind| kind.brought_by());
+    let of_testbeds = programs.filter(|(program, _)| programs::find(program).is_none());
+    let of_kinds = filesystems.map(|kind| kind.package()).chain(layers.map(|kind| kind.package()));
+    let mut packages: Vec<&str> = of_kinds.chain(of_testbeds.map(|(_, package)| package)).collect();
     packages.sort_unstable();
     packages.dedup();
     packages

@@ -8,6 +8,7 @@ use clap::Subcommand;
 use super::output::print_line;
 use crate::exit::Failure;
 use crate::guest::{apt, cache, kernel};
+use crate::testbeds;
 
 #[derive(Subcommand)]
 pub enum Kernel {
@@ -39,7 +40,13 @@ fn fetch(version: Option<&str>) -> anyhow::Result<()> {
         None => download(version),
     };
     let kernel = kernel.map_err(|e| Failure::missing(format!("could not fetch a kernel: {e:#}")))?;
-    print_line(&format!("{} is stored in {}", kernel.index.release, kernel::place()?.display()))
+    print_line(&format!("{} is stored in {}", kernel.index.release, kernel::place()?.display()))?;
+    for cannot in testbeds::that_cannot_boot(&kernel.index) {
+        super::say(&format!(
+            "note: {cannot}\n  try: fsderby kernel fetch, for the newest of the series with all drivers"
+        ));
+    }
+    Ok(())
 }
 
 fn download(version: Option<&str>) -> anyhow::Result<kernel::Kernel> {
@@ -59,7 +66,14 @@ fn list() -> anyhow::Result<()> {
     }
     for kernel in all {
         let modules = kernel.index.modules.loadable.len();
-        print_line(&format!("{}  {modules} modules, from {}", kernel.index.release, kernel.index.source))?;
+        let cannot = testbeds::that_cannot_boot(&kernel.index)
+            .iter()
+            .map(|why| format!("; {why}"))
+            .collect::<String>();
+        print_line(&format!(
+            "{}  {modules} modules, from {}{cannot}",
+            kernel.index.release, kernel.index.source
+        ))?;
     }
     Ok(())
 }

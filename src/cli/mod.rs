@@ -28,6 +28,7 @@ mod own_run;
 mod postmark;
 mod progress;
 mod report;
+mod requests;
 mod run;
 mod setups;
 mod shell;

@@ -10,6 +10,7 @@ use clap::parser::ArgMatches;
 use clap::{Arg, ArgAction, Args, Command, Error, FromArgMatches};
 
 use super::output::{print, say};
+use super::requests;
 use crate::analysis::latencies::Latencies;
 use crate::exit::{self, Failure};
 use crate::imports;
@@ -46,6 +47,9 @@ pub struct Options {
     /// Print every metric, and latencies
     #[arg(long)]
     all: bool,
+    /// Print the requests of this trial's modelled disk as CSV, in order of completion: r01/SCENARIO/CANDIDATE
+    #[arg(long, value_name = "TRIAL", conflicts_with_all = ["all", "baseline", "beside", "ascii", "output"])]
+    requests: Option<String>,
     /// Print the summary's text in ASCII
     #[arg(long, requires = "summary")]
     ascii: bool,
@@ -127,6 +131,13 @@ fn is_output(path: &Path) -> bool {
 
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     options.asked.check(options.all)?;
+    if let Some(trial) = &options.requests {
+        if !options.asked.is_empty() {
+            let text = "--requests prints one trial's requests and no report\n  try: the formats in a command of their own";
+            return Err(Failure::usage(text).into());
+        }
+        return requests::print(&options.run, trial);
+    }
     if imports::is_import(&options.run) {
         return of_import(options);
     }
@@ -263,7 +274,7 @@ fn print_format(format: &dyn Format, report: &Report<'_>) -> anyhow::Result<()> 
     print_with(|to| format.write(report, to))
 }
 
-fn print_with(write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
+pub fn print_with(write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     let written = write(&mut out).and_then(|()| Ok(out.flush()?));
     let is_unread = |e: &anyhow::Error| {

@@ -27,8 +27,9 @@ use crate::testbeds::{self, Made, Testbeds};
 pub struct Arguments {
     /// Folder of a run or an import
     run: PathBuf,
-    /// Run this many of its trials again, spread over the run, and compare the results bit by bit; only in virtual time
-    #[arg(long, value_name = "N|all", num_args = 0..=1, default_missing_value = "2")]
+    /// Run this many of its trials again, spread over the run, or one by its name, and compare the results bit by bit;
+    /// only in virtual time
+    #[arg(long, value_name = "N|all|TRIAL", num_args = 0..=1, default_missing_value = "2")]
     rerun: Option<Sample>,
     /// With --rerun: repetitions of each trial
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
@@ -49,11 +50,13 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Number of trials to run again.
-#[derive(Clone, Copy, Debug)]
+/// The trials to run again.
+#[derive(Clone, Debug, PartialEq)]
 enum Sample {
     All,
     Some(usize),
+    /// By its name: `r03/SCENARIO/CANDIDATE`.
+    One(String),
 }
 
 impl FromStr for Sample {
@@ -62,9 +65,10 @@ impl FromStr for Sample {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "all" => Ok(Sample::All),
+            _ if text.contains('/') => Ok(Sample::One(text.to_owned())),
             _ => match text.parse() {
                 Ok(n) if n > 0 => Ok(Sample::Some(n)),
-                _ => Err("write a number of trials, or all".into()),
+                _ => Err("write a number of trials, all, or the name of one: r03/SCENARIO/CANDIDATE".into()),
             },
         }
     }
@@ -114,7 +118,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if !found.wrong.is_empty() {
         return Ok(ExitCode::from(exit::DAMAGED));
     }
-    match arguments.rerun {
+    match &arguments.rerun {
         Some(sample) => rerun(&run, sample, arguments),
         None => Ok(ExitCode::from(exit::OK)),
     }
@@ -144,18 +148,21 @@ fn take_guest(file: &Path, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
 }
 
 /// Runs trials again and reports for each whether the result is identical.
-fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<ExitCode> {
+fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let candidates = rerun::candidates(run);
     if candidates.is_empty() {
         let text = "this run has no trial in virtual time, so none can be identical to the nanosecond\n  try: a \
                     run with --on model:DISK";
         return Err(Failure::usage(text).into());
     }
-    let every = match sample {
-        Sample::All => 1,
-        Sample::Some(n) => candidates.len().div_ceil(n),
+    let records: Vec<&Record> = match sample {
+        Sample::All => candidates,
+        Sample::Some(n) => {
+            let every = candidates.len().div_ceil(*n);
+            candidates.into_iter().step_by(every).collect()
+        }
+        Sample::One(name) => vec![rerun::named(run, name).map_err(Failure::usage)?],
     };
-    let records: Vec<&Record> = candidates.into_iter().step_by(every).collect();
     let plan = Resolved::of(&run.plan)?;
     let made = Made::of(&run.plan).map_err(Failure::usage)?;
     let testbeds = made.testbeds();
@@ -209,4 +216,17 @@ fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<Exi
         (0, 1..) => exit::MISSING,
         _ => exit::OK,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_trials_to_run_again_are_a_number_all_or_one_by_its_name() {
+        assert_eq!("2".parse(), Ok(Sample::Some(2)));
+        assert_eq!("all".parse(), Ok(Sample::All));
+        assert_eq!("r03/mail/ext4, no atime".parse(), Ok(Sample::One("r03/mail/ext4, no atime".into())));
+        assert!("0".parse::<Sample>().is_err() && "some".parse::<Sample>().is_err());
+    }
 }

@@ -66,7 +66,7 @@ pub struct Kernel {
     pub index: Index,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Index {
     pub schema: u32,
     /// As in uname: `6.12.117+deb12-amd64`.

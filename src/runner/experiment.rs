@@ -433,6 +433,9 @@ impl Experiment {
         let mut all: Vec<PlannedWork> = stored.chain(plain).chain(changed).collect::<Result<_, _>>()?;
         let unnamed = all.len() - self.workload.len();
         tell_apart(&mut all, |at| at >= unnamed && self.workload[at - unnamed].label.is_none());
+        for set in scenarios::sets_named(&self.scenario, &all) {
+            all.push(of_set(set, None, &Table::new(), scale)?);
+        }
         if all.is_empty() {
             let text = format!(
                 "the experiment has no workload\n  try: --workloads {}",

@@ -7,8 +7,11 @@ use crate::exit::Failure;
 /// Labels become part of a trial's name, which is split at slashes.
 pub fn usable(what: &str, label: &str) -> Result<(), Failure> {
     if label.is_empty() || label.contains(['/', '\n']) || label.chars().any(char::is_control) {
+        let could: String = label.chars().map(|c| if c == '/' || c.is_control() { '-' } else { c }).collect();
+        let could = if could.is_empty() { "NAME" } else { &could };
         return Err(Failure::usage(format!(
-            "'{}' cannot label a {what}: write one line of text without '/'",
+            "'{}' cannot label a {what}: a label is one line of text without '/', which separates the labels in a trial's name\n  \
+             try: label = \"{could}\"",
             label.escape_default()
         )));
     }
@@ -27,4 +30,26 @@ pub fn distinct<'a>(what: &str, labels: impl Iterator<Item = &'a str>) -> Result
         return Err(Failure::usage(format!("the experiment has no {what}\n  try: --{what}s A,B")));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_that_cannot_be_one_comes_with_one_that_can() {
+        for (label, could) in [
+            ("ext4/noatime", "ext4-noatime"),
+            ("a/../b", "a-..-b"),
+            ("two\nlines", "two-lines"),
+            ("\u{1b}[31mred", "-[31mred"),
+            ("", "NAME"),
+            ("größe 1/2", "größe 1-2"),
+        ] {
+            let said = usable("workload", label).unwrap_err().message;
+            assert!(said.ends_with(&format!("try: label = \"{could}\"")), "{said}");
+            assert!(usable("workload", could).is_ok());
+        }
+        assert!(usable("workload", "größe, 2 clients (again)").is_ok());
+    }
 }

@@ -6,6 +6,7 @@ use super::fold::Folded;
 use super::launch::{Attempt, Launcher};
 use super::resolved::Resolved;
 use super::side_by_side::{Hear, side_by_side};
+use crate::names;
 use crate::schema::job::Purpose;
 use crate::schema::plan::{Plan, Trial};
 use crate::schema::reason::Outcome;
@@ -30,6 +31,22 @@ pub type Tell<'t> = dyn FnMut(&Record, &Compared) + Send + 't;
 pub fn candidates(run: &Run) -> Vec<&Record> {
     let counts = |r: &&Record| r.outcome == Outcome::Done && r.fingerprint().is_some();
     run.current().into_iter().filter(counts).collect()
+}
+
+/// The trial of that name, if it can be rerun.
+///
+/// # Errors
+/// If there is none, or it is not counted or not in virtual time.
+pub fn named<'r>(run: &'r Run, name: &str) -> Result<&'r Record, String> {
+    let candidates = candidates(run);
+    match candidates.iter().find(|record| record.trial == name) {
+        Some(one) => Ok(one),
+        None if run.records.iter().any(|record| record.trial == name) => Err(format!(
+            "the trial {name} is not counted or not in virtual time, so there is nothing to compare it with\n  \
+             try: --rerun all"
+        )),
+        None => Err(names::unknown("trial", name, candidates.iter().map(|record| record.trial.as_str()))),
+    }
 }
 
 /// Reruns each trial this many times, `jobs` at a time, and reports each result.

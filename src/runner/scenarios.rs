@@ -1,7 +1,7 @@
 //! The scenarios of a plan: the experiment's, and the engines' defaults for other workloads. Pure.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::{bounds, labels, values};
@@ -12,7 +12,7 @@ use crate::schema::plan::{Plan, PlannedWork};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::{OtherStage, Scenario, Stage, WorkStage};
 use crate::stages::{self, Around, StageKind, WorkEnds};
-use crate::workloads::{Work, Workload};
+use crate::workloads::{self, Work, Workload};
 
 /// A scenario with all parts of its works in place.
 #[derive(Clone, Default)]
@@ -85,6 +85,18 @@ enum KnownStage<'p> {
         kind: &'static dyn StageKind,
         argument: Option<&'p str>,
     },
+}
+
+/// The ready parameter sets that these scenarios name without a workload of that label, each once: they take part as they are.
+pub fn sets_named<'s>(scenarios: &'s [Scenario], labelled: &[PlannedWork]) -> Vec<&'s str> {
+    let mut sets: Vec<&str> = Vec::new();
+    for named in scenarios.iter().flat_map(Scenario::works).map(|work| work.work.as_str()) {
+        let is_known = labelled.iter().any(|work| work.label == named) || sets.contains(&named);
+        if !is_known && workloads::find(named).is_some() {
+            sets.push(named);
+        }
+    }
+    sets
 }
 
 /// Adds a scenario for each workload that none of these names: the work alone, or with the power cut.
@@ -172,7 +184,11 @@ fn known_stage<'p>(
         (Stage::Work(stage), _) => {
             let labels = || plan.workloads.iter().map(|work| work.label.as_str());
             let of = labels().position(|label| label == stage.work);
-            let of = of.ok_or_else(|| names::unknown("workload", &stage.work, labels()))?;
+            let sets = || workloads::TABLE.iter().flat_map(|engine| engine.sets()).map(|set| set.name);
+            let of = of.ok_or_else(|| {
+                let known: BTreeSet<&str> = labels().chain(sets()).collect();
+                names::unknown("workload", &stage.work, known)
+            })?;
             let KnownWork { planned, engine, work } = &works[of];
             if let Some(part) = stage.part.as_deref().filter(|part| !engine.parts().contains(part)) {
                 return Err(match engine.parts() {
@@ -354,6 +370,31 @@ mod tests {
         let laid = laid(&plan, 0);
         let works: Vec<(&str, bool)> = laid.works.iter().map(|w| (w.name.as_str(), w.measured)).collect();
         assert_eq!(works, [("maildir-quick", false), ("maildir-quick (2)", true)]);
+    }
+
+    #[test]
+    fn a_scenario_names_a_ready_set_directly_and_needs_no_list_of_workloads() {
+        let bare = |scenario: &str| {
+            let text = format!("filesystems = ['ext4']\nscale = '1/16'\n{scenario}");
+            Experiment::parse(&text, "test").and_then(|experiment| experiment.plan("vm".into(), 7))
+        };
+        let twice = "[[scenario]]\nlabel = 'x'\nstages = [{ work = 'coldread-quick', measured = false }, { work = 'maildir-quick' }, { work = 'maildir-quick' }]";
+        let direct = bare(twice).expect("a plan");
+        let labels: Vec<&str> = direct.workloads.iter().map(|work| work.label.as_str()).collect();
+        assert_eq!(labels, ["coldread-quick", "maildir-quick"], "each once, in the order of the stages");
+        assert_eq!(direct.scenarios.len(), 1, "a set that a scenario names has no scenario of its own");
+        let listed =
+            bare(&format!("workloads = ['coldread-quick', 'maildir-quick']\n{twice}")).expect("a plan");
+        assert_eq!(direct, listed, "the list adds nothing");
+        let own = format!("{twice}\n[[workload]]\nset = 'maildir-quick'\nlabel = 'coldread-quick'");
+        let own = bare(&own).expect("a plan");
+        let engine =
+            |label: &str| own.workloads.iter().find(|w| w.label == label).map(|w| w.work.engine.clone());
+        assert_eq!(engine("coldread-quick"), engine("maildir-quick"), "the experiment's own label is first");
+        let wrong = bare(&twice.replace("'coldread-quick'", "'coldraed-quick'")).expect_err("a misspelt set");
+        assert!(wrong.message.contains("did you mean 'coldread-quick'?"), "{wrong}");
+        let nothing = bare("").expect_err("nothing to do");
+        assert!(nothing.message.contains("has no workload"), "{nothing}");
     }
 
     #[test]

@@ -28,6 +28,7 @@ use std::time::Duration;
 use fsderby_diskmodel::Point;
 
 use crate::filesystems::KernelNeed;
+use crate::guest::kernel::Index;
 use crate::schema::event::Event;
 use crate::schema::job::{Cost, Job};
 use crate::schema::reason::Reason;
@@ -51,6 +52,14 @@ pub static TABLE: &[&dyn TestbedKind] = &[
 
 /// A kind of testbed as named in an experiment: `loop`, `directory:PATH`.
 pub trait TestbedKind: Sync {
+    /// A program that its trials need on this machine, with the Debian package that brings it.
+    fn brought_by(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
+    /// Modules that a guest's kernel must have to start here.
+    fn boots_with(&self) -> &'static [&'static str] {
+        &[]
+    }
     fn name(&self) -> &'static str;
     /// The syntax, with its argument.
     fn usage(&self) -> &'static str;
@@ -298,6 +307,15 @@ pub const LOOP: &str = loop_image::NAME;
 /// Chooses the best testbed for this machine.
 pub const AUTO: &str = "auto";
 
+/// The testbeds that cannot boot this kernel, each with the reason.
+pub fn that_cannot_boot(kernel: &Index) -> Vec<String> {
+    let lacks = |kind: &&dyn TestbedKind| {
+        let lacks = kernel.modules.chain(kind.boots_with().iter().copied()).err()?;
+        Some(format!("--on {} cannot use it: {lacks}", kind.name()))
+    };
+    TABLE.iter().filter_map(lacks).collect()
+}
+
 /// The first testbed of the table that boots this kernel.
 ///
 /// # Errors
@@ -336,4 +354,30 @@ pub fn parse(text: &str) -> Result<Box<dyn Testbed>, String> {
 /// If there is none; [`AUTO`] is one only after it was chosen.
 pub fn named(text: &str) -> Result<String, String> {
     Ok(Place::parse(text)?.testbed()?.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guest::modules::Module;
+
+    /// Debian's 6.1 has no ublk driver, so `model` cannot boot it and `vm` can.
+    #[test]
+    fn a_kernel_that_a_testbed_cannot_boot_is_told_with_the_module_that_it_lacks() {
+        let mut index = Index::default();
+        let all: Vec<&str> = TABLE.iter().flat_map(|kind| kind.boots_with()).copied().collect();
+        let load = |index: &mut Index, but: &str| {
+            let loaded = all.iter().filter(|module| **module != but);
+            index.modules.loadable = loaded.map(|module| ((*module).to_owned(), Module::default())).collect();
+        };
+        load(&mut index, "");
+        assert_eq!(that_cannot_boot(&index), Vec::<String>::new());
+        load(&mut index, "ublk_drv");
+        let cannot = that_cannot_boot(&index);
+        assert!(
+            cannot.len() == 1 && cannot[0].contains("--on model") && cannot[0].contains("ublk_drv"),
+            "{cannot:?}"
+        );
+        assert!(!all.is_empty() && that_cannot_boot(&Index::default()).len() > 1);
+    }
 }

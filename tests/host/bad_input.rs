@@ -447,7 +447,8 @@ fn a_folder_for_images_that_cannot_be_one_is_named() {
     let plain = format!("loop:{}", desk.path("plain").display());
     desk.refuses(&["run", "--on", &plain], MISSING, &["is not a directory"]);
     desk.refuses(&["run", "--on", "loop:/absent"], MISSING, &["the folder /absent"]);
-    desk.refuses(&["run", "--on", "loop:here"], USAGE, &["'here' is not an absolute path"]);
+    let here = desk.path("here").display().to_string();
+    desk.refuses(&["run", "--on", "loop:here"], MISSING, &[&format!("the folder {here}")]);
     desk.refuses(&["run", "--on", "directory:/absent"], MISSING, &["/absent is not a directory"]);
     desk.refuses(&["run", "--on", "directory"], USAGE, &["write directory:PATH"]);
 }
@@ -716,6 +717,11 @@ fn a_program_that_is_missing_or_cannot_be_run_skips_its_filesystem_with_the_pack
     );
     let said = desk.say_after(none, &["doctor"]);
     assert!(said.out.contains("no mkfs.xfs"), "{said:?}");
+    let qemu = "/usr/bin/qemu-system-x86_64";
+    let dead = dead.display();
+    let said = desk.say_after(&format!("[ ! -e {qemu} ] || mount --bind {dead} {qemu}"), &["doctor"]);
+    let line = said.out.lines().last().unwrap_or_default();
+    assert!(line.contains("apt-get install ") && line.contains("qemu-system-x86"), "{said:?}");
 }
 
 #[test]

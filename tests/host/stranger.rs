@@ -19,8 +19,10 @@ use fsderby::schema::machine::Machine;
 use fsderby::schema::plan::Plan;
 use fsderby::schema::reason::{Outcome, Reason};
 use fsderby::schema::record::{FileRef, Record};
+use fsderby::schema::request::Served;
 use fsderby::schema::setup::ClockKind;
 use fsderby::store::{self, Attached, Folder};
+use fsderby_diskmodel::Op;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
@@ -520,6 +522,65 @@ fn records_and_files_beside_them_are_never_written_through_a_link() {
     let error = folder.append(next, &console).unwrap_err().to_string();
     assert!(error.contains("could not store consoles/") && error.contains("is not a folder"), "{error}");
     assert_eq!(scene.touched(), Vec::<String>::new());
+}
+
+#[test]
+fn the_requests_of_a_trial_are_printed_as_they_were_stored() {
+    let scene = Scene::new();
+    let (mut folder, run) = Folder::open(&scene.desk.path("run")).unwrap();
+    let last = run.records.last().unwrap().clone();
+    let one = Served {
+        arrived_ns: 1_000,
+        done_ns: 9_500,
+        sector: 2048,
+        sectors: 8,
+        op: Op::Write,
+        fua: true,
+        from_cache: false,
+        depth: 3,
+        seek_ns: 5_000,
+        rotation_ns: 2_000,
+        transfer_ns: 1_000,
+        overhead_ns: 500,
+        disk: 0,
+        life: 0,
+    };
+    let flush = Served {
+        op: Op::Flush,
+        fua: false,
+        from_cache: true,
+        sector: 0,
+        sectors: 0,
+        disk: 4,
+        life: 1,
+        ..one
+    };
+    let requests = [one, flush].map(Served::to_bytes).concat();
+    let attached = Attached { requests, ..Attached::default() };
+    let bare = Record { histograms: Vec::new(), console: None, requests: None, ..last.clone() };
+    folder.append(Record { attempt: last.attempt + 1, ..bare.clone() }, &attached).unwrap();
+    let path = folder.read().unwrap().records.last().unwrap().requests.clone().unwrap().path;
+    let trial = last.trial.as_str();
+    let said = scene.say(&["report", "run", "--requests", trial]);
+    assert_eq!(said.code, OK, "{said:#?}");
+    let lines: Vec<&str> = said.out.lines().collect();
+    assert_eq!(lines.len(), 3, "{said:#?}");
+    assert_eq!(lines[1], "0,0,1000,9500,8500,write,1,0,2048,8,3,5000,2000,1000,500");
+    assert_eq!(lines[2], "1,4,1000,9500,8500,flush,0,1,0,0,3,5000,2000,1000,500");
+    let columns = |line: &str| line.split(',').count();
+    assert!(lines.iter().all(|line| columns(line) == columns(lines[0])));
+    let misspelt = format!("{trial}x");
+    let refused = |words: &[&str], trial: &str, code| {
+        scene.desk.refuses(&["report", "run", "--requests", trial], code, words);
+    };
+    refused(&["unknown trial", &format!("did you mean '{trial}'?")], &misspelt, USAGE);
+    fs::write(scene.within(&path), "altered").unwrap();
+    refused(&[&path, "is not the file that was stored"], trial, DAMAGED);
+    folder.append(Record { attempt: last.attempt + 2, ..bare }, &Attached::default()).unwrap();
+    refused(&["has no list of requests", "modelled disk", "try:"], trial, USAGE);
+    scene.desk.refuses(&["report", "run", "--requests", trial, "--all"], USAGE, &["--all"]);
+    let said = scene.say(&["verify", "run", "--rerun", trial]);
+    assert_eq!(said.code, DAMAGED, "the run is verified first: {said:#?}");
 }
 
 #[test]

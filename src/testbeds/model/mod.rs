@@ -33,7 +33,7 @@ use self::snapshot::Snapshot;
 use super::guests::{self, Guests, StartsFrom};
 use super::power::PowerCut;
 use super::vm;
-use super::vm::machine::QEMU;
+use super::vm::machine::{PACKAGE, QEMU};
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits};
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
@@ -67,6 +67,14 @@ pub struct ModelKind;
 impl TestbedKind for ModelKind {
     fn name(&self) -> &'static str {
         "model"
+    }
+
+    fn brought_by(&self) -> Option<(&'static str, &'static str)> {
+        Some((QEMU, PACKAGE))
+    }
+
+    fn boots_with(&self) -> &'static [&'static str] {
+        &BOOT
     }
 
     fn usage(&self) -> &'static str {

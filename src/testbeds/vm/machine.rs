@@ -16,6 +16,8 @@ use crate::schema::units::{Bytes, MIB};
 
 /// The program, in Debian's package qemu-system-x86.
 pub const QEMU: &str = "qemu-system-x86_64";
+/// The Debian package that brings [`QEMU`].
+pub const PACKAGE: &str = "qemu-system-x86";
 /// The machine has 24 device slots; the event port takes one.
 pub const MOST_DISKS: usize = 16;
 

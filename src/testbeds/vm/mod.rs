@@ -25,7 +25,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use self::guest::Guest;
-use self::machine::{Cpu, MOST_DISKS, Machine, QEMU};
+use self::machine::{Cpu, MOST_DISKS, Machine, PACKAGE, QEMU};
 use self::witness::Witness;
 use super::guests::{self, Guests, StartsFrom};
 use super::power::PowerCut;
@@ -65,6 +65,14 @@ pub struct VmKind;
 impl TestbedKind for VmKind {
     fn name(&self) -> &'static str {
         "vm"
+    }
+
+    fn brought_by(&self) -> Option<(&'static str, &'static str)> {
+        Some((QEMU, PACKAGE))
+    }
+
+    fn boots_with(&self) -> &'static [&'static str] {
+        &BOOT
     }
 
     fn usage(&self) -> &'static str {
@@ -397,7 +405,7 @@ pub fn guest_ready(
         return missing(format!("the testbed {testbed} needs an x86-64 machine"), "--on loop");
     }
     if programs::find(QEMU).is_none() {
-        return missing(format!("{QEMU} is not installed"), "apt-get install qemu-system-x86");
+        return missing(format!("{QEMU} is not installed"), &format!("apt-get install {PACKAGE}"));
     }
     let Some(kernel) = kernel else {
         let which = release.map_or(String::new(), |release| format!(" {release}"));

@@ -210,7 +210,7 @@ mod tests {
             ("semantics = '2.00'\nsize = '1m'\nchunk = 300", "power of two"),
             ("semantics = '2.00'\nsize = '1m'\nchunk = '2m'", "power of two"),
             ("semantics = 'classic'\nsize = '1m'\ncharacters = '4k'", "the whole size"),
-            (&format!("{good}file = 3"), "did you mean 'files'?"),
+            (&format!("{good}file = 3"), "did you mean 'files'"),
             (&format!("{good}seeks = 0"), "from 1 to"),
             (&format!("{good}seekers = 1000"), "from 1 to 256"),
             (&format!("{good}files = 10\ndirectories = 11"), "only 10 files"),

@@ -39,7 +39,7 @@ pub struct Row<'r> {
 /// `None` if there is nothing to compare.
 pub fn of<'r>(comparison: &'r Comparison, title: String, entries: &[Entry]) -> Option<Ratios<'r>> {
     let axis = comparison.axis()?;
-    let tick = |tick: LogTick| Tick { at: tick.at, text: plain(tick.value), anchor: tick.anchor };
+    let tick = |tick: LogTick| Tick { at: tick.at, text: tick.text, anchor: tick.anchor.name() };
     let row = |line: &'r Line| Row {
         line,
         look: entry::look(entries, &line.candidate),
@@ -50,7 +50,7 @@ pub fn of<'r>(comparison: &'r Comparison, title: String, entries: &[Entry]) -> O
     };
     (comparison.lines.len() > 1).then(|| Ratios {
         title,
-        ticks: axis.ticks(TICKS).into_iter().map(tick).collect(),
+        ticks: axis.ticks(TICKS, plain).into_iter().map(tick).collect(),
         one: axis.x(1.0),
         rows: comparison.lines.iter().map(row).collect(),
         marks: comparison.marks(),

@@ -47,14 +47,11 @@ pub fn of(latency: &Latency, entries: &[Entry]) -> Option<Tails> {
         interval: row.around_p99().map_or_else(String::new, |ends| between(ends, latency)),
         words: words(row, latency),
     };
-    let tick = |tick: LogTick| Tick {
-        text: said(tick.value.round() as u64, latency),
-        at: tick.at,
-        anchor: tick.anchor,
-    };
+    let text = |value: f64| said(value.round() as u64, latency);
+    let tick = |LogTick { at, text, anchor, .. }: LogTick| Tick { at, text, anchor: anchor.name() };
     Some(Tails {
         title: latency.title(),
-        ticks: axis.ticks(TICKS).into_iter().map(tick).collect(),
+        ticks: axis.ticks(TICKS, text).into_iter().map(tick).collect(),
         rows: latency.rows.iter().map(row).collect(),
     })
 }

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+pub use crate::report::view::log_axis::Anchor;
 use crate::report::view::look::{HUES, Look};
 use crate::visible::visible;
 
@@ -64,13 +65,6 @@ pub enum Ink {
     Soft,
 }
 
-#[derive(Clone, Copy)]
-pub enum Anchor {
-    Start,
-    Middle,
-    End,
-}
-
 impl Colour {
     /// `fill="#1c2126" class="f-ink"`; with an outline, its line as well.
     fn fill(self) -> String {
@@ -104,11 +98,7 @@ impl Canvas {
     }
 
     pub fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, ink: Ink, text: &str) {
-        let anchor = match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
-        };
+        let anchor = anchor.name();
         let (colour, size, weight) = match ink {
             Ink::Strong => (INK, 14, "600"),
             Ink::Normal => (INK, 12, "400"),

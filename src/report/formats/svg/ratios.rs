@@ -52,10 +52,10 @@ fn drawn(canvas: &mut Canvas, panel: &Panel<'_>, axis: &LogAxis, entries: &[Entr
         panel.title,
         comparison.times()
     ));
-    for tick in axis.ticks(TICKS) {
+    for tick in axis.ticks(TICKS, plain) {
         let at = x(tick.value);
         canvas.grid((at, begins), (at, ends));
-        canvas.text((at, ends + 16.0), Anchor::Middle, Ink::Soft, &plain(tick.value));
+        canvas.text((at, ends + 16.0), tick.anchor, Ink::Soft, &tick.text);
     }
     canvas.ink((x(1.0), begins - 4.0), (x(1.0), ends));
     for (at, line) in comparison.lines.iter().enumerate() {

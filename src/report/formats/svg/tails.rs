@@ -30,11 +30,10 @@ pub fn of(workload: &str, latency: &Latency, entries: &[Entry]) -> Option<String
     canvas.text((EDGE, 40.0), Anchor::Start, Ink::Soft, &cut(&note, WIDTH - 2.0 * EDGE));
     canvas.says(&format!("Percentiles of latency over all rounds together, lower is better. {note}."));
     let (begins, ends) = (HEAD, HEAD + ROW * latency.rows.len() as f64);
-    for tick in axis.ticks(TICKS) {
+    for tick in axis.ticks(TICKS, |value| said(value.round() as u64, latency)) {
         let at = PLOT.0 + axis.at(tick.value) / 100.0 * (PLOT.1 - PLOT.0);
         canvas.grid((at, begins), (at, ends));
-        let text = said(tick.value.round() as u64, latency);
-        canvas.text((at, ends + 16.0), Anchor::Middle, Ink::Soft, &text);
+        canvas.text((at, ends + 16.0), tick.anchor, Ink::Soft, &tick.text);
     }
     for (at, row) in latency.rows.iter().enumerate() {
         let middle = HEAD + ROW * (at as f64 + 0.5);
