@@ -32,3 +32,19 @@ pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 pub fn say(line: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{}", visible(line));
 }
+
+/// Writes to standard output; that nobody reads on is no error.
+pub fn print_with(write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let written = write(&mut out).and_then(|()| Ok(out.flush()?));
+    let is_unread = |e: &anyhow::Error| {
+        e.chain()
+            .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+            .any(|e| e.kind() == ErrorKind::BrokenPipe)
+    };
+    match written {
+        // That nobody reads on is no error.
+        Err(e) if !is_unread(&e) => Err(e.context("could not write to standard output")),
+        _ => Ok(()),
+    }
+}

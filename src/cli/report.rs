@@ -1,7 +1,7 @@
 //! `fsderby report`: prints a run for people or for programs.
 
 use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::parser::ArgMatches;
 use clap::{Arg, ArgAction, Args, Command, Error, FromArgMatches};
 
-use super::output::{print, say};
+use super::output::{print, print_with, say};
 use super::requests;
 use crate::analysis::latencies::Latencies;
 use crate::exit::{self, Failure};
@@ -272,21 +272,6 @@ pub fn after_run(run: &Run, baseline: Option<&str>, as_json: bool) -> anyhow::Re
 
 fn print_format(format: &dyn Format, report: &Report<'_>) -> anyhow::Result<()> {
     print_with(|to| format.write(report, to))
-}
-
-pub fn print_with(write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let written = write(&mut out).and_then(|()| Ok(out.flush()?));
-    let is_unread = |e: &anyhow::Error| {
-        e.chain()
-            .filter_map(|cause| cause.downcast_ref::<io::Error>())
-            .any(|e| e.kind() == ErrorKind::BrokenPipe)
-    };
-    match written {
-        // A reader that closed the pipe is no error.
-        Err(e) if !is_unread(&e) => Err(e.context("could not write to standard output")),
-        _ => Ok(()),
-    }
 }
 
 pub fn write_file(

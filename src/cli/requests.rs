@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use fsderby_diskmodel::Op;
 
-use super::report::print_with;
+use super::output::print_with;
 use crate::exit::Failure;
 use crate::names;
 use crate::schema::record::Record;
