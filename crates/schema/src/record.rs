@@ -198,7 +198,7 @@ pub struct Circumstances {
     pub load: f64,
     /// CPU time stolen by a hypervisor, in nanoseconds.
     pub steal_ns: u64,
-    /// Guest minus host nanoseconds over the launch.
+    /// By how many nanoseconds the launch took longer by the agent's clock than by the host's.
     pub clock_drift_ns: i64,
     /// Other activity on the machine, and its effects; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]

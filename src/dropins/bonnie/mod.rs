@@ -4,8 +4,8 @@
 //! whenever it ends, and no others.
 //!
 //! # Differences from the original
-//! - The text table of 2.00a prints the number of files where their rate belongs; fsderby prints the rate. CPU times of the
-//!   seeks are counted once. The original's table never shows the requested number of seekers; fsderby's does.
+//! - The text table of 2.00a prints the number of files where their rate belongs; fsderby prints the rate. The CPU
+//!   time of the seeks is counted once, not once for each seeker. The original's table never shows the requested number of seekers; fsderby's does.
 //! - A seed that is not a number, zero directories, and more data than free space are refused before anything is written. The
 //!   original chooses a seed, dies of a division by zero, or fails when the disk is full.
 //! - With `-f` the original still creates, syncs and deletes an empty file, outside its timing.

@@ -76,7 +76,8 @@ fn label(machine: &str, size: &str) -> String {
     format!("{machine:<place$} {size}")
 }
 
-/// `1M`, or in 2.00 `size:chunk:concurrency:seeks:seekers`; default values are empty and removed from the end.
+/// `1M`, or in 2.00 `size:chunk:concurrency:seeks:seekers`; a field with its default value is empty, and empty fields
+/// at the end are left out.
 fn sizes(heading: &Heading<'_>) -> String {
     let rules = heading.rules;
     let chunk = if rules.chunk == rules::CHUNK { String::new() } else { chunk(rules.chunk) };

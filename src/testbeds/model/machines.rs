@@ -39,8 +39,9 @@ pub const USUAL: &str = "server-2012";
 pub const SPEEDS: RangeInclusive<u32> = 100..=8000;
 
 /// Instructions that a CPU may have beyond those of the first 64-bit CPUs, in QEMU's names, each with the further flags that it
-/// needs: a kernel that may only use XSAVE to save registers does not boot. Excludes random-number instructions, and byte-wise
-/// copying (`erms`): each repetition counts as an instruction, so a real CPU's fast way would be the slowest here.
+/// needs: a kernel that may only use XSAVE to save registers does not boot. Random-number instructions are
+/// excluded. So is `erms`, with which the kernel copies by `rep movsb`: QEMU counts an instruction for each byte, so the fastest
+/// way of a real CPU would be the slowest one here.
 pub const INSTRUCTIONS: &[(&str, &[&str])] = &[
     ("ssse3", &[]),
     ("sse4.1", &[]),

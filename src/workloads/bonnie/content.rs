@@ -14,7 +14,7 @@
 
 /// One of this many chunks or files is checked in full: often enough to find repeated errors, and rarely enough to cost no time.
 pub const WHOLE_EVERY: u64 = 16;
-/// Length at the beginning of each piece of a small file.
+/// Bytes at the beginning of each piece of a small file that identify file and piece.
 pub const STAMP: usize = 8;
 
 /// A chunk of the data file.

@@ -75,8 +75,9 @@ fn between(points: &[(u64, u64)], distance: u64) -> u64 {
 /// ```
 ///
 /// E. K. Lee and R. H. Katz, "An Analytic Performance Model of Disk Arrays", SIGMETRICS 1993. The square root models the
-/// arm's acceleration and braking, the linear term its coasting; the mean over random pairs of cylinders is t̄. Compared with
-/// the measured curve of a Maxtor Atlas 10K, it is a third too fast from 50 to 1,000 cylinders, so a file may give a table.
+/// arm's acceleration and braking, the linear term its coasting; the mean over random pairs of cylinders is t̄. From 50 to
+/// 1,000 cylinders this formula is a third faster than the measured curve of a Maxtor Atlas 10K; a disk's file may therefore
+/// give a table of seek times instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeekCurve {
     track_ns: u64,
