@@ -237,7 +237,10 @@ impl Hands<'_> {
     fn fault_below(&self, step: &Step, error: &StepError) -> Option<String> {
         match self.site.as_ref().map(Site::stack) {
             Some(stack) => stack.and_then(Stack::fault_below),
-            None if matches!(step, Step::Reset) && self.job.storage.name == Image.name() => {
+            None if matches!(step, Step::Reset)
+                && !self.job.guest
+                && self.job.storage.name == Image.name() =>
+            {
                 Some(format!("{} of {}: {}", error.operation, error.path, error.text))
             }
             None => None,

@@ -171,8 +171,8 @@ pub fn collected(asked: Asked, files: &[Given<'_>]) -> Result<Import, Failure> {
     Ok(import)
 }
 
-/// So many wrong lines are named.
-const MOST_WRONG: usize = 40;
+/// Number of wrong lines that are named: with the remedy they must fit into a message, see [`crate::visible::message`].
+const MOST_WRONG: usize = 20;
 
 fn all_wrong(wrong: &[String]) -> Failure {
     let try_this = match wrong.len() {

@@ -86,8 +86,7 @@ pub fn is_a_file_and_a_row_each(commands: Commands) {
         }
     }
     if has_guests("the made-up layer") && programs::find("dmsetup").is_some() {
-        let small =
-            "--filesystems ext4 --workloads postmark-quick --scale 1/64 --size 64m --memory 64m --rounds 1";
+        let small = "--filesystems ext4 --workloads postmark-quick --scale 1/64 --size 64m --memory 64m --rounds 1 --seed 3";
         copy.fsderby(&format!("run quick --on vm --layer linear {small} --quiet --output results/linear"));
         copy.compared("results/linear", "ext4", "postmark-quick", "device.writes");
     }
