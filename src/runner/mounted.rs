@@ -27,6 +27,16 @@ pub fn rows(
         return Err(Failure::usage(filesystems::unknown(&unknown.kind)));
     }
     let (placed, others): (Vec<_>, Vec<_>) = own.into_iter().partition(|entry| entry.on.is_some());
+    let is_alone = listed.is_empty() && others.len() == 1;
+    // With options of its own it is a filesystem that would be made, and its label says which.
+    let is_named = |entry: &&FilesystemEntry| entry.label.is_some() && takes(entry).is_ok();
+    if let Some(named) = others.iter().find(is_named).filter(|_| !is_alone) {
+        return Err(Failure::usage(format!(
+            "the label '{}' has no effect on a directory, which is one candidate whatever filesystems are named\n  try: \
+             on = \"directory:PATH\" in its [[filesystem]], or no other filesystem",
+            named.label()
+        )));
+    }
     let row = match others.as_slice() {
         // Its label, and its kind, which must be the one that is mounted.
         [one] if listed.is_empty() => Some(one.clone()),

@@ -15,6 +15,9 @@ use crate::workloads::{Needs, clients};
 /// The share of the volume that certainly remains for the workload's files.
 const ROOM: f64 = 0.85;
 
+/// Of more rounds the seeds are not looked at one by one.
+const MOST_ROUNDS: u32 = 40;
+
 /// A skipped cell of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
@@ -175,7 +178,7 @@ impl Asked {
         let near = Bytes(room.0 / 2);
         asked.peak = peak(1);
         if asked.peak > near {
-            let others = [0].into_iter().chain(2..=plan.rounds.at_least());
+            let others = [0].into_iter().chain(2..=plan.rounds.at_least().min(MOST_ROUNDS));
             asked.peak = others.map(peak).fold(asked.peak, Bytes::max);
         }
         asked

@@ -238,7 +238,8 @@ fn a_client_that_fails_is_named_and_ends_the_others() {
     let desk = Desk::new();
     let site = desk.path("site");
     fs::create_dir(&site).unwrap();
-    let mount = format!("mount -t tmpfs -o size=2m tmpfs {}", site.display());
+    // The space is looked at before the run; the number of files is not.
+    let mount = format!("mount -t tmpfs -o size=400m,nr_inodes=60 tmpfs {}", site.display());
     let testbed = format!("directory:{}", site.display());
     let run =
         ["run", "--on", &testbed, "--workloads", "postmark-quick", "--scale", "1/2", "--memory", "none"];

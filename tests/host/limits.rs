@@ -42,8 +42,9 @@ fn names_that_no_file_could_have_are_refused() {
     let of = |what: &str| format!("{what} that begins with 'mmmmmmmmmmmmmmmmmmmm' has 300 bytes");
     file(&format!("name = '{long}'\n{PLAIN}"), &[&of("the name of the experiment"), "try: 100 at most"]);
     file(&format!("name = \"two\\nlines\"\n{PLAIN}"), &["'two\\nlines' cannot name an experiment"]);
-    let filesystem = format!("{PLAIN}[[filesystem]]\nkind = 'ext4'\nlabel = '{long}'\n");
-    file(&filesystem, &[&of("the label of the filesystem")]);
+    let filesystem = |more: &str| format!("{PLAIN}[[filesystem]]\nkind = 'ext4'\nlabel = '{long}'\n{more}\n");
+    file(&filesystem("on = 'directory:.'"), &[&of("the label of the filesystem")]);
+    file(&filesystem(""), &["has no effect on a directory", "try: on = "]);
     let work = |more: &str| format!("{PLAIN}[[workload]]\nset = 'postmark-quick'\n{more}\n");
     file(&work(&format!("label = '{long}'")), &[&of("the label of the workload")]);
     file(&work(&format!("locations = [{{ path = 'a/{long}' }}]")), &["is not a relative path"]);
@@ -137,7 +138,7 @@ fn a_dry_run_of_a_hundred_million_files_and_trials_takes_little() {
     let set = "set = 'postmark-quick'\nnumber = 100000000\ntransactions = 100000000\n";
     desk.file("files.toml", format!("filesystems = ['ext4']\n[[workload]]\n{set}"));
     desk.file("trials.toml", format!("rounds = 4294967295\n{PLAIN}"));
-    let said = within(&desk, 100, 10, &["run", "files.toml", "--on", "directory:.", "--dry-run"]);
+    let said = within(&desk, 100, 10, &["run", "files.toml", "--on", "loop", "--size", "16t", "--dry-run"]);
     assert!(said.code == 0 && said.out.contains("TiB written by the workloads"), "{said:?}");
     let said = within(&desk, 100, 10, &["run", "trials.toml", "--on", "directory:.", "--dry-run"]);
     assert!(said.code == 0 && said.out.contains("4294967295 rounds"), "{said:?}");

@@ -101,7 +101,7 @@ fn what_is_mounted_already_stands_alone() {
         let common = ["run", "quick", "--on", "directory:.", "--memory", "none", "--output", "out"];
         desk.refuses(&[&common[..], more].concat(), USAGE, words);
     };
-    alone(&["--on", "loop"], &["uses one mounted filesystem", "try: a separate run"]);
+    alone(&["--on", "loop"], &["neither can be judged by the other", "try: directories alone"]);
 }
 
 #[test]
