@@ -80,7 +80,7 @@ fn sizes_offsets_and_scales_that_overflow_are_refused() {
 
 #[test]
 fn more_trials_a_round_than_anybody_waits_for_are_refused() {
-    let label = |n| format!("[[filesystem]]\nkind = 'ext4'\nlabel = '{n}'\n");
+    let label = |n| format!("[[filesystem]]\nkind = 'ext4'\non = 'directory:.'\nlabel = '{n}'\n");
     let work = |n| format!("[[workload]]\nset = 'postmark-quick'\nlabel = '{n}'\n");
     let text: String = (0..101).map(label).chain((0..100).map(work)).collect();
     file(&text, &["101 filesystems and 100 scenarios make 10100 trials per round", "several experiments"]);
