@@ -23,6 +23,8 @@ use crate::workloads::clients as together;
 pub struct Clients {
     workers: Vec<Worker>,
     gate: SharedGate,
+    /// Whether any was stopped and continued by signals. The kernel forgets it when a process exits, so it is asked meanwhile.
+    was_continued: bool,
 }
 
 /// The parameters of starting them.
@@ -78,7 +80,7 @@ impl Clients {
         let gate = SharedGate::new().map_err(fault)?;
         let clients = start.work.clients;
         have_descriptors(clients);
-        let mut all = Clients { workers: Vec::new(), gate };
+        let mut all = Clients { workers: Vec::new(), gate, was_continued: false };
         for client in 0..clients {
             let worker = worker(start, client, &all.gate);
             match worker.map_err(|e| of_client(e, client, clients)) {
@@ -102,15 +104,14 @@ impl Clients {
         self.gate.open().map_err(|e| StepError::io("start", "the workload", e))?;
         let begin = Instant::now();
         let heard = self.hear_all(begin, limit, watch).and_then(|heard| {
-            let was_continued = self.workers.iter().any(Worker::was_continued);
             let limit = limit.max(begin.elapsed() + TO_END);
             self.workers.iter_mut().try_for_each(|worker| worker.ends(begin, limit).map(drop))?;
-            Ok((heard, was_continued))
+            Ok(heard)
         });
         if heard.is_err() {
             self.kill();
         }
-        heard.map(|(heard, was_continued)| Done { was_continued, ..done(heard) })
+        heard.map(|heard| Done { was_continued: self.was_continued, ..done(heard) })
     }
 
     fn hear_all(
@@ -126,7 +127,9 @@ impl Clients {
             let left = limit.saturating_sub(begin.elapsed());
             let wait =
                 watch.every.map_or(left, |every| every.look.saturating_sub(looked.elapsed()).min(left));
-            for at in self.who_speaks(&heard, wait)? {
+            let speaking = self.who_speaks(&heard, wait)?;
+            self.was_continued |= self.workers.iter().any(Worker::was_continued);
+            for at in speaking {
                 heard[at] = Some(self.hear(at, watch.over)?);
             }
             if heard.iter().all(Option::is_some) {

@@ -61,6 +61,9 @@ fn what_is_asked_for_wrongly_is_refused_before_any_guest() {
         desk.refuses(&[&["disk", "validate"], flags].concat(), USAGE, words);
     };
     refused(&["--guest", "samsung-870-ebo"], &["unknown disk", "'samsung-870-evo'?"]);
-    refused(&["--guest", "hdd-16tb", "--job", "read-256"], &["none of these disks", "try: ", "flush-64"]);
+    refused(
+        &["--guest", "hdd-16tb", "--job", "read-256"],
+        &["unknown job of these disks 'read-256'", "'read-32'?"],
+    );
     refused(&["--guest", "hdd-16tb", "--machine", "server-2042"], &["unknown machine", "server-20"]);
 }
