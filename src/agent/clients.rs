@@ -128,7 +128,9 @@ impl Clients {
             let wait =
                 watch.every.map_or(left, |every| every.look.saturating_sub(looked.elapsed()).min(left));
             let speaking = self.who_speaks(&heard, wait)?;
-            self.was_continued |= self.workers.iter().any(Worker::was_continued);
+            if watch.every.is_some() {
+                self.was_continued |= self.workers.iter().any(Worker::was_continued);
+            }
             for at in speaking {
                 heard[at] = Some(self.hear(at, watch.over)?);
             }
