@@ -1,7 +1,7 @@
 //! A copy that is slowed, and nothing else, voids a run: on loop, as root.
 //!
 //! Nobody who takes part knows which trial is the copy's: this test does, because a plan is a function. While one of the copy's goes
-//! on it stops the worker most of the time.
+//! on it holds the worker most of the time, as a debugger does: no validity check looks for one.
 
 use std::fs;
 use std::path::Path;
@@ -16,10 +16,12 @@ use fsderby::runner::verify::verify;
 use fsderby::schema::plan::{Plan, Trial};
 use fsderby::schema::reason::Outcome;
 use fsderby::store::{self, Run};
-use rustix::process::{Pid, Signal, kill_process};
+use nix::sys::ptrace::{self, Options};
+use nix::sys::wait::waitpid;
+use nix::unistd::Pid;
 
 /// Of every 50 ms the worker has five. On a busy machine single values scatter by half, so less would not be sure to be found.
-const STOPPED: Duration = Duration::from_millis(45);
+const HELD: Duration = Duration::from_millis(45);
 const GOES_ON: Duration = Duration::from_millis(5);
 /// What its work does not feel because it waits for the disk anyway leaves some of that; a copy that is slower by this is slowed.
 const SLOWED: f64 = 2.0;
@@ -64,12 +66,19 @@ fn slow_the_copy(program: &mut Child, folder: &Path) -> std::process::ExitStatus
         }
         if let Some((worker, true)) = known {
             // It may have ended by now.
-            let _ = kill_process(worker, Signal::STOP);
-            sleep(STOPPED);
-            let _ = kill_process(worker, Signal::CONT);
+            let _ = hold(worker);
         }
         sleep(GOES_ON);
     }
+}
+
+/// Keeps a process from running for a while. Its parent is not told, as it would be of a signal.
+fn hold(process: Pid) -> nix::Result<()> {
+    ptrace::seize(process, Options::empty())?;
+    ptrace::interrupt(process)?;
+    waitpid(process, None)?;
+    sleep(HELD);
+    ptrace::detach(process, None)
 }
 
 /// Whether the trial that comes after those that are stored is the copy's.
@@ -98,7 +107,7 @@ fn worker(of: u32) -> Option<Pid> {
     while let Some(pid) = all.pop() {
         let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         if words.split(|byte| *byte == 0).nth(1) == Some(b"worker") {
-            return Pid::from_raw(pid.cast_signed());
+            return Some(Pid::from_raw(pid.cast_signed()));
         }
         let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
         for task in tasks {
