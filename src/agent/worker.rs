@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use fsderby_sys::gate::SharedGate;
-use fsderby_sys::process::{die_with_parent, own_usage};
+use fsderby_sys::process::{children_usage, die_with_parent, own_usage};
 use fsderby_sys::sandbox::renounce;
 use fsderby_sys::shared::SharedProgress;
 use serde::{Deserialize, Serialize};
@@ -99,11 +99,13 @@ pub fn main() -> anyhow::Result<u8> {
     let mut log = Notes { progress: &progress, clock: &clock, phases, histograms, says_over };
     gate.pass().context("could not wait for the other clients")?;
     let waited_ns = schedule.waited_ns();
-    let (before, began_ns) = (own_usage(), monotonic_ns());
+    // Programs that a work starts are part of it.
+    let all_usage = || own_usage().plus(children_usage());
+    let (before, began_ns) = (all_usage(), monotonic_ns());
     let outcome = ready.run(&clock, &mut log);
     // An engine that has not reported it has not yet begun a long computation.
     log.finished();
-    let (ended_ns, used) = (monotonic_ns(), own_usage().since(before));
+    let (ended_ns, used) = (monotonic_ns(), all_usage().since(before));
     let waited_ns = waited_ns.zip(schedule.waited_ns()).map(|(was, is)| is.saturating_sub(was));
     let Notes { phases, histograms, .. } = log;
     let told = match outcome {

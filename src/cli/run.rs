@@ -29,6 +29,7 @@ use crate::runner::judgeable;
 use crate::runner::machine;
 use crate::runner::mounted;
 use crate::runner::needs;
+use crate::runner::own_command;
 use crate::runner::pace::{self, Time};
 use crate::runner::planned;
 use crate::runner::resolved::Resolved;
@@ -64,6 +65,16 @@ pub struct Arguments {
     /// Workloads: ready parameter sets by name; replaces the experiment's workloads
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     workloads: Vec<String>,
+    /// A command line of your own as the workload, run by `sh -c` in the filesystem: 'tar xf $INPUT/src.tar'; repeat for several;
+    /// replaces the experiment's workloads
+    #[arg(long = "command", value_name = "COMMAND", conflicts_with = "workloads")]
+    commands: Vec<String>,
+    /// Command line to run before each --command, neither timed nor counted, and then synced
+    #[arg(long, value_name = "COMMAND", requires = "commands")]
+    prepare: Option<String>,
+    /// File or folder that the commands read, in $INPUT; repeat for several, all in one folder
+    #[arg(long, value_name = "PATH", requires = "commands")]
+    input: Vec<PathBuf>,
     #[arg(long, value_name = "TESTBED", help = testbeds_help())]
     on: Vec<String>,
     /// Kernel of guests: one from the cache, or a package; repeat to compare kernels
@@ -144,7 +155,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Continue an interrupted run, or add rounds to it with --rounds or --budget
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients", "fail_if"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "commands", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients", "fail_if"])]
     resume: Option<PathBuf>,
     /// With --resume: continue although the folder, or a file in it, belongs to another user; that user's plan is executed
     #[arg(long, requires = "resume")]
@@ -282,9 +293,11 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     let own = Experiment::load(&arguments.experiment)?;
     let mut experiment = own.clone();
     experiment.take_filesystems(&arguments.filesystems, &arguments.filesystem);
-    if !arguments.workloads.is_empty() {
+    if !arguments.workloads.is_empty() || !arguments.commands.is_empty() {
         experiment.workloads.clone_from(&arguments.workloads);
-        experiment.workload.clear();
+        let (prepare, input) = (arguments.prepare.as_deref(), arguments.input.as_slice());
+        let entry = |command: &String| own_command::entry(&own_command::Asked { command, prepare, input });
+        experiment.workload = arguments.commands.iter().map(entry).collect::<Result<_, _>>()?;
         experiment.scenario.clear();
         experiment.planned.clear();
         // Weights of workloads that the options have removed.

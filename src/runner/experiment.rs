@@ -10,7 +10,7 @@ use toml::{Table, Value};
 use super::crossing::{self, CROSS_KEYS, Cross};
 use super::entry::{FILESYSTEM_KEYS, FilesystemEntry};
 use super::resolved::Resolved;
-use super::{bounds, floor, labels, mounted, needs, scenarios, values};
+use super::{bounds, floor, labels, mounted, needs, own_command, scenarios, values};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::exit::Failure;
 use crate::filesystems;
@@ -166,9 +166,12 @@ impl<'de> Deserialize<'de> for RoundsAsked {
     }
 }
 
-/// `[[workload]]`: a shipped set under another label, with changed parameters or another number of clients.
+/// `[[workload]]`: a shipped set under another label, with changed parameters or another number of clients; or, without a set, a
+/// command of the user's own.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct WorkloadEntry {
+    /// Empty for a command.
+    #[serde(default)]
     pub set: String,
     pub label: Option<String>,
     pub clients: Option<u32>,
@@ -190,7 +193,12 @@ impl Experiment {
                 Failure::usage(format!("{unknown}\n  try: a path to an experiment's .toml file")).into()
             );
         }
-        Ok(Self::parse(&read(path)?, named)?)
+        let mut experiment = Self::parse(&read(path)?, named)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for entry in experiment.workload.iter_mut().filter(|entry| entry.set.is_empty()) {
+            own_command::resolve(entry, folder)?;
+        }
+        Ok(experiment)
     }
 
     /// An experiment's text, or a stored plan's.
@@ -427,7 +435,10 @@ impl Experiment {
         });
         let plain = self.workloads.iter().map(|set| of_set(set, None, &Table::new(), scale));
         let changed = self.workload.iter().map(|w| {
-            let work = of_set(&w.set, w.label.as_deref(), &w.changed, scale)?;
+            let work = match w.set.as_str() {
+                "" => planned(&command::Command, &own_command::label(w), w.changed.clone(), scale)?,
+                set => of_set(set, w.label.as_deref(), &w.changed, scale)?,
+            };
             Ok(PlannedWork { clients: w.clients, ..work })
         });
         let mut all: Vec<PlannedWork> = stored.chain(plain).chain(changed).collect::<Result<_, _>>()?;

@@ -39,6 +39,10 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
         let device = free.unwrap_or_else(|| jobs::device(plan, candidate, testbed).unwrap_or(plan.size));
         let asked: Vec<_> =
             plan.scenarios.iter().map(|scenario| Asked::of(plan, candidate, scenario, device)).collect();
+        if testbed.guests().is_some() {
+            let all = plan.scenarios.iter().zip(&asked).filter(|(_, asked)| asked.needs.programs);
+            skips.extend(all.map(|(scenario, _)| skip(candidate, scenario, no_programs(scenario), true)));
+        }
         if !testbed.traits().fidelity.makes_filesystem() {
             let all = plan.scenarios.iter().zip(&asked);
             let takes_all = all.filter(|(_, asked)| asked.needs.whole_filesystem);
@@ -84,6 +88,14 @@ fn not_ours(scenario: &Scenario) -> String {
     let label = &scenario.label;
     format!(
         "{label} fills a whole filesystem, but this one also has other users' data\n  try: --on loop, or --on vm"
+    )
+}
+
+/// Guests have the tools of filesystems and no other programs.
+fn no_programs(scenario: &Scenario) -> String {
+    format!(
+        "{} runs programs of this machine, which guests do not have\n  try: --on loop, or --on directory:PATH",
+        scenario.label
     )
 }
 
@@ -164,6 +176,7 @@ impl Asked {
             asked.needs.symlinks |= needs.symlinks;
             asked.needs.whole_filesystem |= needs.whole_filesystem;
             asked.needs.source |= needs.source;
+            asked.needs.programs |= needs.programs;
             if needs.preallocation {
                 asked.preallocates.get_or_insert_with(|| planned.label.clone());
             }

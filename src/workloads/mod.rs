@@ -20,6 +20,7 @@ pub mod backup;
 pub mod bonnie;
 pub mod clients;
 pub mod coldread;
+pub mod command;
 pub mod fill;
 pub mod iozone;
 pub mod kit;
@@ -48,6 +49,7 @@ pub static TABLE: &[&dyn Workload] = &[
     &sources::Sources,
     &bonnie::Bonnie,
     &iozone::IoZone,
+    &command::Command,
 ];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
@@ -138,6 +140,8 @@ pub struct Needs {
     /// A second disk to copy from. Its part [`SOURCE`] fills that disk before timing starts, and [`Ready::take_source`] receives
     /// it.
     pub source: bool,
+    /// Programs of this machine, which guests do not have.
+    pub programs: bool,
     /// Allocating space for a file without writing to it.
     pub preallocation: bool,
     /// Memory of each client beside the page cache, if more than about a mebibyte.

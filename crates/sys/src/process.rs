@@ -69,7 +69,7 @@ pub fn thread_usage() -> Usage {
 
 fn usage_of(who: libc::c_int) -> Usage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the kernel fills one `struct rusage`; all zeros is a valid value if it fails, which it does not for these two.
+    // SAFETY: the kernel fills one `struct rusage`; all zeros is a valid value if it fails, which it does not for these.
     let usage = unsafe {
         libc::getrusage(who, usage.as_mut_ptr());
         usage.assume_init()
@@ -122,6 +122,18 @@ pub fn reap(block: bool) -> io::Result<Option<Reaped>> {
         let usage = unsafe { usage.assume_init() };
         return Ok(Some(Reaped { pid, end, usage: usage.into() }));
     }
+}
+
+/// Whether this process has any child, running or ended and not waited for.
+pub fn has_children() -> bool {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    let asked = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    waitid(WaitId::All, asked).is_ok()
+}
+
+/// Usage of all children that were waited for, and of theirs.
+pub fn children_usage() -> Usage {
+    usage_of(libc::RUSAGE_CHILDREN)
 }
 
 /// The side of a [`fork`] that the caller is on.
