@@ -50,8 +50,9 @@ pub fn resolve(entry: &mut WorkloadEntry, from: &Path) -> Result<(), Failure> {
             let Some(path) = input.as_str() else { continue };
             let found = fs::canonicalize(from.join(path));
             let hashed = found.and_then(|path| Ok((hash(&path)?, path)));
-            let (blake3, path) =
-                hashed.map_err(|e| fault(format!("could not read the input {path}: {e}\n  try: a file or folder")))?;
+            let (blake3, path) = hashed.map_err(|e| {
+                fault(format!("could not read the input {path}: {e}\n  try: a file or folder"))
+            })?;
             let mut table = Table::new();
             table.insert("path".into(), path.display().to_string().into());
             table.insert("blake3".into(), blake3.into());

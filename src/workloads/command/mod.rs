@@ -17,8 +17,8 @@ use crate::schema::units::{Scale, cpu_percent};
 
 mod parameters;
 mod processes;
-mod trial;
 mod tree;
+mod trial;
 
 pub use parameters::Parameters;
 
@@ -127,14 +127,16 @@ mod tests {
     #[test]
     fn a_command_is_judged_with_its_sync() {
         const MS: u64 = 1_000_000;
-        let counts = [("command_ns", 1500 * MS), ("sync_ns", 500 * MS), ("user_ns", 300 * MS), ("processes", 3)];
+        let counts =
+            [("command_ns", 1500 * MS), ("sync_ns", 500 * MS), ("user_ns", 300 * MS), ("processes", 3)];
         let phase = Phase {
             name: PHASE.into(),
             ns: 2000 * MS,
             counts: counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
         };
         let seen = metrics(&[phase]);
-        let values: Vec<(&str, f64)> = seen.iter().map(|metric| (metric.name.as_str(), metric.value)).collect();
+        let values: Vec<(&str, f64)> =
+            seen.iter().map(|metric| (metric.name.as_str(), metric.value)).collect();
         let expected = [
             ("command.synced.time", 2.0),
             ("command.time", 1.5),

@@ -137,7 +137,10 @@ mod tests {
         let shell = parse("command = 'tar xf $INPUT/src.tar'").unwrap();
         assert_eq!(shell.command.words(), ["sh", "-c", "tar xf $INPUT/src.tar"]);
         let words = parse("command = ['tar', 'xf', 'a b']").unwrap();
-        assert_eq!((words.command.words(), words.command.said()), (vec!["tar", "xf", "a b"], "tar xf 'a b'".into()));
+        assert_eq!(
+            (words.command.words(), words.command.said()),
+            (vec!["tar", "xf", "a b"], "tar xf 'a b'".into())
+        );
     }
 
     #[test]

@@ -40,8 +40,10 @@ pub fn run(line: &Line, codes: &[i32], input: Option<&Path>) -> Result<Ended, Op
     let said = line.said();
     let fault = |what: &'static str, e: io::Error| failed(what, said.as_str(), e);
     let words = line.words();
-    let (program, arguments) = words.split_first().ok_or_else(|| fault("run", io::ErrorKind::InvalidInput.into()))?;
-    let output = File::from(memfd_create("fsderby-output", MemfdFlags::CLOEXEC).map_err(|e| fault("run", e.into()))?);
+    let (program, arguments) =
+        words.split_first().ok_or_else(|| fault("run", io::ErrorKind::InvalidInput.into()))?;
+    let output =
+        File::from(memfd_create("fsderby-output", MemfdFlags::CLOEXEC).map_err(|e| fault("run", e.into()))?);
     let again = || output.try_clone().map_err(|e| fault("run", e));
     let mut command = tied_command(program);
     command.args(arguments).env_clear();
@@ -66,7 +68,9 @@ pub fn run(line: &Line, codes: &[i32], input: Option<&Path>) -> Result<Ended, Op
             None if left_since.is_some_and(|since| since.elapsed() > TO_END) => {
                 let left = children();
                 let names: Vec<String> = left.iter().map(|pid| name_of(*pid)).collect();
-                left.iter().for_each(|pid| drop(kill_process(*pid, Signal::KILL)));
+                for pid in &left {
+                    let _ = kill_process(*pid, Signal::KILL);
+                }
                 let text = format!("it left processes that do not end: {}", names.join(", "));
                 return Err(fault("wait for", io::Error::other(text)));
             }

@@ -51,7 +51,8 @@ fn each(act: &mut dyn FnMut(&Path, &fs::Metadata) -> io::Result<()>) -> Result<(
         let here = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
         let fault = |e: io::Error| failed("read", here, e);
         let entries = fs::read_dir(here).map_err(fault)?;
-        let mut names = entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>().map_err(fault)?;
+        let mut names =
+            entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>().map_err(fault)?;
         names.sort();
         let mut below = Vec::new();
         for name in names {

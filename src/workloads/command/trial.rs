@@ -90,7 +90,7 @@ impl Ready for Trial {
 
 /// Everything of this filesystem to its device.
 fn sync() -> Result<(), OpError> {
-    let fault = |e: rustix::io::Errno| failed("sync", ".", e.into());
+    let fault = |e: rustix::io::Errno| failed("sync", ".", e);
     let place = rustix::fs::open(".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
     syncfs(place.map_err(fault)?.as_fd()).map_err(fault)
 }
