@@ -1,0 +1,124 @@
+//! Commands of the user's own: real programs on real filesystems, and what may go wrong with them.
+
+use std::fs;
+
+use fsderby::exit;
+use fsderby::schema::job::Purpose;
+use fsderby::schema::reason::Outcome;
+use fsderby::schema::record::Record;
+use fsderby::store;
+
+use crate::support::desk::{Desk, Said};
+use crate::support::has_loop;
+
+const USAGE: i32 = exit::USAGE as i32;
+const TRIALS: i32 = exit::TRIALS as i32;
+
+/// A run of one round with these words; what it said and its records.
+fn carry_out(desk: &Desk, filesystems: &str, words: &[&str]) -> (Said, Vec<Record>) {
+    let testbed = desk.testbed();
+    let fixed = [
+        "run", "quick", "--on", &testbed, "--size", "320m", "--memory", "48m", "--rounds", "1", "--output",
+        "out",
+    ];
+    let said = desk.say(&[&fixed[..], &["--filesystems", filesystems], words].concat());
+    desk.leaves_nothing(said.pid);
+    let records = store::read(&desk.path("out")).map(|run| run.records).unwrap_or_default();
+    (said, records)
+}
+
+fn outcomes(records: &[Record]) -> Vec<Outcome> {
+    records.iter().map(|record| record.outcome).collect()
+}
+
+#[test]
+fn a_command_is_timed_with_its_sync_and_what_it_left_is_read_back() {
+    if !has_loop("a command") {
+        return;
+    }
+    let desk = Desk::new();
+    fs::create_dir(desk.path("tree")).unwrap();
+    for file in 0..50_u8 {
+        fs::write(desk.path("tree").join(file.to_string()), vec![file; 20_000]).unwrap();
+    }
+    let words =
+        ["--command", "cp -a $INPUT/tree copy && ln -s copy link && chmod 750 copy/1", "--input", "tree"];
+    let (said, records) = carry_out(&desk, "ext4,xfs,btrfs", &words);
+    assert_eq!(said.code, 0, "{said:#?}");
+    assert_eq!(outcomes(&records), [Outcome::Done; 6]);
+    for record in &records {
+        let count = |name: &str| record.phases().map(|phase| phase.count(name)).sum::<u64>();
+        assert!(
+            count("command_ns") > 0 && count("sync_ns") > 0 && count("processes") >= 3,
+            "{:?}",
+            record.stages
+        );
+    }
+    let measured = records.iter().find(|record| record.purpose == Purpose::Measure).unwrap();
+    let value = |name: &str| measured.metrics.iter().find(|metric| metric.name == name).unwrap().value;
+    assert!(value("command.synced.time") > value("command.time") && value("cpu.time") > 0.0);
+    let checks = records.iter().filter(|record| record.purpose == Purpose::Integrity);
+    assert!(checks.flat_map(|record| &record.trees).all(|tree| tree.files >= 51), "{records:#?}");
+    assert_eq!(desk.say(&["verify", "out"]).code, 0);
+}
+
+#[test]
+fn what_is_prepared_is_neither_timed_nor_counted() {
+    if !has_loop("a prepared command") {
+        return;
+    }
+    let desk = Desk::new();
+    let words = ["--prepare", "head -c 20m /dev/zero > big; sleep 0.5", "--command", "cat big > /dev/null"];
+    let (said, records) = carry_out(&desk, "ext4", &words);
+    assert_eq!(said.code, 0, "{said:#?}");
+    let measured = records.iter().find(|record| record.purpose == Purpose::Measure).unwrap();
+    let value =
+        |name: &str| measured.metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value);
+    assert!(value("command.synced.time").unwrap() < 0.5, "{:#?}", measured.metrics);
+    let written = measured.stages[0].probe("block_io", "bytes_written");
+    assert!(written.is_none_or(|bytes| bytes < 10 << 20), "{written:?}");
+}
+
+#[test]
+fn a_command_that_fails_says_why() {
+    if !has_loop("commands that fail") {
+        return;
+    }
+    for (command, told) in [
+        ("echo first; echo the last word >&2; exit 3", "exit code 3: first | the last word"),
+        ("no-such-program", "exit code 127"),
+        ("kill -9 $$", "killed by signal 9"),
+        ("(sleep 60 &) ; true", "it left processes that do not end: sleep"),
+        ("head -c 400m /dev/zero > big", "No space left on device"),
+        ("echo x > /etc/fsderby-test", "Read-only file system"),
+        ("echo x > /dev/sda", "Read-only file system"),
+        ("mount -t tmpfs x .", "exit code"),
+    ] {
+        let desk = Desk::new();
+        let (said, records) = carry_out(&desk, "ext4", &["--command", command]);
+        assert_eq!(said.code, TRIALS, "{command}: {said:#?}");
+        let why = records.iter().map(Record::why).collect::<Vec<_>>().join("\n");
+        assert!(why.contains(told), "'{told}' of {command}: {why}");
+        assert!(!fs::exists("/etc/fsderby-test").unwrap());
+    }
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_before() {
+    let desk = Desk::new();
+    let on = format!("directory:{}", desk.path(".").display());
+    for (words, told) in [
+        (vec!["--command", " "], "command is empty"),
+        (vec!["--command", "true", "--input", "nowhere"], "could not read the input nowhere"),
+        (vec!["--command", "true", "--scale", "1/2"], "no size that a scale of 1/2 could change"),
+        (vec!["--command", "true", "--workloads", "postmark-quick"], "cannot be used with"),
+        (vec!["--prepare", "true"], "--command"),
+    ] {
+        let all = [&["run", "quick", "--on", &on, "--dry-run"][..], &words].concat();
+        let said = desk.say(&all);
+        assert!(said.code == USAGE && said.err.contains(told), "'{told}' of {words:?}: {said:#?}");
+    }
+    let guests = ["run", "quick", "--on", "vm", "--filesystems", "ext4", "--command", "true", "--dry-run"];
+    let said = desk.say(&guests);
+    assert!(said.code != 0 && said.err.contains("which guests do not have"), "{said:#?}");
+}
