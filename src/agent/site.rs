@@ -29,7 +29,7 @@ use crate::storage::{self, Attached, Device};
 const BASES: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
 
 /// An unused ID: "fsdr" as a number, far above those of accounts.
-const WORKER: Identity = Identity { uid: 0x6673_6472, gid: 0x6673_6472 };
+pub const WORKER: Identity = Identity { uid: 0x6673_6472, gid: 0x6673_6472 };
 
 /// Opens a folder without following links.
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);

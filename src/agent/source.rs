@@ -107,6 +107,7 @@ impl Source {
             seed: work.seed,
             gate: &gate,
             memory_group: None,
+            process_group: None,
             identity: filling.worker,
             root: filling.sandbox.map(|sandbox| sandbox.root().to_owned()),
             says_over: false,

@@ -11,7 +11,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use super::channel::Teller;
 use super::{monotonic_ns, trial};
-use crate::host::{device_group, memory_group};
+use crate::host::{device_group, memory_group, process_group};
 use crate::schema::event::Event;
 use crate::schema::job::{Job, PROTOCOL};
 use crate::storage;
@@ -144,12 +144,14 @@ fn ends_within(process: impl AsFd, time: Duration) -> io::Result<bool> {
 fn remove_groups(token: &str) {
     memory_group::remove(token);
     device_group::remove(token);
+    process_group::remove(token);
 }
 
 /// Removes cgroups of runs whose supervisor was killed too; keeps those of living runs.
 pub fn remove_what_dead_runs_left() {
     memory_group::remove_orphans();
     device_group::remove_orphans();
+    process_group::remove_orphans();
 }
 
 #[cfg(test)]

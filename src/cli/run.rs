@@ -75,6 +75,9 @@ pub struct Arguments {
     /// File or folder that the commands read, in $INPUT; repeat for several, all in one folder
     #[arg(long, value_name = "PATH", requires = "commands")]
     input: Vec<PathBuf>,
+    /// Whatever exit code a --command has, its trial counts
+    #[arg(long, requires = "commands")]
+    ignore_failure: bool,
     #[arg(long, value_name = "TESTBED", help = testbeds_help())]
     on: Vec<String>,
     /// Kernel of guests: one from the cache, or a package; repeat to compare kernels
@@ -295,8 +298,14 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     experiment.take_filesystems(&arguments.filesystems, &arguments.filesystem);
     if !arguments.workloads.is_empty() || !arguments.commands.is_empty() {
         experiment.workloads.clone_from(&arguments.workloads);
-        let (prepare, input) = (arguments.prepare.as_deref(), arguments.input.as_slice());
-        let entry = |command: &String| own_command::entry(&own_command::Asked { command, prepare, input });
+        let entry = |command: &String| {
+            own_command::entry(&own_command::Asked {
+                command,
+                prepare: arguments.prepare.as_deref(),
+                input: &arguments.input,
+                ignores_failure: arguments.ignore_failure,
+            })
+        };
         experiment.workload = arguments.commands.iter().map(entry).collect::<Result<_, _>>()?;
         experiment.scenario.clear();
         experiment.planned.clear();

@@ -17,6 +17,8 @@ pub struct Asked<'a> {
     pub command: &'a str,
     pub prepare: Option<&'a str>,
     pub input: &'a [PathBuf],
+    /// Whether every exit code counts as success.
+    pub ignores_failure: bool,
 }
 
 /// The workload of this command, with its input files as seen from the current folder.
@@ -28,6 +30,9 @@ pub fn entry(asked: &Asked<'_>) -> Result<WorkloadEntry, Failure> {
     changed.insert("command".into(), asked.command.into());
     if let Some(prepare) = asked.prepare {
         changed.insert("prepare".into(), prepare.into());
+    }
+    if asked.ignores_failure {
+        changed.insert("exit_codes".into(), "any".into());
     }
     if !asked.input.is_empty() {
         let paths = asked.input.iter().map(|path| Value::String(path.display().to_string())).collect();
@@ -150,7 +155,7 @@ mod tests {
 
     #[test]
     fn an_input_that_is_not_there_is_named() {
-        let asked = Asked { command: "cat", prepare: None, input: &["/nowhere/at/all".into()] };
+        let asked = Asked { command: "cat", input: &["/nowhere/at/all".into()], ..Asked::default() };
         let error = entry(&asked).unwrap_err().message;
         assert!(error.contains("could not read the input /nowhere/at/all"), "{error}");
     }

@@ -26,6 +26,7 @@ pub mod iozone;
 pub mod kit;
 pub mod news;
 pub mod postmark;
+pub mod programs;
 pub mod sources;
 pub mod sparse;
 pub mod tasks;
@@ -111,6 +112,10 @@ pub trait Work: Send + Sync {
     /// concerns the whole filesystem.
     fn most_clients(&self) -> u64 {
         u64::MAX
+    }
+    /// Files and folders of this machine that its programs read, as absolute paths.
+    fn input(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
     /// Does everything that must not be timed: buffers, tables, random data. The work runs in the current folder.
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String>;

@@ -44,9 +44,21 @@ const NODEV: u64 = 4;
 /// # Errors
 /// Without the permission to mount, and before Linux 5.12.
 pub fn read_only_tree() -> io::Result<OwnedFd> {
+    read_only(Path::new("/"))
+}
+
+/// Mounts a file or folder, with all mounts below it, at another path: read-only and without access to device nodes.
+///
+/// # Errors
+/// Without the permission to mount, and before Linux 5.12.
+pub fn bind_read_only(path: &Path, at: &Path) -> io::Result<()> {
+    put(&read_only(path)?, at)
+}
+
+fn read_only(path: &Path) -> io::Result<OwnedFd> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::AT_RECURSIVE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-    let tree = open_tree(CWD, "/", flags)?;
+    let tree = open_tree(CWD, path, flags)?;
     let attributes = MountAttributes {
         set: RDONLY | NOSUID | NODEV,
         clear: 0,

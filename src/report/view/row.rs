@@ -60,7 +60,8 @@ impl Row {
 
     /// The heading of a narrow column.
     pub fn short(&self) -> &str {
-        self.declared.map_or(self.title.as_str(), |d| d.heading())
+        let declared = self.declared.filter(|d| !d.names_its_part());
+        declared.map_or(self.title.as_str(), |d| d.heading())
     }
 
     /// Whether narrow tables show it beside the headline.

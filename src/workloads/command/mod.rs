@@ -8,16 +8,15 @@
 
 use toml::Table;
 
+use super::programs::printed::{self, Figure};
 use super::{ParamSet, Work, Workload};
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
-use crate::schema::metric::Metric;
+use crate::schema::metric::{Better, Metric, Of};
 use crate::schema::story::Story;
 use crate::schema::units::{Scale, cpu_percent};
 
 mod parameters;
-mod processes;
-mod tree;
 mod trial;
 
 pub use parameters::Parameters;
@@ -46,7 +45,7 @@ static RETURNED: Declared = Declared {
     section: Section::Throughput,
     over: Over::Phase(PHASE),
     explained: "From the start of the command until the last process that it started has ended; what it wrote may \
-                still be in memory.",
+                still be in memory. The mean of several clients.",
     key: true,
     ..Declared::SECONDS
 };
@@ -59,14 +58,24 @@ static CPU: Declared = Declared {
     drawn: false,
     ..Declared::PERCENT
 };
-static PROCESSES: Declared = Declared {
-    name: "command.processes",
-    title: "processes of the command",
+static WRITTEN: Declared = Declared {
+    name: "command.written",
+    title: "bytes written by the command",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Processes that ended while the command ran, as far as their parents waited for them or left them behind.",
+    explained: "Bytes of the pages that its processes made dirty, and of their direct writes. A page that is written \
+                twice while it is in memory counts once.",
     drawn: false,
-    ..Declared::count("processes")
+    ..Declared::BYTES
+};
+static PRINTED: Declared = Declared {
+    name: "command.printed.PHASE",
+    title: "PHASE, printed",
+    section: Section::Throughput,
+    over: Over::Phase(PHASE),
+    key: true,
+    explained: "A number that the command prints, found as its workload's key `metric` says; with a single client.",
+    ..Declared::base("", Of::Time, Better::Neither)
 };
 
 impl Workload for Command {
@@ -90,7 +99,7 @@ impl Workload for Command {
     }
 
     fn declared(&self) -> Vec<&'static Declared> {
-        vec![&SYNCED, &RETURNED, &CPU, &PROCESSES]
+        vec![&SYNCED, &RETURNED, &CPU, &WRITTEN, &PRINTED]
     }
 
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {
@@ -105,19 +114,32 @@ impl Workload for Command {
     }
 }
 
-fn metrics(phases: &[Phase]) -> Vec<Metric> {
+fn metrics(phases: &[Phase], figures: &[Figure]) -> Vec<Metric> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let of = |phase: &Phase| {
+        let commands = phase.count("commands").max(1);
         let own = phase.count("command_ns");
-        [
-            SYNCED.metric(seconds(own.saturating_add(phase.count("sync_ns")))),
-            RETURNED.metric(seconds(own)),
-            CPU.metric(cpu_percent(phase.count("user_ns"), phase.count("sys_ns"), own) as f64),
-            PROCESSES.metric(phase.count("processes") as f64),
-        ]
+        let mut all = vec![
+            SYNCED.metric(seconds(phase.ns)),
+            RETURNED.metric(seconds(own) / commands as f64),
+            CPU.metric(cpu_percent(phase.count("user_ns"), phase.count("sys_ns"), own / commands) as f64),
+            WRITTEN.metric(phase.count("bytes_written") as f64),
+        ];
+        if commands == 1 {
+            let printed = printed::values(figures, phase).map(|(figure, value)| Metric {
+                unit: figure.unit.clone(),
+                better: figure.better,
+                ..PRINTED.metric_of_part(&figure.name, value)
+            });
+            all.extend(printed);
+        }
+        all
     };
-    let whole = phases.iter().filter(|phase| phase.name == PHASE && phase.counts.contains_key("command_ns"));
-    whole.flat_map(of).collect()
+    phases
+        .iter()
+        .filter(|phase| phase.name == PHASE && phase.counts.contains_key("commands"))
+        .flat_map(of)
+        .collect()
 }
 
 #[cfg(test)]
@@ -127,21 +149,26 @@ mod tests {
     #[test]
     fn a_command_is_judged_with_its_sync() {
         const MS: u64 = 1_000_000;
-        let counts =
-            [("command_ns", 1500 * MS), ("sync_ns", 500 * MS), ("user_ns", 300 * MS), ("processes", 3)];
+        let counts = [
+            ("commands", 1),
+            ("command_ns", 1500 * MS),
+            ("sync_ns", 500 * MS),
+            ("user_ns", 300 * MS),
+            ("bytes_written", 4096),
+        ];
         let phase = Phase {
             name: PHASE.into(),
             ns: 2000 * MS,
             counts: counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
         };
-        let seen = metrics(&[phase]);
+        let seen = metrics(&[phase], &[]);
         let values: Vec<(&str, f64)> =
             seen.iter().map(|metric| (metric.name.as_str(), metric.value)).collect();
         let expected = [
             ("command.synced.time", 2.0),
             ("command.time", 1.5),
             ("command.cpu.share", 20.0),
-            ("command.processes", 3.0),
+            ("command.written", 4096.0),
         ];
         assert_eq!(values, expected);
     }

@@ -1,104 +1,93 @@
 //! The keys of a command.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use toml::Table;
 
 use crate::workloads::kit::Keys;
+use crate::workloads::programs::printed::{Described, Figure};
+use crate::workloads::programs::{Input, LIMIT, Line, Success, folder};
 
-/// A command as it is run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
-    /// For `sh -c`.
-    Shell(String),
-    /// A program and its arguments.
-    Words(Vec<String>),
-}
-
-impl Line {
-    /// In words, for messages.
-    pub fn said(&self) -> String {
-        match self {
-            Line::Shell(text) => text.clone(),
-            Line::Words(words) => shell_words::join(words),
-        }
-    }
-
-    pub fn words(&self) -> Vec<&str> {
-        match self {
-            Line::Shell(text) => vec!["sh", "-c", text],
-            Line::Words(words) => words.iter().map(String::as_str).collect(),
-        }
-    }
-}
-
-/// A file or folder that the command reads.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Input {
-    /// Absolute.
-    pub path: PathBuf,
-    /// BLAKE3 of names, types and content, in hexadecimal.
-    pub blake3: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Parameters {
     pub command: Line,
     pub prepare: Option<Line>,
     /// Whether the pages of the prepared files are dropped before the command.
     pub cold: bool,
-    /// Exit codes of the command that count as success.
-    pub exit_codes: Vec<i32>,
+    pub success: Success,
+    /// Of the command, and of its preparation.
+    pub limit: Duration,
     pub input: Vec<Input>,
+    /// What it prints.
+    pub figures: Vec<Figure>,
+    pub needs: Vec<Need>,
 }
 
-const KEYS: &[&str] = &["command", "prepare", "cold", "exit_codes", "input"];
+/// What a filesystem must have for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    HardLinks,
+    Symlinks,
+    Preallocation,
+}
+
+const KEYS: &[&str] =
+    &["command", "prepare", "cold", "exit_codes", "limit_seconds", "input", "metric", "needs"];
+/// A day: nobody waits longer for one trial.
+const LONGEST: u32 = 24 * 3600;
 
 impl Parameters {
     /// # Errors
     /// Names the key, and what to write.
     pub fn parse(table: &Table) -> Result<Self, String> {
         let keys = Keys::of(table, KEYS)?;
+        let described: BTreeMap<String, Described> = keys.or("metric", BTreeMap::new())?;
+        let limit = match table.get("limit_seconds") {
+            None => LIMIT,
+            Some(_) => Duration::from_secs(keys.number("limit_seconds", 1..=LONGEST)?.into()),
+        };
         let parameters = Parameters {
             command: line(&keys, "command")?.ok_or("command is missing")?,
             prepare: line(&keys, "prepare")?,
             cold: keys.or("cold", false)?,
-            exit_codes: keys.or("exit_codes", vec![0])?,
+            success: success(&keys)?,
+            limit,
             input: keys.or("input", Vec::new())?,
+            figures: described
+                .into_iter()
+                .map(|(name, described)| Figure::parse(&name, described))
+                .collect::<Result<_, _>>()?,
+            needs: keys.or("needs", Vec::new())?,
         };
-        parameters.folder()?;
+        folder(&parameters.input)?;
         if parameters.cold && parameters.prepare.is_none() {
             return Err("cold = true drops the pages of what prepare wrote, and there is no prepare".into());
         }
-        if let Some(code) = parameters.exit_codes.iter().find(|code| !(0..=255).contains(*code)) {
-            return Err(format!("exit_codes: {code} is no exit code, which are 0 to 255"));
-        }
         Ok(parameters)
     }
+}
 
-    /// The folder of all inputs, which the command finds as `$INPUT`; `None` without inputs.
-    ///
-    /// # Errors
-    /// If a path is not absolute, or the inputs lie in different folders.
-    pub fn folder(&self) -> Result<Option<&Path>, String> {
-        let mut folders = self.input.iter().map(|input| match input.path.parent() {
-            Some(folder) if input.path.is_absolute() => Ok(folder),
-            _ => Err(format!("input {}: write an absolute path of a file or folder", input.path.display())),
-        });
-        let Some(first) = folders.next().transpose()? else { return Ok(None) };
-        for folder in folders {
-            let folder = folder?;
-            if folder != first {
-                return Err(format!(
-                    "inputs lie in {} and {}, and $INPUT is one folder; put them, or links to them, into one",
-                    first.display(),
-                    folder.display()
-                ));
-            }
+/// `exit_codes = [0, 1]`, or `"any"`.
+fn success(keys: &Keys<'_>) -> Result<Success, String> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Codes(Vec<i32>),
+        Text(String),
+    }
+    match keys.get::<Written>("exit_codes")? {
+        None => Ok(Success::zero()),
+        Some(Written::Text(text)) if text == "any" => Ok(Success::Any),
+        Some(Written::Text(text)) => {
+            Err(format!("exit_codes = '{text}': write a list such as [0, 1], or 'any'"))
         }
-        Ok(Some(first))
+        Some(Written::Codes(codes)) => match codes.iter().find(|code| !(0..=255).contains(*code)) {
+            Some(code) => Err(format!("exit_codes: {code} is no exit code, which are 0 to 255")),
+            None => Ok(Success::Codes(codes)),
+        },
     }
 }
 
@@ -152,6 +141,10 @@ mod tests {
             ("command = 'x'\nprepare = ' '", "prepare is empty"),
             ("command = 'x'\ncold = true", "there is no prepare"),
             ("command = 'x'\nexit_codes = [300]", "300 is no exit code"),
+            ("command = 'x'\nexit_codes = 'all'", "or 'any'"),
+            ("command = 'x'\nlimit_seconds = 0", "from 1 to 86400"),
+            ("command = 'x'\nneeds = ['owners']", "symlinks"),
+            ("command = 'x'\nmetric.tps.find = 'x'", "metric.tps.find: put one pair"),
             ("command = 'x'\ninputs = []", "did you mean 'input'?"),
             ("command = 'x'\ninput = [{ path = 'a', blake3 = '' }]", "absolute path"),
             (
