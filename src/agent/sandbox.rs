@@ -25,11 +25,13 @@ use rustix::mount::{MountFlags, mount_remount};
 use rustix::thread::CapabilitySet;
 
 use super::StepError;
-use super::site::WORKER;
 use crate::host::device_group::DeviceGroup;
 use crate::schema::job::Job;
 use crate::schema::setup::{self, Capability, Identity, Privileges};
 use crate::workloads::programs;
+
+/// An unused ID: "fsdr" as a number, far above those of accounts.
+pub const WORKER: Identity = Identity { uid: 0x6673_6472, gid: 0x6673_6472 };
 
 /// Devices that cannot affect the machine.
 const HARMLESS: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];

@@ -13,7 +13,7 @@ use std::time::Duration;
 use fsderby_sys::process::{Usage, thread_usage};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, StatVfs, Uid};
 
-use super::sandbox::{Sandbox, Tree};
+use super::sandbox::{Sandbox, Tree, WORKER};
 use super::source::{Filling, Source};
 use super::stack::{self, Raise, Stack};
 use super::{StepError, monotonic_ns, mounting};
@@ -27,9 +27,6 @@ use crate::storage::{self, Attached, Device};
 
 /// Folders of every Linux on which our base tree can be mounted, invisibly to others.
 const BASES: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
-
-/// An unused ID: "fsdr" as a number, far above those of accounts.
-pub const WORKER: Identity = Identity { uid: 0x6673_6472, gid: 0x6673_6472 };
 
 /// Opens a folder without following links.
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);

@@ -9,12 +9,12 @@ use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Write};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use fsderby_sys::gate::SharedGate;
 use fsderby_sys::process::{children_usage, die_with_parent, own_usage};
-use fsderby_sys::sandbox::renounce;
+use fsderby_sys::sandbox::{confine, renounce};
 use fsderby_sys::shared::SharedProgress;
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +88,9 @@ pub fn main() -> anyhow::Result<u8> {
     let WorkJob { work, portion, .. } = &orders.work;
     let engine = workloads::engine(&work.engine).context("this build has no such workload")?;
     let work = engine.parse(&work.parameters).map_err(anyhow::Error::msg)?;
+    if work.needs().programs {
+        confine_programs().context("could not confine the programs")?;
+    }
     let mut ready = work.prepare(orders.seed, portion).map_err(anyhow::Error::msg)?;
     if let Some(source) = source {
         ready.take_source(source.into());
@@ -146,6 +149,14 @@ fn give_up_rights(orders: &Orders) -> io::Result<()> {
         rustix::process::chroot(root)?;
     }
     orders.identity.map_or(Ok(()), |Identity { uid, gid }| renounce(uid, gid))
+}
+
+/// Programs write into the filesystem under test and into memory. In a sandbox that is so already.
+fn confine_programs() -> io::Result<()> {
+    rustix::thread::set_no_new_privs(true)?;
+    let all = [".", "/tmp", "/dev"].map(Path::new);
+    let there: Vec<&Path> = all.into_iter().filter(|folder| folder.is_dir()).collect();
+    confine(&there)
 }
 
 /// The scheduler's statistics of this process, opened while its /proc is accessible (`Documentation/scheduler/sched-stats.rst`).

@@ -101,7 +101,10 @@ impl Watch for Progress {
 
     fn record(&mut self, record: &Record) {
         let headline = record.metrics.iter().find(|m| m.headline && record.says(m));
-        let figure = headline.map_or(String::new(), |m| format!("  {:.0} {}", m.value, m.unit));
+        let figure = headline.map_or(String::new(), |m| {
+            let decimals = 2_usize.saturating_sub(m.value.abs().max(0.01).log10().floor() as usize);
+            format!("  {:.decimals$} {}", m.value, m.unit)
+        });
         match record.outcome {
             Outcome::Done if self.plain => self.say(&format!("{}{figure}", record.trial)),
             Outcome::Done | Outcome::Skipped => {}

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::crossing::{self, CROSS_KEYS, Cross};
-use super::entry::{FILESYSTEM_KEYS, FilesystemEntry};
+use super::entry::{FILESYSTEM_KEYS, FilesystemEntry, WorkloadEntry};
 use super::resolved::Resolved;
 use super::{bounds, floor, labels, mounted, needs, own_command, scenarios, values};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
@@ -164,19 +164,6 @@ impl<'de> Deserialize<'de> for RoundsAsked {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         text.parse().map_err(serde::de::Error::custom)
     }
-}
-
-/// `[[workload]]`: a shipped set under another label, with changed parameters or another number of clients; or, without a set, a
-/// command of the user's own.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct WorkloadEntry {
-    /// Empty for a command.
-    #[serde(default)]
-    pub set: String,
-    pub label: Option<String>,
-    pub clients: Option<u32>,
-    #[serde(flatten)]
-    pub changed: Table,
 }
 
 impl Experiment {

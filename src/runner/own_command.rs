@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-use super::experiment::WorkloadEntry;
+use super::entry::WorkloadEntry;
 use crate::exit::Failure;
-use crate::workloads::command::Parameters;
+use crate::schema::plan::{Plan, PlannedWork};
+use crate::workloads::command::{self, Parameters};
 
 /// A command as options give it.
 #[derive(Clone, Debug, Default)]
@@ -78,6 +79,39 @@ pub fn label(entry: &WorkloadEntry) -> String {
     entry.label.clone().unwrap_or_else(|| name.unwrap_or("command").to_owned())
 }
 
+/// The options of `run` that give the works of this plan; `None` if it has others than commands, or commands with more keys.
+pub fn options(plan: &Plan) -> Option<Vec<String>> {
+    let text = |work: &PlannedWork, key: &str| Some(work.work.parameters.get(key)?.as_str()?.to_owned());
+    let input = |work: &PlannedWork| -> Vec<String> {
+        let all = work.work.parameters.get("input").and_then(Value::as_array);
+        let path = |input: &Value| Some(input.get("path")?.as_str()?.to_owned());
+        all.into_iter().flatten().filter_map(path).collect()
+    };
+    let first = plan.workloads.first()?;
+    let rest = |work: &PlannedWork| (text(work, "prepare"), text(work, "exit_codes"), input(work));
+    let (prepare, exit_codes, inputs) = rest(first);
+    let mut options = Vec::new();
+    for work in &plan.workloads {
+        let command = text(work, "command").filter(|_| work.work.engine == command::NAME)?;
+        let known = |key: &String| ["command", "prepare", "exit_codes", "input"].contains(&key.as_str());
+        let is_plain = work.work.parameters.keys().all(known) && work.clients.is_none();
+        let named = WorkloadEntry {
+            set: String::new(),
+            label: None,
+            clients: None,
+            changed: work.work.parameters.clone(),
+        };
+        if !is_plain || rest(work) != rest(first) || label(&named) != work.label {
+            return None;
+        }
+        options.extend(["--command".to_owned(), command]);
+    }
+    options.extend(prepare.into_iter().flat_map(|prepare| ["--prepare".to_owned(), prepare]));
+    options.extend(exit_codes.map(|_| "--ignore-failure".to_owned()));
+    options.extend(inputs.into_iter().flat_map(|path| ["--input".to_owned(), path]));
+    Some(options)
+}
+
 /// BLAKE3 of a file's content, or of a folder's names, types, links and contents, in order of names.
 fn hash(path: &Path) -> io::Result<String> {
     let mut hasher = blake3::Hasher::new();
@@ -120,6 +154,9 @@ fn add(hasher: &mut blake3::Hasher, path: &Path) -> io::Result<()> {
 mod tests {
     use std::collections::HashSet;
 
+    use crate::runner::experiment::Experiment;
+    use crate::schema::job::WorkSpec;
+
     use super::*;
 
     #[test]
@@ -151,6 +188,50 @@ mod tests {
         std::os::unix::fs::symlink("below/other", tree.join("link")).unwrap();
         seen.push(hashed().blake3);
         assert_eq!(seen.iter().collect::<HashSet<_>>().len(), seen.len(), "{seen:?}");
+    }
+
+    #[test]
+    fn the_options_of_a_plan_give_the_same_works() {
+        let folder = tempfile::tempdir().unwrap();
+        let input = [folder.path().join("a file"), folder.path().join("b")];
+        for path in &input {
+            fs::write(path, "content").unwrap();
+        }
+        let asked = Asked {
+            command: "cat $INPUT/*",
+            prepare: Some("touch 'x y'"),
+            input: &input,
+            ignores_failure: true,
+        };
+        let work = |entry: WorkloadEntry| PlannedWork {
+            label: label(&entry),
+            clients: None,
+            work: WorkSpec { engine: command::NAME.to_owned(), parameters: entry.changed },
+        };
+        let works =
+            [work(entry(&asked).unwrap()), work(entry(&Asked { command: "ls", ..asked.clone() }).unwrap())];
+        let text = "name = 'x'\nfilesystems = ['ext4']\nworkloads = ['postmark-quick']";
+        let plan = Experiment::parse(text, "x").unwrap().plan("loop".to_owned(), 1).unwrap();
+        let plan = Plan { workloads: works.to_vec(), ..plan };
+        let options = options(&plan).unwrap();
+        let paths = input.map(|path| path.display().to_string());
+        let expected = [
+            "--command",
+            "cat $INPUT/*",
+            "--command",
+            "ls",
+            "--prepare",
+            "touch 'x y'",
+            "--ignore-failure",
+            "--input",
+            &paths[0],
+            "--input",
+            &paths[1],
+        ];
+        assert_eq!(options, expected);
+        let mut other = plan.clone();
+        other.workloads[1].work.parameters.insert("cold".into(), true.into());
+        assert_eq!(self::options(&other), None);
     }
 
     #[test]

@@ -150,6 +150,35 @@ fn a_hostile_command_is_contained() {
     }
 }
 
+/// On a mounted filesystem there is no other root, but the command still writes only there and in memory.
+#[test]
+fn a_command_on_a_directory_writes_only_there() {
+    if !has_landlock() {
+        return crate::support::skipped("a command on a directory", "this kernel has no Landlock");
+    }
+    let desk = Desk::new();
+    let (place, outside) = (desk.path("place"), tempfile::tempdir_in("/var/tmp").unwrap());
+    fs::create_dir(&place).unwrap();
+    let on = format!("directory:{}", place.display());
+    let outside = outside.path().display();
+    let command = format!(
+        "echo in > in; ! touch {outside}/new 2>/dev/null && touch /tmp/fsderby-$$ && rm /tmp/fsderby-$$"
+    );
+    let words =
+        ["run", "quick", "--on", &on, "--rounds", "1", "--memory", "none", "--output", "out", "--command"];
+    let said = desk.say(&[&words[..], &[&command]].concat());
+    assert_eq!(said.code, 0, "{said:#?}");
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "nothing is left");
+}
+
+fn has_landlock() -> bool {
+    // A read of its version needs a system call; a kernel that lists its security modules nowhere is asked by a restricted child.
+    let child = std::thread::spawn(|| {
+        fsderby_sys::sandbox::confine(&[]).is_ok() && fs::write("/tmp/fsderby-landlock", "").is_err()
+    });
+    child.join().unwrap()
+}
+
 /// Ends the process whatever happens.
 struct Ends(std::process::Child);
 

@@ -110,16 +110,7 @@ impl Sandbox {
     /// # Errors
     /// If one of these directories cannot be opened.
     pub fn new(root: &Path, writable: &[&Path]) -> io::Result<Self> {
-        let mut rules = Ruleset::default()
-            .handle_access(AccessFs::from_write(RULES))
-            .and_then(|rules| rules.scope(Scope::from_all(RULES)))
-            .and_then(Ruleset::create)
-            .map_err(io::Error::other)?;
-        for folder in writable {
-            let folder = PathFd::new(folder).map_err(io::Error::other)?;
-            let beneath = PathBeneath::new(folder, AccessFs::from_write(RULES));
-            rules = rules.add_rule(beneath).map_err(io::Error::other)?;
-        }
+        let rules = rules(writable)?;
         let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(root, folder, Mode::empty())?;
         let landlock = landlock_version(&rules)?;
@@ -226,6 +217,29 @@ pub fn renounce(uid: u32, gid: u32) -> io::Result<()> {
     let none = CapabilitySet::empty();
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
     Ok(set_no_new_privs(true)?)
+}
+
+/// From now on this process and its children can write only below these folders, and signal only each other: as far as the
+/// kernel's Landlock can. For programs that run without a root of their own.
+///
+/// # Errors
+/// If one of the folders cannot be opened, or `no_new_privs` was not set before.
+pub fn confine(writable: &[&Path]) -> io::Result<()> {
+    rules(writable)?.restrict_self().map(drop).map_err(io::Error::other)
+}
+
+fn rules(writable: &[&Path]) -> io::Result<RulesetCreated> {
+    let mut rules = Ruleset::default()
+        .handle_access(AccessFs::from_write(RULES))
+        .and_then(|rules| rules.scope(Scope::from_all(RULES)))
+        .and_then(Ruleset::create)
+        .map_err(io::Error::other)?;
+    for folder in writable {
+        let folder = PathFd::new(folder).map_err(io::Error::other)?;
+        let beneath = PathBeneath::new(folder, AccessFs::from_write(RULES));
+        rules = rules.add_rule(beneath).map_err(io::Error::other)?;
+    }
+    Ok(rules)
 }
 
 /// The version is known only to a thread that has restricted itself, so a separate thread tries.
