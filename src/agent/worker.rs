@@ -88,7 +88,7 @@ pub fn main() -> anyhow::Result<u8> {
     let WorkJob { work, portion, .. } = &orders.work;
     let engine = workloads::engine(&work.engine).context("this build has no such workload")?;
     let work = engine.parse(&work.parameters).map_err(anyhow::Error::msg)?;
-    if work.needs().programs {
+    if work.needs().programs && orders.root.is_none() {
         confine_programs().context("could not confine the programs")?;
     }
     let mut ready = work.prepare(orders.seed, portion).map_err(anyhow::Error::msg)?;
@@ -151,7 +151,7 @@ fn give_up_rights(orders: &Orders) -> io::Result<()> {
     orders.identity.map_or(Ok(()), |Identity { uid, gid }| renounce(uid, gid))
 }
 
-/// Programs write into the filesystem under test and into memory. In a sandbox that is so already.
+/// Programs write into the filesystem under test and into memory alone. In a sandbox that is so already, without Landlock's cost.
 fn confine_programs() -> io::Result<()> {
     rustix::thread::set_no_new_privs(true)?;
     let all = [".", "/tmp", "/dev"].map(Path::new);
