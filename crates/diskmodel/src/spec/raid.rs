@@ -41,7 +41,7 @@ impl RaidSpec {
         if spec.sectors > room {
             return Err(SpecError::Contradiction {
                 keys: "sectors, members, member.sectors".to_owned(),
-                why: format!("the members hold {room} sectors beside the parity"),
+                why: format!("without the parity, the members hold {room} sectors"),
             });
         }
         Ok(spec)
