@@ -232,7 +232,7 @@ const RAID: &[Range] = &[
     CPU,
 ];
 const FLASH: &[Range] = &[
-    times(Factor::Flush, 3, "measured flush times of drives of one class differ by more than this factor"),
+    times(Factor::Flush, 3, "measured flush times of drives of one class differ by more than a factor of 3"),
     times(
         Factor::Program,
         3,
@@ -287,7 +287,7 @@ const CARD: &[Range] = &[
     ),
     OVERHEAD,
     CACHE,
-    kib(128, 512, "SD host controllers allow transfers of 128 to 512 KiB at most"),
+    kib(128, 512, "the largest transfer of SD host controllers is between 128 and 512 KiB"),
     SCHEDULER,
     CPU,
 ];

@@ -306,7 +306,7 @@ impl Mapping {
         }
         match leaf {
             Leaf::Table(table) => &mut table[unit as usize % LEAF],
-            Leaf::AsBefore | Leaf::Gone => unreachable!("the leaf of the mapping has just become a table"),
+            Leaf::AsBefore | Leaf::Gone => unreachable!("the leaf of the mapping table was just allocated"),
         }
     }
 }

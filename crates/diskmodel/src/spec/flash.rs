@@ -154,7 +154,7 @@ impl CardSpec {
         if !spec.unit_sectors.is_multiple_of(spec.page_sectors) {
             return Err(SpecError::Contradiction {
                 keys: "unit_kib, page_kib".to_owned(),
-                why: "a unit must consist of whole pages".to_owned(),
+                why: "a flash unit must consist of whole pages".to_owned(),
             });
         }
         Ok(spec)

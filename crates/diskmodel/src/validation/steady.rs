@@ -117,8 +117,8 @@ pub fn markdown(spec: &Spec) -> Option<String> {
             writeln!(
                 text,
                 "\nThe preconditioned disk is steady by SNIA's rule from round {first} on: its rates lie within {spread:.0} % of their mean \
-                 (20 % allowed), and the line through them changes by {slope:.0} % of the mean (10 % allowed). It is slower by a factor of \
-                 {slower:.2} than the disk as described in its file in the first round."
+                 (20 % allowed), and the line through them changes by {slope:.0} % of the mean (10 % allowed). The \
+                 preconditioned disk is slower by a factor of {slower:.2} than the same disk as described in its file in the first round."
             )
         }
     };

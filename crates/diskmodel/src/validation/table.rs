@@ -14,7 +14,7 @@ Input and fitted figures say nothing about the model's accuracy. **Evidence** is
 call the model directly, without a kernel. The published figures include a kernel, which takes some microseconds per request.
 
 The disk files of held-out drives (*) were written before any comparison, and none of their values has changed since. The comparison is not
-blind, because the author of these files knew the published figures. Fitted values in these files were fitted in the first version.
+blind, because the author of these files knew the published figures. Fitted values were already fitted in the first version of these files.
 `crates/diskmodel/src/validation/measured.toml` has the sources. The last ten drives are SCSI disks of the nineties, used for validation only.
 The figures of these SCSI disks are means over the traces with which DiskSim was validated. No data sheet of the SCSI disks was available, so
 their three seek times come from the measured seek curve. The errors on the SCSI disks therefore show the effect of the seek curve's shape, the
@@ -45,18 +45,18 @@ const MISSES: &str = "
 const HELD: &str = "
 ## Whether the samples of a run cover the real drives
 
-A run varies the unknown properties of a disk. It has thirteen samples of the disk. In twelve samples each varied property is at one of its two
-extremes. A measured figure is *held* if it lies between the smallest and the largest value of the model in these samples, or within 3 % of that
-range (the margin of a verdict). Three sets of extremes are compared. *Estimated* extremes were set before any comparison with measurements.
+A run varies the unknown properties of a disk. A run has thirteen samples of the disk. In twelve samples each varied property is at one of its
+two extremes. A measured figure is *held* if it lies between the smallest and the largest value of the model in these samples, or within 3 % of
+that range (the margin of a verdict). Three sets of extremes are compared. *Estimated* extremes were set before any comparison with measurements.
 *Left out* extremes are fitted to all drives except the judged drive. *Run* extremes are fitted to all drives, and runs use them. Only the *left
 out* extremes predict how well a new drive is covered. A class of drives, or a kind of access, with fewer than three drives is *untested*: a new
 value lies in the range of n values with a probability of (n − 1)/(n + 1), which for two drives is only 1/3.
 
 Samples with wider extremes hold more measured figures, but detect fewer differences between filesystems. *Width* is a figure's largest value in
 the samples divided by its smallest, as a geometric mean over all figures. *Least ratio* is the smallest detectable ratio of two filesystems if
-one of them spends a quarter more of its time on this access. It is the margin times the fourth root of the ratio by which the samples move a
-figure from its value on the nominal disk. The columns *width* and *least ratio* have three values each: for *estimated*, *left out* and *run*
-extremes.
+one of them spends a quarter more of its time on this access. The least ratio is the margin times the fourth root of the ratio by which the
+samples move a figure from its value on the nominal disk. The columns *width* and *least ratio* have three values each: for *estimated*, *left
+out* and *run* extremes.
 
 | class | access | drives | figures | worst miss | held, estimated | held, left out | held, run | width | least ratio |
 |---|---|---|---|---|---|---|---|---|---|
