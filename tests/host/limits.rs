@@ -54,9 +54,9 @@ fn names_that_no_file_could_have_are_refused() {
 fn sizes_offsets_and_scales_that_overflow_are_refused() {
     let most = u64::MAX.to_string();
     for (testbed, flag, words) in [
-        ("loop", "--size", "8 EiB or more"),
-        ("loop", "--memory", "8 EiB or more"),
-        ("model:hdd-16tb", "--size", "8 EiB or more"),
+        ("loop", "--size", "below 8 EiB"),
+        ("loop", "--memory", "below 8 EiB"),
+        ("model:hdd-16tb", "--size", "below 8 EiB"),
         ("loop", "--scale", "is too large"),
         ("model:hdd-16tb", "--scale", "is too large"),
     ] {
@@ -64,7 +64,7 @@ fn sizes_offsets_and_scales_that_overflow_are_refused() {
         flags(&["--on", testbed, flag, &most, "--dry-run"], USAGE, &[words]);
     }
     let beyond = |offset: &str| format!("model:hdd-16tb,offset={offset}");
-    flags(&["--on", &beyond(&most)], USAGE, &["8 EiB or more"]);
+    flags(&["--on", &beyond(&most)], USAGE, &["below 8 EiB"]);
     let mebibyte = 1 << 20;
     let last = (i64::MAX / mebibyte * mebibyte).to_string();
     flags(&["--on", &beyond(&last)], USAGE, &["is beyond the end of the disk"]);

@@ -635,7 +635,7 @@ fn what_cannot_be_launched_is_one_void_trial_once_others_were_and_resume_repeats
     assert_eq!(finish, Finish { rounds: 2, interrupted: false });
     assert_eq!(outcomes(&run, &full), [Outcome::Void; 3]);
     let why = run.records.iter().find(|r| r.trial == full).unwrap().why();
-    assert_eq!(why, "it could not be launched: no space in /var/tmp");
+    assert_eq!(why, "the trial could not be launched: no space in /var/tmp");
     assert_eq!(run.current().iter().filter(|r| r.outcome == Outcome::Done).count(), 17);
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
     let (_, run) = carry_out(folder.path(), &plan, &Scripted::well(), None);

@@ -164,7 +164,7 @@ pub enum Fork {
 pub fn fork() -> io::Result<Fork> {
     let threads = std::fs::read_dir("/proc/self/task")?.count();
     if threads != 1 {
-        return Err(io::Error::other(format!("cannot fork a process of {threads} threads")));
+        return Err(io::Error::other(format!("cannot fork a process that has {threads} threads")));
     }
     // SAFETY: there is no other thread, so no lock is held and no invariant is violated midway.
     match unsafe { libc::fork() } {

@@ -204,7 +204,7 @@ fn bound_to(keep: CapabilitySet) -> io::Result<()> {
 /// Without the permission, and in a process with several threads, because this changes only the calling one.
 pub fn renounce(uid: u32, gid: u32) -> io::Result<()> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
-        return Err(io::Error::other("only a process of one thread can give its rights up"));
+        return Err(io::Error::other("only a single-threaded process can drop its capabilities"));
     }
     clear_ambient_capability_set()?;
     bound_to(CapabilitySet::empty())?;

@@ -108,7 +108,7 @@ impl<T: Counters> Shared<T> {
     /// If the descriptor does not belong to such counters.
     pub fn inherited(file: File) -> io::Result<Self> {
         if file.metadata()?.len() != size_of::<T>() as u64 {
-            return Err(io::Error::other("not the counters that are shared"));
+            return Err(io::Error::other("the inherited file does not hold the shared counters"));
         }
         Self::map(file.into())
     }

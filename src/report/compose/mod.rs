@@ -136,9 +136,7 @@ fn entry(run: &Run, label: &str) -> Entry {
     }
     let era = |c: &Candidate| {
         let (era, lost) = (c.era.as_deref()?, eras::lost(c)?);
-        Some(format!(
-            "mkfs and mount defaults of {era}, as far as today's tools support them. Not available: {lost}"
-        ))
+        Some(format!("mkfs and mount defaults of {era}, as far as today's tools support them. {lost}"))
     };
     let era = run.plan.candidates.iter().find(|c| c.label == label).and_then(era).unwrap_or_default();
     let mounted = run.records.iter().filter(|r| r.filesystem == label).find_map(|r| r.mounted.as_ref());
