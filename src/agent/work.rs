@@ -157,10 +157,10 @@ impl Worker {
             Err(e) => e.text,
             Ok(status) => match (status.signal(), status.code()) {
                 (Some(9), _) if self.is_out_of_memory() => {
-                    "it ran out of memory; try a larger --memory or a smaller --scale".to_owned()
+                    "the workload ran out of memory; try a larger --memory or a smaller --scale".to_owned()
                 }
-                (Some(signal), _) => format!("it was killed by signal {signal}"),
-                (None, code) => format!("it ended with exit code {}", code.unwrap_or_default()),
+                (Some(signal), _) => format!("the workload was killed by signal {signal}"),
+                (None, code) => format!("the workload ended with exit code {}", code.unwrap_or_default()),
             },
         };
         let words = words.trim();

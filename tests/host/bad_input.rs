@@ -189,7 +189,7 @@ fn what_could_never_be_judged_is_refused_before_the_run() {
     never(&["worse > 5% by estimate", "--on", "loop", "--rounds", "1"], &["1 round of 2", "--rounds 2"]);
     never(&["worse > 5% for btrfs", "--on", "loop"], &["unknown candidate 'btrfs'", "xfs"]);
     never(&["worse > 5% in transaction.rate", "--on", "loop"], &["did you mean 'transactions.rate'?"]);
-    never(&["worse", "--on", "loop"], &["'worse' is no condition", "worse > 5%"]);
+    never(&["worse", "--on", "loop"], &["'worse' is not a condition", "worse > 5%"]);
 }
 
 #[test]
@@ -594,7 +594,7 @@ fn work_that_runs_out_of_memory_fails_its_trial_and_says_so() {
     let (said, run) = carry_out(&desk, &more);
     assert_eq!(said.code, TRIALS, "{said:#?}");
     let reasons = reasons(&run, "ext4");
-    assert!(reasons[0].contains("it ran out of memory; try a larger --memory"), "{reasons:?}");
+    assert!(reasons[0].contains("the workload ran out of memory; try a larger --memory"), "{reasons:?}");
 }
 
 #[test]
