@@ -8,7 +8,7 @@ use super::output::say;
 use crate::dropins::bonnie::{self, Console, Ended};
 use crate::exit;
 
-/// The original's exit code when anything goes wrong.
+/// Bonnie++'s exit code for any error.
 const FAILED: u8 = 1;
 /// The exit code that a shell shows for a program killed by SIGPIPE.
 const BROKEN_PIPE: u8 = 141;
@@ -37,7 +37,7 @@ fsderby only:
   --as VERSION                      behave and print like this version: 2.00a, 1.98 (same fields in the line),
                                     1.97, or 1.03 with its phases (default: 2.00a)";
 
-/// Exit codes of the original: 0; 1 when anything goes wrong; 5 when stopped.
+/// Exit codes as in Bonnie++: 0 for success, 1 for any error, 5 when stopped by a signal.
 pub fn run(words: &[OsString]) -> anyhow::Result<ExitCode> {
     if let [only] = words
         && (only == "--help" || only == "-h")

@@ -209,8 +209,11 @@ fn profile(name: &str) -> Explained {
 /// Default options of a period for each kind, and what could not be obtained.
 fn era(name: &str) -> Explained {
     let Era { story, source, kinds } = eras::find(name).ok()?;
-    let mut text =
-        format!("{name}, default options of a period\n\n{}{}", line("What", &story), line("Origin", &source));
+    let mut text = format!(
+        "{name}, an era: default options of a period\n\n{}{}",
+        line("What", &story),
+        line("Origin", &source)
+    );
     for of in &kinds {
         text.push_str(&format!("\n{}\n", of.names.join(", ")));
         for (what, options) in [("mkfs", of.mkfs.join(" ")), ("Mount", of.mount.join(","))] {

@@ -127,7 +127,7 @@ enum Command {
 impl Cli {
     /// Parses the process's arguments. Help, and arguments that clap rejects, end the process here.
     ///
-    /// # Errors If an option belongs to an older version.
+    /// # Errors If the command line has an option of an older version.
     pub fn from_arguments() -> anyhow::Result<Self> {
         Cli::try_parse().or_else(|error| {
             let unknown = match error.get(ContextKind::InvalidArg) {

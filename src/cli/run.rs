@@ -163,7 +163,7 @@ pub struct Arguments {
     quiet: bool,
 }
 
-/// As listed in the table of testbeds.
+/// Help of `--on`: the syntax of all testbeds.
 fn testbeds_help() -> String {
     let usages: Vec<String> = testbeds::TABLE.iter().map(|kind| format!("`{}`", kind.usage())).collect();
     format!("{} or `{}`; repeat to compare several", usages.join(", "), testbeds::AUTO)
@@ -212,7 +212,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             can_be_judged(&arguments.fail_if, &plan, &testbeds)?;
             match usable(&plan, &testbeds) {
                 Err(missing) if arguments.dry_run => {
-                    super::say(&format!("note: this run would stop here: {missing}"))
+                    super::say(&format!("note: without --dry-run this run would fail: {missing}"))
                 }
                 other => other?,
             }
@@ -335,8 +335,8 @@ fn jobs(asked: Option<u32>, plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> any
         Some(jobs) if jobs > 1 && !is_virtual => {
             let felt = testbeds.each().find(|testbed| testbed.traits().clock != ClockKind::Virtual);
             let text = format!(
-                "trials on {} would disturb each other\n  try: without --jobs, or --on model:DISK",
-                felt.map_or_else(String::new, |testbed| testbed.name())
+                "parallel trials with --on {testbed} would disturb each other\n  try: without --jobs, or --on model:DISK",
+                testbed = felt.map_or_else(String::new, |testbed| testbed.name())
             );
             Err(Failure::usage(text).into())
         }
@@ -355,8 +355,8 @@ fn names_what_is_made(arguments: &Arguments, testbeds: &Testbeds<'_>) -> anyhow:
         return Ok(());
     }
     let text = format!(
-        "--filesystems has no effect on {}, which uses a mounted filesystem\n  try: without --filesystems, or --on loop",
-        testbed.name()
+        "--filesystems has no effect with --on {testbed}, which uses a mounted filesystem\n  try: without --filesystems, or --on loop",
+        testbed = testbed.name()
     );
     Err(Failure::usage(text).into())
 }
@@ -367,7 +367,7 @@ fn usable(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
         if plan.cuts_power() {
             let name = testbed.name();
             let text = format!(
-                "the testbed {name} cannot cut the power\n  try: --on vm or model:DISK, or without --power-cut"
+                "--on {name} cannot cut the power\n  try: --on vm or model:DISK, or without --power-cut"
             );
             return Err(Failure::usage(text).into());
         }
@@ -386,14 +386,14 @@ fn usable(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let on_host = testbeds.each().any(|testbed| testbed.traits().clock == ClockKind::Host);
     if plan.empties_caches() && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing(
-            "cold caches need root\n  try: sudo, or without --cold and drop-caches",
+            "cold caches need root\n  try: sudo, or a run without --cold and without the stage drop-caches",
         )
         .into());
     }
     Ok(())
 }
 
-/// Candidates that cannot take part here; an error if none can, or if the experiment itself is impossible.
+/// Candidates that cannot run on this machine; an error if none can, or if the experiment itself is impossible.
 fn possible(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, lenient: bool) -> anyhow::Result<Vec<Skip>> {
     let skips = skips(plan, testbeds);
     if let (false, Some(skip)) = (lenient, skips.iter().find(|s| s.by_experiment)) {
@@ -401,14 +401,16 @@ fn possible(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, lenient: bool) -> anyh
     }
     if skips.len() == plan.candidates.len() * plan.scenarios.len() {
         let reasons: Vec<String> = skips.iter().map(|s| format!("{}: {}", s.filesystem, s.reason)).collect();
-        return Err(
-            Failure::missing(format!("no candidate can take part here\n{}", reasons.join("\n"))).into()
-        );
+        return Err(Failure::missing(format!(
+            "no candidate can run on this machine\n{}",
+            reasons.join("\n")
+        ))
+        .into());
     }
     Ok(skips)
 }
 
-/// State for an early end of the run.
+/// What the end of a run needs: the stop flag and the key to sign with.
 struct Ending {
     /// Set by the first Ctrl-C.
     stop: Arc<AtomicBool>,
@@ -441,7 +443,7 @@ fn carry_out(
         Some(key) => sign_what_holds(&door, key)?,
         None if was_signed && !signature::is_signed(&door) => {
             super::say(
-                "the run was signed before it continued, and no longer is\n  try: --resume with --sign KEYFILE",
+                "the run was signed before it was continued, and is now no longer signed\n  try: --resume with --sign KEYFILE",
             );
         }
         None => {}
@@ -465,7 +467,8 @@ fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
     match verify(&store::read_through(run.clone())?).wrong.first() {
         None => signature::sign(run, key),
         Some(wrong) => {
-            let text = format!("{0} is not signed: {wrong}\n  try: fsderby verify {0}", run.path().display());
+            let folder = run.path().display();
+            let text = format!("{folder} is not signed: {wrong}\n  try: fsderby verify {folder}");
             Err(Failure::new(exit::DAMAGED, text).into())
         }
     }
@@ -542,7 +545,7 @@ mod tests {
         arguments: Arguments,
     }
 
-    /// What the words expand to.
+    /// The plan that these arguments of `fsderby run` result in.
     fn plan(words: &[&str]) -> Plan {
         let line =
             Line::try_parse_from(["fsderby run"].iter().chain(words)).unwrap_or_else(|e| panic!("{e}"));
@@ -550,7 +553,7 @@ mod tests {
         experiment.plan(common_testbed(&experiment).unwrap(), 4711).unwrap()
     }
 
-    /// What a shell and then the parser make of a printed command.
+    /// The plan of a printed command after a shell and the parser have read it.
     fn typed(command: &str) -> Plan {
         let words = command.strip_prefix("fsderby run ").unwrap();
         let shell = Command::new("sh").arg("-c").arg(format!("printf '%s\\n' {words}")).output().unwrap();

@@ -33,7 +33,7 @@ pub struct Validate {
     /// Only this job, by its name in crates/diskmodel/src/validation/measured.toml; repeatable
     #[arg(long = "job", value_name = "JOB")]
     jobs: Vec<String>,
-    /// One of `fsderby list machines`, or a file, instead of each disk's own
+    /// One of `fsderby list machines`, or a file, instead of the machine that each disk's file names
     #[arg(long, requires = "guest")]
     machine: Option<String>,
 }
@@ -109,7 +109,7 @@ impl Validate {
     /// The whole output, with its date.
     fn text(&self, kernels: &str, all: &[Beside]) -> String {
         let machine = match &self.machine {
-            None => "the machine named in its file".to_owned(),
+            None => "the machine that the disk's file names".to_owned(),
             Some(machine) => format!("the machine {machine}"),
         };
         // In another build, agent and disk server execute different numbers of instructions.

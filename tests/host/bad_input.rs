@@ -714,7 +714,7 @@ fn a_program_that_is_missing_or_cannot_be_run_skips_its_filesystem_with_the_pack
     desk.refused(
         &said,
         MISSING,
-        &["no candidate can take part here", "mke2fs is not installed", "apt-get install e2fsprogs"],
+        &["no candidate can run on this machine", "mke2fs is not installed", "apt-get install e2fsprogs"],
     );
     let said = desk.say_after(none, &["doctor"]);
     assert!(said.out.contains("no mkfs.xfs"), "{said:?}");
