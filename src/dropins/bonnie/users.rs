@@ -7,7 +7,7 @@ use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use super::options::Options;
 
-/// Changes to the directory and becomes the user. Returns a message about the user if root chose it.
+/// Changes to the directory and becomes the user. Returns a message that names the user, if root chose one.
 pub fn become_user(options: &Options) -> Result<Option<String>, String> {
     let is_root = getuid().is_root();
     if is_root && options.user.is_none() {

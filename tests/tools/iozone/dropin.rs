@@ -113,7 +113,7 @@ fn the_report_of_the_throughput_mode_has_the_sums_and_its_processes_a_line_each(
     assert!(sheet.starts_with(&[9, 0, 4, 0, 2, 0]) && sheet.ends_with(&[10, 0, 0, 0]));
     assert!(sheet.windows(13).any(|text| text == b"Initial write"));
     let again = run(folder.path(), "-s 64k -r 4k -i 0 -Rb x.xls");
-    assert!(again.code == 2 && again.err.contains("x.xls: it already exists"), "{}", again.err);
+    assert!(again.code == 2 && again.err.contains("x.xls: this file already exists"), "{}", again.err);
     assert_eq!(fs::read(folder.path().join("x.xls")).unwrap(), sheet);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
@@ -141,7 +141,7 @@ fn a_word_of_no_option_is_passed_over_and_said() {
     let folder = tempfile::tempdir().unwrap();
     let Ended { code, err, .. } = run(folder.path(), "-Raz -n 4 -g 64k -i 0 -f t word");
     assert_eq!(code, 0, "{err}");
-    assert!(err.contains("'word' belongs to no option and is passed over"), "{err}");
+    assert!(err.contains("'word' belongs to no option and is ignored"), "{err}");
 }
 
 #[test]
