@@ -28,7 +28,7 @@ impl Filesystem for ExFat {
         Story {
             what: "The extended File Allocation Table: an allocation bitmap and files beyond 4 GiB, designed for \
                 memory cards.",
-            origin: "Microsoft, 2006, published in 2019 (exFAT file system specification); Linux's driver is Samsung's.",
+            origin: "Microsoft, 2006, published in 2019 (exFAT file system specification); the Linux driver comes from Samsung.",
             limits: "This measures the Linux driver and says nothing about Windows or a camera.",
         }
     }

@@ -122,8 +122,8 @@ pub static EXT4: Ext = Ext {
         origin: "Mingming Cao, Andreas Dilger, Theodore Ts'o and others, stable since Linux 2.6.28 of 2008; \
             Documentation/filesystems/ext4 describes it.",
         limits: "Inode tables and journal are written during mkfs (lazy initialisation off); by default a \
-            kernel thread writes them after the mount. So mkfs is slower here, and the first minutes are faster, \
-            than with default options. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs. \
+            kernel thread writes them after the mount. With these options mkfs is slower, and the first minutes are faster, than \
+            with default options. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs. \
             Volumes below 512 MiB have blocks of 1 KiB.",
     },
 };
@@ -281,7 +281,7 @@ fn ext2(kind: &Ext) -> Capabilities {
         xattr: yes("ext4(5): user_xattr"),
         sparse_files: yes("Documentation/filesystems/ext2.rst"),
         preallocation: no("measured with fallocate on Linux 6.12: EOPNOTSUPP"),
-        case_sensitive: yes("ext4(5): casefold is a feature of ext4, off unless asked for"),
+        case_sensitive: yes("ext4(5): only the ext4 feature casefold, off by default, ignores case"),
         grow: fact(Resize::Unmounted, "resize2fs(8): mounted for ext3 and ext4"),
         shrink: fact(Resize::Unmounted, "resize2fs(8)"),
         check: fact(Some(Depth::Full), "e2fsck(8)"),
@@ -300,7 +300,7 @@ fn ext3(kind: &Ext) -> Capabilities {
             "ext4(5): data={journal|ordered|writeback}",
         ),
         grow: fact(Resize::Mounted, "resize2fs(8): with the feature resize_inode, a default of mke2fs"),
-        conversion: yes("tune2fs(8): -j, and -O ^has_journal for the way back"),
+        conversion: yes("tune2fs(8): -j converts ext2 to ext3, and -O ^has_journal converts it back"),
         linux: linux(
             "2.4.15",
             "ext4",
@@ -317,8 +317,8 @@ fn ext4(kind: &Ext) -> Capabilities {
         preallocation: yes("ext4(5): extent, and measured"),
         compression: no("ext4(5)"),
         grow: fact(Resize::Mounted, "resize2fs(8)"),
-        conversion: no("tune2fs(8) could add features to ext3, but fsderby does not"),
-        linux: linux("2.6.28", "ext4", "fs/ext4; ext4dev from 2.6.19 to 2.6.27"),
+        conversion: no("tune2fs(8) converts ext3 to ext4, but fsderby does not support that"),
+        linux: linux("2.6.28", "ext4", "fs/ext4; named ext4dev from 2.6.19 to 2.6.27"),
         ..ext2(kind)
     }
 }

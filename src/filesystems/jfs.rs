@@ -65,14 +65,14 @@ impl Filesystem for Jfs {
             xattr: yes("fs/jfs/xattr.c"),
             sparse_files: yes("fs/jfs/inode.c"),
             preallocation: no("measured with fallocate on Linux 6.12: EOPNOTSUPP"),
-            case_sensitive: yes("mkfs.jfs(8): unless made with -O"),
+            case_sensitive: yes("mkfs.jfs(8): names are case-sensitive unless made with -O"),
             grow: fact(Resize::Mounted, "Documentation/admin-guide/jfs.rst: remount with resize"),
             shrink: fact(Resize::No, "Documentation/admin-guide/jfs.rst"),
             check: fact(Some(Depth::Full), "jfs_fsck(8)"),
             largest_file: fact(Bytes(LARGEST), "fs/jfs/super.c: logical blocks have 40 bits"),
             root_entries: fact(None, DRIVER),
             conversion: no("mkfs.jfs(8)"),
-            linux: linux("2.5.6", "jfs", "fs/jfs; 2.4.20 in the older series"),
+            linux: linux("2.5.6", "jfs", "fs/jfs; in the 2.4 series since 2.4.20"),
         }
     }
 

@@ -34,9 +34,9 @@ pub static NTFS_3G: Ntfs = Ntfs {
     fuse: true,
     story: Story {
         what: "The filesystem of Windows NT, through the FUSE program ntfs-3g.",
-        origin: "Szabolcs Szakacsits and Jean-Pierre André, 2006, on the Linux-NTFS project; ntfs-3g(8).",
+        origin: "Szabolcs Szakacsits and Jean-Pierre André, 2006, based on the Linux-NTFS project; ntfs-3g(8).",
         limits: "Each operation passes through FUSE to a user-space process, so this measures FUSE and ntfs-3g \
-            rather than the format. CPU time is the process's, not the kernel's. ntfs-3g runs with its defaults, \
+            rather than the format. CPU time is that of the ntfs-3g process, not of the kernel. ntfs-3g runs with its defaults, \
             without big_writes and permissions, and silently accepts unknown options. The check is shallow: \
             ntfsfix looks at a few structures, so a clean result says little.",
     },
