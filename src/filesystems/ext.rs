@@ -287,7 +287,7 @@ fn ext2(kind: &Ext) -> Capabilities {
         check: fact(Some(Depth::Full), "e2fsck(8)"),
         largest_file: fact(Bytes(kind.largest_file), "measured with ftruncate on Linux 6.18, 4 KiB blocks"),
         root_entries: fact(None, "Documentation/filesystems/ext2.rst"),
-        conversion: no("ext3 can be converted to it"),
+        conversion: no("tune2fs(8) can convert ext3 to ext2, but fsderby does not support that"),
         linux: linux("0.99.7", "ext4", "CONFIG_EXT4_USE_FOR_EXT2 in fs/ext4/Kconfig"),
     }
 }

@@ -226,14 +226,14 @@ mod tests {
         for name in [&b"../agent"[..], b"/tmp/agent", b"./agent", b"agent/../agent", b"\xff", b""] {
             let mut members = whole.clone();
             members[2].0 = name;
-            refused(&members, "it has no agent where one is expected");
+            refused(&members, "agent is missing at its place");
         }
         for kind in
             [tar::EntryType::Symlink, tar::EntryType::Link, tar::EntryType::Char, tar::EntryType::Fifo]
         {
             let mut members = whole.clone();
             members[2].1 = kind;
-            refused(&members, "it has no agent where one is expected");
+            refused(&members, "agent is missing at its place");
         }
         let mut other = whole.clone();
         other[2].2 = b"an other";
@@ -242,8 +242,8 @@ mod tests {
         refused(&other, "differs from the manifest");
         let mut more = whole.clone();
         more.push((b"more", file, b"more"));
-        refused(&more, "more files than its manifest");
-        refused(&whole[1..], "it has no id where one is expected");
+        refused(&more, "more files than its manifest lists");
+        refused(&whole[1..], "id is missing at its place");
         refused(&[], "id is missing");
         let mut exchanged = whole.clone();
         let nobodys = "0".repeat(64);

@@ -220,9 +220,9 @@ fn what_cannot_be_done_is_refused_before_anything_is_written() {
         ("-i 1", 2, "iozone.tmp does not exist"),
         ("-f no/such/folder/x -s 64", 2, "could not read the directory"),
         ("-B", 2, "mapped files"),
-        ("-Rb no/such/x.xls -s 64", 2, "no such directory"),
+        ("-Rb no/such/x.xls -s 64", 2, "the directory does not exist"),
         ("-t 4 -s 4000g -r 16m", 2, "the files need"),
-        ("-t 2 -F a -i 0", 2, "names 1 of 2 files"),
+        ("-t 2 -F a -i 0", 2, "names only 1 of 2 files"),
         ("-+m cfg -t 2 -s 64", 2, "-+m is not supported"),
         ("-J", 2, "unknown option -J"),
     ] {
