@@ -136,7 +136,7 @@ fn notes(plan: &Plan, took: Time) -> Vec<String> {
     scaled::no_longer_tested(plan).into_iter().chain(pace::beyond_budget(plan, took)).collect()
 }
 
-/// When resuming this run: what further rounds can detect.
+/// When a run is resumed: the differences that further rounds can detect.
 pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
     let known = Known::of_itself(run);
     let foresight = known.and_then(|known| foresight::of(plan, skips, Guess::default(), Some(&known)));
@@ -145,7 +145,7 @@ pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> a
         return Ok(ExitCode::SUCCESS);
     }
     let lines = foresight.map_or_else(
-        || vec!["What further rounds can detect is unknown: that needs three complete rounds.".to_owned()],
+        || vec!["Three complete rounds are needed to estimate the differences that further rounds can detect.".to_owned()],
         |foresight| foresight.lines(),
     );
     print_line(&format!("{}\nNothing was done.", lines.join("\n")))?;

@@ -23,8 +23,8 @@ use crate::store::{self, Run};
 use crate::testbeds::Place;
 use crate::workloads;
 
-/// Standard deviation of a single value, as a share: typical of workloads that reach a disk. Assumed if nothing is
-/// measured yet.
+/// Standard deviation of a single value, as a share: typical of workloads that reach a disk. This value is assumed if there are
+/// no earlier rounds.
 const SCATTER: f64 = 0.05;
 /// A difference that a user would want to detect.
 const DIFFERENCE: f64 = 0.10;
@@ -161,7 +161,7 @@ pub struct Guess {
     pub is_timeless: bool,
 }
 
-/// None on modelled disks, whose results do not vary between rounds, and with only one candidate.
+/// Returns `None` on modelled disks, whose results do not vary between rounds, and with only one candidate.
 pub fn of(plan: &Plan, skips: &[Skip], guess: Guess, known: Option<&Known>) -> Option<Foresight> {
     let scatters = Place::parse(&plan.testbed).is_ok_and(|place| place.scatters());
     let assumed = || {

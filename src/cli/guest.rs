@@ -126,7 +126,7 @@ fn pinned_kernel(pins: &Pins) -> anyhow::Result<Kernel> {
     kernel::import(files.first().context("apt-get downloaded no kernel")?)
 }
 
-/// Programs that all kinds and layers need.
+/// Programs that all filesystems and layers need.
 fn wanted() -> Vec<Wanted> {
     let kinds = filesystems::TABLE.iter().map(|kind| Wanted {
         whose: kind.name().to_owned(),
@@ -159,13 +159,13 @@ fn shown(bundle: &Bundle) -> String {
     let manifest = &bundle.manifest;
     let bytes = manifest.files.values().map(|file| file.bytes).sum();
     format!(
-        "{}  Linux {}, {} packages, the agent of fsderby {}, {}{}",
-        bundle.id,
-        manifest.kernel.release,
-        manifest.packages.len(),
-        manifest.fsderby,
-        Bytes(bytes),
-        match bundle.is_spoken_with() {
+        "{id}  Linux {release}, {packages} packages, the agent of fsderby {version}, {size}{unusable}",
+        id = bundle.id,
+        release = manifest.kernel.release,
+        packages = manifest.packages.len(),
+        version = manifest.fsderby,
+        size = Bytes(bytes),
+        unusable = match bundle.is_spoken_with() {
             Ok(()) => String::new(),
             Err(_) =>
                 format!(", agent protocol {}: not usable by this version of fsderby", manifest.protocol),

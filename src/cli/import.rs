@@ -111,7 +111,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     );
     let about = file.metadata().map_err(|e| failed(&e))?;
     if !about.is_file() {
-        return Err(failed(&"it is not a regular file"));
+        return Err(failed(&"the path is not a regular file"));
     }
     let mut bytes = Vec::new();
     file.take(SOURCE_MOST.0 + 1).read_to_end(&mut bytes).map_err(|e| failed(&e))?;
@@ -165,8 +165,8 @@ pub fn verify(folder: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
             count(figures, "figure")
         );
         print_line(&format!(
-            "{}: {said}\nOK: the figures match the files; whether the files are genuine cannot be checked",
-            folder.display()
+            "{folder}: {said}\nOK: the figures match the files; whether the files are genuine cannot be checked",
+            folder = folder.display()
         ))?;
     }
     Ok(ExitCode::from(if wrong.is_none() { exit::OK } else { exit::DAMAGED }))

@@ -124,7 +124,7 @@ impl Asked {
     }
 }
 
-/// Standard output, as a file's name.
+/// The file name that means standard output.
 fn is_output(path: &Path) -> bool {
     path == Path::new("-")
 }

@@ -54,7 +54,8 @@ pub struct Arguments {
     /// Name of a ready experiment, or path to a .toml file
     #[arg(default_value = "quick")]
     experiment: String,
-    /// Filesystems by name, or `all`; replaces the experiment's list, but keeps its options for the same names
+    /// Filesystems by name, or `all`; replaces the experiment's list, but keeps the options that the experiment gives to the same
+    /// names
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     filesystems: Vec<String>,
     /// A filesystem with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or with its own kernel,
@@ -78,7 +79,7 @@ pub struct Arguments {
     /// Memory limit for page cache and workload: 64m; `none` for no limit; repeat to compare several
     #[arg(long, value_parser = memory)]
     memory: Vec<Memory>,
-    /// vCPUs of guests on `vm`, default 1; repeat to compare several
+    /// Number of vCPUs of a guest with --on vm; default 1; repeat to compare several
     #[arg(long, value_name = "N")]
     cpus: Vec<u32>,
     /// State of the image before mkfs: `sparse`, `allocated` or `written`
@@ -166,7 +167,8 @@ pub struct Arguments {
 /// Help of `--on`: the syntax of all testbeds.
 fn testbeds_help() -> String {
     let usages: Vec<String> = testbeds::TABLE.iter().map(|kind| format!("`{}`", kind.usage())).collect();
-    format!("{} or `{}`; repeat to compare several", usages.join(", "), testbeds::AUTO)
+    let usages = usages.join(", ");
+    format!("{usages} or `{auto}`; repeat to compare several", auto = testbeds::AUTO)
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
@@ -474,7 +476,7 @@ fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
     }
 }
 
-/// Asks only on a terminal.
+/// Asks for the password of a key, only on a terminal.
 fn ask_password(key: &Path) -> Option<String> {
     let asks = || rpassword::prompt_password(format!("password of {}: ", key.display())).ok();
     std::io::stdin().is_terminal().then(asks).flatten()

@@ -1,4 +1,5 @@
-//! Setups from options: testbeds, kernels, memory and CPUs; one value applies to all candidates, several are crossed.
+//! Setups from options: testbeds, kernels, memory and CPUs; one value applies to all candidates, several values are combined with
+//! each candidate.
 
 use std::path::Path;
 
@@ -22,7 +23,7 @@ pub fn memory(text: &str) -> Result<Memory, String> {
     if text == "none" { Ok(Memory::None) } else { text.parse().map(Memory::Limit) }
 }
 
-/// One value applies to all candidates; several are crossed.
+/// One value applies to all candidates; several values are combined with each candidate.
 pub fn given<T: Clone>(values: &[T], common: &mut Option<T>, cross: &mut Vec<T>) {
     match values {
         [] => {}

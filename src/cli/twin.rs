@@ -18,7 +18,7 @@ use crate::schema::job::Purpose;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 
-/// The workload and its scale: some seconds to a minute of a hard disk's time.
+/// The workload and its scale, which takes a hard disk some seconds to a minute.
 const WORK: [(&str, &str); 3] =
     [("maildir-quick", "1/4"), ("postmark-quick", "1"), ("coldread-quick", "1/4")];
 

@@ -116,8 +116,8 @@ impl Validate {
         let build = if cfg!(debug_assertions) { "debug" } else { "release" };
         let day = jiff::Timestamp::now().strftime("%Y-%m-%d");
         let made = format!(
-            "Printed by `fsderby {}`, {build} build, Linux {kernels}, {day}. Machine of each disk: {machine}.",
-            self.written()
+            "Printed by `fsderby {command}`, {build} build, Linux {kernels}, {day}. Machine of each disk: {machine}.",
+            command = self.written()
         );
         let misses = if self.is_whole() { beside::MISSES } else { "" };
         beside::markdown(&made, all) + misses

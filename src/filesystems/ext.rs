@@ -39,8 +39,8 @@ const LARGEST_32_BIT: u64 = ((1 << 32) - 1) * 4096;
 /// bits.
 const LARGEST_FILE_MAPPED: u64 = 2_196_873_666_560;
 
-const EXT3_ORIGIN: &str = "Stephen Tweedie described the journal in 1998 (Journaling the Linux ext2fs Filesystem, \
-    LinuxExpo); in Linux since 2.4.15 of 2001.";
+const EXT3_ORIGIN: &str = "Stephen Tweedie described the journal of ext3 in 1998 (Journaling the Linux ext2fs Filesystem, \
+    LinuxExpo); ext3 is in Linux since 2.4.15 of 2001.";
 const EXT3_LIMITS: &str = "Since Linux 4.3 the ext4 driver mounts ext3, so results say nothing about the old ext3 \
     code. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs. Volumes below 512 MiB have blocks \
     of 1 KiB.";
@@ -58,7 +58,7 @@ pub static EXT2: Ext = Ext {
     largest_file: LARGEST_FILE_MAPPED,
     story: Story {
         what: "The second extended filesystem: block groups, bitmaps and block maps, without a journal.",
-        origin: "Rémy Card, Theodore Ts'o and Stephen Tweedie, 1993 (Design and Implementation of the Second Extended \
+        origin: "Written by Rémy Card, Theodore Ts'o and Stephen Tweedie, 1993 (Design and Implementation of the Second Extended \
             Filesystem); Documentation/filesystems/ext2.rst describes it.",
         limits: "On most kernels the ext4 driver mounts ext2, so results say little about the old ext2 driver. \
             ext2 guarantees no order of writes in a power cut; its speed is not comparable with that of a \
@@ -119,7 +119,7 @@ pub static EXT4: Ext = Ext {
     largest_file: 17_592_186_040_320,
     story: Story {
         what: "The fourth extended filesystem: extents, delayed allocation and a checksummed journal of metadata.",
-        origin: "Mingming Cao, Andreas Dilger, Theodore Ts'o and others, stable since Linux 2.6.28 of 2008; \
+        origin: "Written by Mingming Cao, Andreas Dilger, Theodore Ts'o and others, stable since Linux 2.6.28 of 2008; \
             Documentation/filesystems/ext4 describes it.",
         limits: "Inode tables and journal are written during mkfs (lazy initialisation off); by default a \
             kernel thread writes them after the mount. With these options mkfs is slower, and the first minutes are faster, than \
@@ -304,7 +304,7 @@ fn ext3(kind: &Ext) -> Capabilities {
         linux: linux(
             "2.4.15",
             "ext4",
-            "fs/ext4/super.c registers ext3; its own driver was removed in Linux 4.3",
+            "fs/ext4/super.c registers ext3; the separate ext3 driver was removed in Linux 4.3",
         ),
         ..ext2(kind)
     }

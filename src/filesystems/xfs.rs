@@ -27,7 +27,8 @@ impl Filesystem for Xfs {
     fn story(&self) -> Story {
         Story {
             what: "Allocation groups with B+ trees of extents, delayed allocation and a log of metadata.",
-            origin: "Silicon Graphics, 1993 (Scalability in the XFS File System, USENIX 1996), in Linux since 2.5.36 of 2002; \
+            origin: "Written by Silicon Graphics, 1993 (Scalability in the XFS File System, USENIX 1996), in Linux since 2.5.36 \
+                     of 2002; \
                 xfs(5).",
             limits: "The log of XFS takes 64 MiB of a volume of 1 GiB (xfsprogs 6.1.0), and mkfs.xfs chooses the number of \
                 allocation groups for a single device. XFS is made for larger volumes than a test image.",

@@ -172,7 +172,8 @@ fn result(
         }
     }
     if figures.is_empty() {
-        return Err(format!("the job '{}' moved no bytes", cut(name)));
+        let job = cut(name);
+        return Err(format!("the job '{job}' moved no bytes"));
     }
     let notes = match job.get("job options").and_then(|options| options.get("numjobs")).and_then(Json::as_str)
     {

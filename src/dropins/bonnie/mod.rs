@@ -51,7 +51,7 @@ pub struct Console<'c> {
     pub err: &'c mut dyn Write,
 }
 
-/// Reason for an early end.
+/// Why the command ended early.
 #[derive(Debug)]
 pub enum Ended {
     /// The options are wrong, or do not fit this machine.

@@ -281,7 +281,9 @@ fn chunk(part: &str) -> Result<u32, Wrong> {
     let [least, most] = rules::CHUNKS;
     let chunk = suffixed("-s", part, &[('k', KIB), ('m', MIB)])?;
     let fits = u32::try_from(chunk).ok().filter(|c| (least..=most).contains(c) && c.is_power_of_two());
-    fits.ok_or_else(|| format!("-s: a chunk of {chunk} bytes; write a power of two from {least} to {most}"))
+    fits.ok_or_else(|| {
+        format!("-s: a chunk of {chunk} bytes is not possible; write a power of two from {least} to {most}")
+    })
 }
 
 fn bounded(what: &str, value: u64, least: u32, most: u32) -> Result<u32, Wrong> {

@@ -19,7 +19,7 @@ pub struct Result {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Results(pub [Result; STEPS.len()]);
 
-/// Header of a run's figures.
+/// The description of a run that is printed with its figures.
 pub struct Heading<'a> {
     pub form: Form,
     pub machine: &'a str,

@@ -31,7 +31,7 @@ pub fn become_user(options: &Options) -> Result<Option<String>, String> {
     Ok(Some(format!("Using uid:{uid}, gid:{gid}.")))
 }
 
-/// The numbers of a user and of the user's group.
+/// The numeric IDs of a user and of the user's group.
 fn user(name: &str) -> Result<(u32, u32), String> {
     let known = lines("/etc/passwd").into_iter().find_map(|fields| {
         let [own, _, uid, gid, ..] = fields.as_slice() else { return None };

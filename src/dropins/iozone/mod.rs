@@ -142,7 +142,7 @@ fn refuse(outside: &mut Outside<'_>, refusal: &Refusal) -> io::Result<u8> {
     Ok(refusal.code)
 }
 
-/// The location of the file before anything is written.
+/// The location of the test file, checked before anything is written.
 struct Place {
     /// Whether this command creates the file, and must remove it.
     is_ours: bool,
@@ -185,8 +185,8 @@ impl Place {
                 let (needed, free) = (Bytes(needed), Bytes(free));
                 let what = if paths.len() > 1 { "the files need" } else { "the largest file needs" };
                 return Err(refused(format!(
-                    "{what} {needed}, but {} has {free} free\n  try: a smaller -s or -g",
-                    folder.display()
+                    "{what} {needed}, but {folder} has {free} free\n  try: a smaller -s or -g",
+                    folder = folder.display()
                 )));
             }
         }

@@ -48,7 +48,7 @@ pub struct Options {
     pub file: PathBuf,
     /// `-R`
     pub excel: bool,
-    /// `-b`: the same tables as a spreadsheet file.
+    /// `-b`: writes the tables of `-R` to this spreadsheet file too.
     pub spreadsheet: Option<PathBuf>,
     /// `-t`, `-l`, `-u`: several parallel processes.
     pub together: Option<Together>,
@@ -103,7 +103,7 @@ fn contradiction(message: impl Into<String>) -> Refusal {
     Refusal { code: CONTRADICTION, message: message.into() }
 }
 
-/// Default size without -a and without a given size.
+/// Default file size if neither -a nor a size is given.
 const ONE_FILE: u64 = 512 * KIB;
 const ONE_RECORD: u64 = 4 * KIB;
 

@@ -75,7 +75,7 @@ pub fn value(pass: Pass, value: &str) -> String {
     column.map_or_else(String::new, |column| format!("{value:>width$}", width = column.width))
 }
 
-/// The blanks for a test that is not selected.
+/// The blanks printed for a test that is not selected.
 pub fn unselected(test: Test) -> String {
     " ".repeat(blank(test))
 }

@@ -99,8 +99,7 @@ pub fn rules(mut script: &[u8]) -> Rules {
     settings.rules
 }
 
-/// The command at the beginning of a line, and its parameter: the text after the one byte, of any value, that follows the
-/// command.
+/// The command at the beginning of a line, and its parameter. One byte of any value separates the two.
 fn command_of(line: &[u8]) -> Option<(&'static Command, Option<&[u8]>)> {
     COMMANDS.iter().find_map(|c| line.strip_prefix(c.name.as_bytes()).map(|rest| (c, rest.get(1..))))
 }

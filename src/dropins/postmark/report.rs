@@ -38,7 +38,8 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// From the clock at the start, before and after the transactions, and at the end. Each duration is at least 1 s.
+    /// Computes the durations from the clock at the start, before and after the transactions, and at the end. Each duration is at
+    /// least 1 s.
     pub fn between([start, before, after, end]: [i64; 4]) -> Self {
         let difference = |from: i64, to: i64| to.saturating_sub(from).clamp(1, i64::from(i32::MAX)) as u32;
         Seconds {

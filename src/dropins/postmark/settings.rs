@@ -96,8 +96,8 @@ impl Settings {
         Ok(())
     }
 
-    /// `PATH` alone replaces all locations, `+PATH` adds one, `-PATH` removes one. A wrong weight is reported, and the weight 1
-    /// is used.
+    /// `PATH` alone replaces all locations, `+PATH` adds one, `-PATH` removes one. An invalid weight is reported, and the weight
+    /// 1 is used.
     pub fn location(&mut self, parameter: Option<&[u8]>) -> Set {
         let parameter = parameter.ok_or_else(|| complaint("no directory name specified"))?;
         match parameter.split_first() {
