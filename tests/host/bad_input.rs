@@ -369,7 +369,7 @@ fn resume_takes_its_plan_from_the_folder() {
     desk.refuses(&["run", "quick", "--resume", "run"], USAGE, &["--resume", "EXPERIMENT"]);
     let before = fs::read(desk.path("run/trials.jsonl")).unwrap();
     let said = desk.say(&["run", "--resume", "run", "--rounds", "2", "--dry-run"]);
-    assert!(said.code == 0 && said.out.contains("needs three complete rounds"), "{said:?}");
+    assert!(said.code == 0 && said.out.contains("Three complete rounds are needed"), "{said:?}");
     assert_eq!(fs::read(desk.path("run/trials.jsonl")).unwrap(), before, "nothing was done");
     let said = desk.say(&["run", "--resume", "run", "--rounds", "2", "--quiet"]);
     assert_eq!(said.code, 0, "rounds beyond the plan are as the report proposes: {said:?}");
