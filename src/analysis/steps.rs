@@ -37,7 +37,7 @@ static STEPS: [Declared; 8] = [
     },
     Declared {
         title: "deleting what the work left",
-        explained: "Deleting every file and folder that the work left, before the free space is measured again.",
+        explained: "Time to delete every file and folder that the work left, before the free space is measured again.",
         ..step("empty.time", &[StepName::Empty])
     },
     Declared {
@@ -67,7 +67,7 @@ static STEPS: [Declared; 8] = [
     },
     Declared {
         title: "reverting the conversion",
-        explained: "Turning the filesystem back into the kind that it was converted from.",
+        explained: "Time to turn the filesystem back into the kind that it was converted from.",
         ..step("revert.time", &[StepName::Revert])
     },
 ];

@@ -27,7 +27,8 @@ impl Filesystem for Btrfs {
     fn story(&self) -> Story {
         Story {
             what: "Copy-on-write B-trees with checksums of data and metadata, snapshots and compression.",
-            origin: "Written by Chris Mason at Oracle, in Linux since 2.6.29 of 2009. Described in 'BTRFS, the Linux B-Tree \
+            origin: "Written by Chris Mason at Oracle, in Linux since 2.6.29 of 2009. Btrfs is described in 'BTRFS, the Linux \
+                     B-Tree \
                 Filesystem' (ACM TOS 2013) and btrfs(5).",
             limits: "Btrfs checksums all data and keeps two copies of metadata (profile DUP); most other filesystems here do \
                 neither, so Btrfs does more work where it is slower. fsderby mounts it with nodiscard, \

@@ -29,7 +29,8 @@ impl Filesystem for F2fs {
     fn story(&self) -> Story {
         Story {
             what: "A log-structured filesystem for flash memory: several logs for hot and cold data, cleaned in the background.",
-            origin: "Written by Jaegeuk Kim at Samsung, in Linux since 3.8 of 2013. Described in 'F2FS, a New File System for \
+            origin: "Written by Jaegeuk Kim at Samsung, in Linux since 3.8 of 2013. F2FS is described in 'F2FS, a New File \
+                     System for \
                 Flash Storage' (FAST 2015) and Documentation/filesystems/f2fs.rst.",
             limits: "F2FS is designed for flash, not for disks that seek. fsderby mounts it with nodiscard, which \
                 is not the default. Cleaning continues while the filesystem is idle.",

@@ -10,7 +10,7 @@
 //! - A seed that is not a number, zero directories, and more data than free space are refused before anything is written. The
 //!   original then chooses a seed, crashes with a division by zero, or fails when the disk is full.
 //! - With `-f` the original still creates, syncs and deletes an empty file, outside its timing.
-//! - Not supported: `-p` and `-y`, which start several instances at a time, and `-Z`.
+//! - `-p` and `-y`, which start several instances at a time, and `-Z` are not supported.
 
 use std::ffi::OsString;
 use std::fmt;
