@@ -98,8 +98,8 @@ static CPU: [Declared; 4] = [
     },
     Declared {
         title: "CPU time of unmount",
-        explained: "User and system time of the unmount. For a FUSE filesystem it includes the daemon's CPU time of the whole \
-                    trial.",
+        explained: "User and system time of the unmount. For a FUSE filesystem, its daemon's CPU time of the whole trial is \
+                    included.",
         ..cpu("unmount.cpu", &[StepName::Unmount])
     },
     Declared {

@@ -119,7 +119,7 @@ fn usable(path: &Path) -> anyhow::Result<(Run, Option<String>)> {
     }
     if run.verdict.as_ref().is_some_and(Verdict::is_void) {
         let text = format!(
-            "{folder} is void: its A/A candidate, the same filesystem entered twice, differs from itself\n  try: \
+            "the run in {folder} is void: its A/A candidate, the same filesystem entered twice, differs from itself\n  try: \
                 fsderby report {folder}, and repeat the run on a quieter machine"
         );
         return Err(Failure::new(exit::TRIALS, text).into());

@@ -154,7 +154,7 @@ pub struct Row {
     pub seconds: u64,
 }
 
-/// Assumptions if nothing is known: duration, and whether times are judged.
+/// Assumptions if there are no earlier rounds: durations, and whether times are judged.
 #[derive(Clone, Copy, Default)]
 pub struct Guess {
     pub time: Time,

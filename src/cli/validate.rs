@@ -123,7 +123,7 @@ impl Validate {
         beside::markdown(&made, all) + misses
     }
 
-    /// Whether no option restricts the output, so that it is the whole table printed in the documentation.
+    /// Whether the output is the whole table that the documentation prints, because no option restricts it.
     fn is_whole(&self) -> bool {
         self.disks.is_empty() && self.jobs.is_empty() && self.machine.is_none()
     }

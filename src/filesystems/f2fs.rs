@@ -68,7 +68,7 @@ impl Filesystem for F2fs {
             acl: yes("CONFIG_F2FS_FS_POSIX_ACL"),
             xattr: yes("CONFIG_F2FS_FS_XATTR"),
             sparse_files: yes("fs/f2fs/file.c"),
-            preallocation: yes("measured with fallocate on Linux 6.12"),
+            preallocation: yes("fallocate succeeds, as measured on Linux 6.12"),
             case_sensitive: yes("mkfs.f2fs(8): casefold is an optional feature"),
             grow: fact(Resize::Unmounted, "resize.f2fs(8)"),
             shrink: fact(Resize::No, "resize.f2fs(8): only supports expanding"),

@@ -39,7 +39,7 @@ pub static FAT16: Fat = Fat {
             describe it.",
         limits: "A run measures the Linux vfat driver and says nothing about DOS or Windows. A volume above \
             2147474944 bytes has clusters of 64 KiB, which DOS and Windows 95 cannot read; smaller volumes have \
-            clusters of at most 32 KiB. The root directory holds about 512 entries, and a long name takes several.",
+            clusters of at most 32 KiB. The root directory of FAT16 holds about 512 entries, and a long name takes several.",
     },
 };
 

@@ -142,7 +142,7 @@ fn ntfs3() -> Capabilities {
         sparse_files: no(
             "Documentation/filesystems/ntfs3.rst: only with sparse; measured: holes take blocks",
         ),
-        preallocation: yes("measured with fallocate on Linux 6.12"),
+        preallocation: yes("fallocate succeeds, as measured on Linux 6.12"),
         case_sensitive: yes("fs/ntfs3/super.c: unless mounted with nocase"),
         grow: fact(Resize::Unmounted, "ntfsresize(8)"),
         shrink: fact(Resize::Unmounted, "ntfsresize(8)"),
