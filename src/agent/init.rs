@@ -103,8 +103,12 @@ struct Ready {
 
 /// Waits for the job's disk, and takes memory down to its limit.
 fn prepare(job: &Job) -> anyhow::Result<Ready> {
-    ensure!(job.protocol == PROTOCOL, "the job uses protocol {}, this agent {PROTOCOL}", job.protocol);
-    ensure!(job.guest, "the job is not for a guest");
+    ensure!(
+        job.protocol == PROTOCOL,
+        "the job uses protocol version {}, this agent version {PROTOCOL}",
+        job.protocol
+    );
+    ensure!(job.guest, "this job is for the host, but this agent runs in a guest");
     let seen = storage::find(&job.storage)?.bring_up(job)?;
     Ok(Ready { seen, _ballast: job.memory.map(ballast).transpose()?.unwrap_or_default() })
 }
@@ -128,8 +132,8 @@ fn load(list: &str) -> anyhow::Result<()> {
 }
 
 fn open_port() -> anyhow::Result<File> {
-    let path = wait_for(port).context("the machine has no port for events")?;
-    OpenOptions::new().write(true).open(path).context("could not open the port for events")
+    let path = wait_for(port).context("the guest has no virtio port for the agent's events")?;
+    OpenOptions::new().write(true).open(path).context("could not open the virtio port for the agent's events")
 }
 
 fn port() -> Option<PathBuf> {

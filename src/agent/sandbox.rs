@@ -136,7 +136,7 @@ pub struct Tree(std::os::fd::OwnedFd);
 impl Tree {
     pub fn new() -> Result<Self, StepError> {
         sandbox::read_only_tree().map(Tree).map_err(|e| {
-            let text = format!("{e}; tools are given a read-only copy of all mounts, which needs Linux 5.12");
+            let text = format!("{e}; tools run on a read-only copy of all mounts, which needs Linux 5.12");
             StepError::new("copy", "the mounts of this machine", text)
         })
     }

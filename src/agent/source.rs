@@ -75,7 +75,8 @@ impl Source {
         match ran.status {
             0 => Ok(()),
             status => {
-                let text = format!("exit code {status} of '{}': {}", argv.join(" "), ran.last);
+                let (command, last) = (argv.join(" "), ran.last);
+                let text = format!("exit code {status} of '{command}': {last}");
                 Err(StepError::new("format", WHAT, text))
             }
         }

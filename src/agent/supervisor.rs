@@ -20,8 +20,7 @@ use crate::storage;
 const GRACE: Duration = Duration::from_secs(10);
 /// The supervisor's exit code if its agent does not end, as timeout(1) uses.
 pub const STUCK: u8 = 124;
-const WHY_STUCK: &str =
-    "it, or a process that it started, is in uninterruptible sleep (D); its mounts and files may remain";
+const WHY_STUCK: &str = "the agent, or a process that it started, is in uninterruptible sleep (D); its mounts and files may remain";
 /// The agent's exit code when its lifeline is cut.
 const CUT: i32 = 130;
 
@@ -33,10 +32,10 @@ pub fn main() -> anyhow::Result<u8> {
     let job: Job = serde_json::from_str(&line).context("could not parse the job")?;
     anyhow::ensure!(
         job.protocol == PROTOCOL,
-        "the job uses protocol {}, this agent {PROTOCOL}",
+        "the job uses protocol version {}, this agent version {PROTOCOL}",
         job.protocol
     );
-    anyhow::ensure!(!job.guest, "this job is for a guest, not for this machine");
+    anyhow::ensure!(!job.guest, "this job is for a guest, but this agent runs on the host");
     // A separate session: the host handles Ctrl-C of the terminal.
     let _ = rustix::process::setsid();
     let root = rustix::process::geteuid().is_root();
@@ -82,7 +81,7 @@ fn keep(pid: i32, job: &Job) -> anyhow::Result<u8> {
         clean_up(job);
         return Ok(code);
     }
-    eprintln!("the agent does not die: {WHY_STUCK}");
+    eprintln!("could not kill the agent: {WHY_STUCK}");
     // A folder is on the filesystem that has probably hung, so removing it could hang too.
     remove_groups(&job.token);
     Ok(STUCK)

@@ -189,7 +189,7 @@ impl Hands<'_> {
         self.job
             .works
             .get(work)
-            .ok_or_else(|| StepError::new("find", "the workload", "the job has no such stage"))
+            .ok_or_else(|| StepError::new("find", "the workload", "the job has no workload with this number"))
     }
 
     /// The folders of works that do not keep their files.
@@ -260,7 +260,8 @@ impl Hands<'_> {
         let argv = site.expand(argv);
         let ran = tools::run(&argv, limit, site.sandbox(), mounts)?;
         if !good.contains(&ran.status) {
-            let text = format!("exit code {} of '{}': {}", ran.status, argv.join(" "), ran.last);
+            let (status, command, last) = (ran.status, argv.join(" "), ran.last);
+            let text = format!("exit code {status} of '{command}': {last}");
             return Err(StepError::new("run", &argv[0], text));
         }
         Ok(stepped(ran.ns, ran.usage, ran.status))
@@ -489,8 +490,10 @@ fn until_ended(
             Some(Reaped { usage, .. }) => used = used.plus(usage),
             None if !has_children() => return Ok(used),
             None if begin.elapsed() > limit => {
-                let text =
-                    format!("it did not end within {} s after its filesystem was unmounted", limit.as_secs());
+                let text = format!(
+                    "the daemon did not end within {} s after its filesystem was unmounted",
+                    limit.as_secs()
+                );
                 return Err(StepError::new("wait for", WHAT, text));
             }
             None => std::thread::sleep(Duration::from_millis(1)),

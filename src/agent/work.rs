@@ -24,7 +24,7 @@ use crate::schema::setup::Identity;
 /// Time for a worker to end when it has nothing more to do.
 pub const TO_END: Duration = Duration::from_secs(5);
 
-const OUT_OF_MEMORY: &str = "it ran out of memory; try a larger --memory or a smaller --scale";
+const OUT_OF_MEMORY: &str = "the workload ran out of memory; try a larger --memory or a smaller --scale";
 
 /// A worker that is ready and waits at its gate.
 pub struct Worker {
@@ -168,8 +168,8 @@ impl Worker {
             Err(e) => e.text,
             Ok(status) => match (status.signal(), status.code()) {
                 (Some(9), _) if self.is_out_of_memory() => OUT_OF_MEMORY.to_owned(),
-                (Some(signal), _) => format!("it was killed by signal {signal}"),
-                (None, code) => format!("it ended with exit code {}", code.unwrap_or_default()),
+                (Some(signal), _) => format!("the workload was killed by signal {signal}"),
+                (None, code) => format!("the workload ended with exit code {}", code.unwrap_or_default()),
             },
         };
         let words = words.trim();

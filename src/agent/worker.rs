@@ -82,11 +82,16 @@ pub fn main() -> anyhow::Result<u8> {
     let progress = progress.context("could not share progress")?;
     let gate = shared(&orders.gate).and_then(SharedGate::inherited).context("could not share the gate")?;
     let schedule = Schedule::open();
-    let source =
-        orders.source.as_ref().map(File::open).transpose().context("could not open the second disk")?;
+    let source = orders
+        .source
+        .as_ref()
+        .map(File::open)
+        .transpose()
+        .context("could not open the second disk of the workload")?;
     give_up_rights(&orders).context("could not drop root privileges")?;
     let WorkJob { work, portion, .. } = &orders.work;
-    let engine = workloads::engine(&work.engine).context("this build has no such workload")?;
+    let engine =
+        workloads::engine(&work.engine).context("this build of fsderby does not have this workload")?;
     let work = engine.parse(&work.parameters).map_err(anyhow::Error::msg)?;
     if work.needs().programs && orders.root.is_none() {
         confine_programs().context("could not confine the programs")?;

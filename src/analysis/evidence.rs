@@ -71,13 +71,16 @@ impl Coverage {
     pub fn said(self) -> String {
         match self {
             Coverage::ModelOnly => {
-                "No drive of this class was measured: this holds on the model only.".into()
+                "No drive of this class was measured, so this result holds for the disk model only.".into()
             }
             Coverage::Untested { drives } => {
-                format!("Coverage is untested: measured drives of this class: {drives}.")
+                format!(
+                    "The samples' coverage of real drives is untested: too few drives of this class were measured ({drives})."
+                )
             }
             Coverage::Tested { drives, held, figures } => format!(
-                "With each of {drives} measured drives left out, the samples hold {held} of {figures} published figures."
+                "In cross-validation over {drives} measured drives, each left out once, the samples cover {held} of {figures} \
+                 published figures."
             ),
         }
     }
@@ -296,7 +299,10 @@ mod tests {
         let said = coverage(Class::Hard).said();
         assert!(said.contains(&format!("{held} of {figures} published figures")), "{said}");
         let untested = Coverage::Untested { drives: 2 };
-        assert_eq!(untested.said(), "Coverage is untested: measured drives of this class: 2.");
+        assert_eq!(
+            untested.said(),
+            "The samples' coverage of real drives is untested: too few drives of this class were measured (2)."
+        );
         assert_eq!(untested.heading(), Some("coverage untested"));
     }
 }

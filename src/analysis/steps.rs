@@ -25,7 +25,7 @@ static STEPS: [Declared; 8] = [
     Declared {
         title: "mkfs",
         aspect: Some(Aspect::Mkfs),
-        explained: "Time to make the filesystem on the volume; with a conversion, of all its commands.",
+        explained: "Time to make the filesystem on the volume; for a converted filesystem, the time of all commands.",
         key: true,
         ..step("mkfs.time", &[StepName::Make])
     },
@@ -37,7 +37,7 @@ static STEPS: [Declared; 8] = [
     },
     Declared {
         title: "deleting what the work left",
-        explained: "Deleting every file and folder that the work left, before the space is looked at again.",
+        explained: "Time to delete every file and folder that the work left, before the free space is measured again.",
         ..step("empty.time", &[StepName::Empty])
     },
     Declared {
@@ -67,7 +67,7 @@ static STEPS: [Declared; 8] = [
     },
     Declared {
         title: "reverting the conversion",
-        explained: "Turning the filesystem back into the kind that it was converted from.",
+        explained: "Time to turn the filesystem back into the kind that it was converted from.",
         ..step("revert.time", &[StepName::Revert])
     },
 ];
@@ -98,7 +98,8 @@ static CPU: [Declared; 4] = [
     },
     Declared {
         title: "CPU time of unmount",
-        explained: "User and system time of the unmount. For a filesystem with a daemon it includes the daemon's CPU time of the whole trial.",
+        explained: "User and system time of the unmount. For a FUSE filesystem, its daemon's CPU time of the whole trial is \
+                    included.",
         ..cpu("unmount.cpu", &[StepName::Unmount])
     },
     Declared {
@@ -136,8 +137,8 @@ static RECOVERY: Declared = Declared {
     did: "recovered",
     aspect: Some(Aspect::Recovery),
     section: Section::Headline,
-    explained: "From the disk as a power cut in the middle of the work left it until the first new file is safe: the sum of repair, \
-                mount and file. The machine's own boot is not counted.",
+    explained: "Time from a power cut in the middle of the work until the first new file is synced: the sum of repair, mount and \
+                file creation. The machine's boot time is not counted.",
     ..step("recovery.time", &[StepName::Repair, StepName::MountAgain, StepName::FirstFile])
 };
 
@@ -147,8 +148,8 @@ static FORCED: [Declared; 2] = [
         title: "forced check",
         did: "was checked",
         section: Section::Headline,
-        explained: "The filesystem's own full check, read-only, with all files of that point of the trial. The unmount before it and the \
-                    mount after it are not counted.",
+        explained: "The filesystem's own full check, read-only, with all files that exist at that point of the trial. The \
+                    unmount before the check and the mount after it are not counted.",
         ..step("forced-check.time", &[StepName::ForcedCheck])
     },
     Declared {
@@ -161,7 +162,7 @@ static FORCED: [Declared; 2] = [
 static RECOVERIES: [Declared; 3] = [
     Declared {
         title: "repair",
-        explained: "The repair that an administrator must run before the mount, if the kind needs one.",
+        explained: "Time of the repair that an administrator must run before the mount, if the filesystem needs one.",
         section: Section::Recovery,
         key: true,
         ..step("recovery.repair.time", &[StepName::Repair])
@@ -169,14 +170,14 @@ static RECOVERIES: [Declared; 3] = [
     Declared {
         title: "mount with replay",
         short: "mount",
-        explained: "The mount, in which a journal or log is replayed.",
+        explained: "Time of the first mount after the power cut, which replays the journal or log.",
         section: Section::Recovery,
         key: true,
         ..step("recovery.mount.time", &[StepName::MountAgain])
     },
     Declared {
         title: "first new file",
-        explained: "Creating one file and syncing it.",
+        explained: "Time to create and sync one new file after the recovery.",
         section: Section::Recovery,
         ..step("recovery.first_file.time", &[StepName::FirstFile])
     },

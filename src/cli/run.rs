@@ -55,7 +55,8 @@ pub struct Arguments {
     /// Name of a ready experiment, or path to a .toml file
     #[arg(default_value = "quick")]
     experiment: String,
-    /// Filesystems by name, or `all`; replaces the experiment's list, but keeps its options for the same names
+    /// Filesystems by name, or `all`; replaces the experiment's list, but keeps the options that the experiment gives to the same
+    /// names
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     filesystems: Vec<String>,
     /// A filesystem with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or with its own kernel,
@@ -92,7 +93,7 @@ pub struct Arguments {
     /// Memory limit for page cache and workload: 64m; `none` for no limit; repeat to compare several
     #[arg(long, value_parser = memory)]
     memory: Vec<Memory>,
-    /// vCPUs of guests on `vm`, default 1; repeat to compare several
+    /// Number of vCPUs of a guest with --on vm; default 1; repeat to compare several
     #[arg(long, value_name = "N")]
     cpus: Vec<u32>,
     /// State of the image before mkfs: `sparse`, `allocated` or `written`
@@ -177,10 +178,11 @@ pub struct Arguments {
     quiet: bool,
 }
 
-/// As listed in the table of testbeds.
+/// Help of `--on`: the syntax of all testbeds.
 fn testbeds_help() -> String {
     let usages: Vec<String> = testbeds::TABLE.iter().map(|kind| format!("`{}`", kind.usage())).collect();
-    format!("{} or `{}`; repeat to compare several", usages.join(", "), testbeds::AUTO)
+    let usages = usages.join(", ");
+    format!("{usages} or `{auto}`; repeat to compare several", auto = testbeds::AUTO)
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
@@ -226,7 +228,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             can_be_judged(&arguments.fail_if, &plan, &testbeds)?;
             match usable(&plan, &testbeds) {
                 Err(missing) if arguments.dry_run => {
-                    super::say(&format!("note: this run would stop here: {missing}"))
+                    super::say(&format!("note: without --dry-run this run would fail: {missing}"))
                 }
                 other => other?,
             }
@@ -357,8 +359,8 @@ fn jobs(asked: Option<u32>, plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> any
         Some(jobs) if jobs > 1 && !is_virtual => {
             let felt = testbeds.each().find(|testbed| testbed.traits().clock != ClockKind::Virtual);
             let text = format!(
-                "trials on {} would disturb each other\n  try: without --jobs, or --on model:DISK",
-                felt.map_or_else(String::new, |testbed| testbed.name())
+                "parallel trials with --on {testbed} would disturb each other\n  try: without --jobs, or --on model:DISK",
+                testbed = felt.map_or_else(String::new, |testbed| testbed.name())
             );
             Err(Failure::usage(text).into())
         }
@@ -377,8 +379,8 @@ fn names_what_is_made(arguments: &Arguments, testbeds: &Testbeds<'_>) -> anyhow:
         return Ok(());
     }
     let text = format!(
-        "--filesystems has no effect on {}, which uses a mounted filesystem\n  try: without --filesystems, or --on loop",
-        testbed.name()
+        "--filesystems has no effect with --on {testbed}, which uses a mounted filesystem\n  try: without --filesystems, or --on loop",
+        testbed = testbed.name()
     );
     Err(Failure::usage(text).into())
 }
@@ -389,7 +391,7 @@ fn usable(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
         if plan.cuts_power() {
             let name = testbed.name();
             let text = format!(
-                "the testbed {name} cannot cut the power\n  try: --on vm or model:DISK, or without --power-cut"
+                "--on {name} cannot cut the power\n  try: --on vm or model:DISK, or without --power-cut"
             );
             return Err(Failure::usage(text).into());
         }
@@ -408,14 +410,14 @@ fn usable(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let on_host = testbeds.each().any(|testbed| testbed.traits().clock == ClockKind::Host);
     if plan.empties_caches() && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing(
-            "cold caches need root\n  try: sudo, or without --cold and drop-caches",
+            "cold caches need root\n  try: sudo, or a run without --cold and without the stage drop-caches",
         )
         .into());
     }
     Ok(())
 }
 
-/// Candidates that cannot take part here; an error if none can, or if the experiment itself is impossible.
+/// Candidates that cannot run on this machine; an error if none can, or if the experiment itself is impossible.
 fn possible(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, lenient: bool) -> anyhow::Result<Vec<Skip>> {
     let skips = skips(plan, testbeds);
     if let (false, Some(skip)) = (lenient, skips.iter().find(|s| s.by_experiment)) {
@@ -423,14 +425,16 @@ fn possible(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, lenient: bool) -> anyh
     }
     if skips.len() == plan.candidates.len() * plan.scenarios.len() {
         let reasons: Vec<String> = skips.iter().map(|s| format!("{}: {}", s.filesystem, s.reason)).collect();
-        return Err(
-            Failure::missing(format!("no candidate can take part here\n{}", reasons.join("\n"))).into()
-        );
+        return Err(Failure::missing(format!(
+            "no candidate can run on this machine\n{}",
+            reasons.join("\n")
+        ))
+        .into());
     }
     Ok(skips)
 }
 
-/// State for an early end of the run.
+/// What the end of a run needs: the stop flag and the key to sign with.
 struct Ending {
     /// Set by the first Ctrl-C.
     stop: Arc<AtomicBool>,
@@ -463,7 +467,7 @@ fn carry_out(
         Some(key) => sign_what_holds(&door, key)?,
         None if was_signed && !signature::is_signed(&door) => {
             super::say(
-                "the run was signed before it continued, and no longer is\n  try: --resume with --sign KEYFILE",
+                "the run was signed before it was continued, and is now no longer signed\n  try: --resume with --sign KEYFILE",
             );
         }
         None => {}
@@ -487,13 +491,14 @@ fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
     match verify(&store::read_through(run.clone())?).wrong.first() {
         None => signature::sign(run, key),
         Some(wrong) => {
-            let text = format!("{0} is not signed: {wrong}\n  try: fsderby verify {0}", run.path().display());
+            let folder = run.path().display();
+            let text = format!("{folder} is not signed: {wrong}\n  try: fsderby verify {folder}");
             Err(Failure::new(exit::DAMAGED, text).into())
         }
     }
 }
 
-/// Asks only on a terminal.
+/// Asks for the password of a key, only on a terminal.
 fn ask_password(key: &Path) -> Option<String> {
     let asks = || rpassword::prompt_password(format!("password of {}: ", key.display())).ok();
     std::io::stdin().is_terminal().then(asks).flatten()
@@ -564,7 +569,7 @@ mod tests {
         arguments: Arguments,
     }
 
-    /// What the words expand to.
+    /// The plan that these arguments of `fsderby run` result in.
     fn plan(words: &[&str]) -> Plan {
         let line =
             Line::try_parse_from(["fsderby run"].iter().chain(words)).unwrap_or_else(|e| panic!("{e}"));
@@ -572,7 +577,7 @@ mod tests {
         experiment.plan(common_testbed(&experiment).unwrap(), 4711).unwrap()
     }
 
-    /// What a shell and then the parser make of a printed command.
+    /// The plan of a printed command after a shell and the parser have read it.
     fn typed(command: &str) -> Plan {
         let words = command.strip_prefix("fsderby run ").unwrap();
         let shell = Command::new("sh").arg("-c").arg(format!("printf '%s\\n' {words}")).output().unwrap();

@@ -28,8 +28,9 @@ impl Filesystem for ExFat {
         Story {
             what: "The extended File Allocation Table: an allocation bitmap and files beyond 4 GiB, designed for \
                 memory cards.",
-            origin: "Microsoft, 2006, published in 2019 (exFAT file system specification); Linux's driver is Samsung's.",
-            limits: "This measures the Linux driver and says nothing about Windows or a camera.",
+            origin: "Designed by Microsoft, 2006, published in 2019 (exFAT file system specification); the Linux driver comes \
+                     from Samsung.",
+            limits: "A run measures the Linux driver and says nothing about Windows or a camera.",
         }
     }
 

@@ -116,10 +116,10 @@ impl Kernel {
 
 /// Whether this untrusted index is of a kernel of this version, with names valid for files.
 pub(super) fn check(index: &Index) -> anyhow::Result<()> {
-    ensure!(index.schema == SCHEMA, "its kernel was unpacked by another version of fsderby");
-    ensure!(is_plain(&index.release), "its kernel has an invalid name");
+    ensure!(index.schema == SCHEMA, "the kernel was unpacked by another version of fsderby");
+    ensure!(is_plain(&index.release), "the kernel has an invalid name");
     let strange = index.modules.loadable.keys().find(|name| !is_plain(name));
-    ensure!(strange.is_none(), "its kernel has a module with an invalid name");
+    ensure!(strange.is_none(), "the kernel has a module with an invalid name");
     Ok(())
 }
 
@@ -297,7 +297,7 @@ impl Parts {
     fn module(&mut self, name: &str, bytes: &[u8], folder: &Path) -> anyhow::Result<()> {
         let name = plain(name);
         let left = self.room.0.checked_sub(bytes.len() as u64);
-        self.room = Bytes(left.with_context(|| format!("its modules are larger than {ALL}"))?);
+        self.room = Bytes(left.with_context(|| format!("the kernel's modules are larger than {ALL}"))?);
         fs::write(folder.join("modules").join(format!("{name}.ko")), bytes)?;
         self.modules.loadable.insert(name, describe(bytes)?);
         Ok(())

@@ -82,7 +82,7 @@ fn a_tool_of_another_architecture_is_refused_by_name_before_anything_runs() {
     refused(
         &desk,
         &said,
-        &["no candidate can take part here", "mke2fs", "another architecture (ELF machine 183)"],
+        &["no candidate can run on this machine", "mke2fs", "another architecture (ELF machine 183)"],
     );
 }
 
@@ -152,7 +152,7 @@ fn a_kernel_without_the_filesystems_module_says_so() {
     refused(
         &desk,
         &with_cache(&desk, "jfs"),
-        &["no candidate can take part here", "no module jfs", "kernel fetch"],
+        &["no candidate can run on this machine", "no module jfs", "kernel fetch"],
     );
 }
 

@@ -189,7 +189,7 @@ fn what_could_never_be_judged_is_refused_before_the_run() {
     never(&["worse > 5% by estimate", "--on", "loop", "--rounds", "1"], &["1 round of 2", "--rounds 2"]);
     never(&["worse > 5% for btrfs", "--on", "loop"], &["unknown candidate 'btrfs'", "xfs"]);
     never(&["worse > 5% in transaction.rate", "--on", "loop"], &["did you mean 'transactions.rate'?"]);
-    never(&["worse", "--on", "loop"], &["'worse' is no condition", "worse > 5%"]);
+    never(&["worse", "--on", "loop"], &["'worse' is not a condition", "worse > 5%"]);
 }
 
 #[test]
@@ -369,7 +369,7 @@ fn resume_takes_its_plan_from_the_folder() {
     desk.refuses(&["run", "quick", "--resume", "run"], USAGE, &["--resume", "EXPERIMENT"]);
     let before = fs::read(desk.path("run/trials.jsonl")).unwrap();
     let said = desk.say(&["run", "--resume", "run", "--rounds", "2", "--dry-run"]);
-    assert!(said.code == 0 && said.out.contains("needs three complete rounds"), "{said:?}");
+    assert!(said.code == 0 && said.out.contains("Three complete rounds are needed"), "{said:?}");
     assert_eq!(fs::read(desk.path("run/trials.jsonl")).unwrap(), before, "nothing was done");
     let said = desk.say(&["run", "--resume", "run", "--rounds", "2", "--quiet"]);
     assert_eq!(said.code, 0, "rounds beyond the plan are as the report proposes: {said:?}");
@@ -594,7 +594,7 @@ fn work_that_runs_out_of_memory_fails_its_trial_and_says_so() {
     let (said, run) = carry_out(&desk, &more);
     assert_eq!(said.code, TRIALS, "{said:#?}");
     let reasons = reasons(&run, "ext4");
-    assert!(reasons[0].contains("it ran out of memory; try a larger --memory"), "{reasons:?}");
+    assert!(reasons[0].contains("the workload ran out of memory; try a larger --memory"), "{reasons:?}");
 }
 
 #[test]
@@ -714,7 +714,7 @@ fn a_program_that_is_missing_or_cannot_be_run_skips_its_filesystem_with_the_pack
     desk.refused(
         &said,
         MISSING,
-        &["no candidate can take part here", "mke2fs is not installed", "apt-get install e2fsprogs"],
+        &["no candidate can run on this machine", "mke2fs is not installed", "apt-get install e2fsprogs"],
     );
     let said = desk.say_after(none, &["doctor"]);
     assert!(said.out.contains("no mkfs.xfs"), "{said:?}");

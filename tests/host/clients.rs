@@ -268,6 +268,9 @@ fn a_client_that_is_out_of_memory_is_named() {
     let said = desk.say(&[&run[..], &small, &["--output", "run", "--quiet"]].concat());
     assert_eq!(said.code, i32::from(fsderby::exit::TRIALS), "{said:#?}");
     let why = store::read(&desk.path("run")).unwrap().records[0].why();
-    assert!(why.contains("client ") && why.contains("it ran out of memory; try a larger --memory"), "{why}");
+    assert!(
+        why.contains("client ") && why.contains("the workload ran out of memory; try a larger --memory"),
+        "{why}"
+    );
     desk.leaves_nothing(said.pid);
 }

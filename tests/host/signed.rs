@@ -116,7 +116,7 @@ fn a_run_that_goes_on_is_signed_again_or_no_longer() {
     assert_eq!(on(&[]).code, 0);
     assert_eq!(checked(&desk, "ours.pub").code, 0, "nothing was added");
     let said = on(&["--rounds", "2"]);
-    assert!(said.code == 0 && said.err.contains("no longer is"), "{said:?}");
+    assert!(said.code == 0 && said.err.contains("no longer signed"), "{said:?}");
     is_refused(&desk, "ours.pub", "it is not signed");
     assert_eq!(on(&["--rounds", "3", "--sign", "ours"]).code, 0);
     assert_eq!(checked(&desk, "ours.pub").code, 0);

@@ -120,7 +120,7 @@ fn what_is_stored_is_read_again_from_its_files_before_it_is_shown() {
     };
     let import = text(&desk, "results/bonnie-raid/import.json");
     desk.file("results/bonnie-raid/import.json", import.replacen("9819.0", "9919.0", 1));
-    refuses("its figures differ from its sources");
+    refuses("the import's figures differ from its sources");
     desk.file("results/bonnie-raid/import.json", import.replacen("raid-backup", "provao-1g", 1));
     refuses("is not reliable");
     desk.file("results/bonnie-raid/import.json", "{");
@@ -147,7 +147,7 @@ fn an_import_of_an_older_reading_is_read_again_and_says_so() {
     store(&older);
     well(&desk, &["verify", "results/bonnie-raid"]);
     let again = well(&desk, &["report", "results/bonnie-raid", "--json"]).out;
-    assert!(again.contains("read again, because it is read differently now"), "{again}");
+    assert!(again.contains("parsed again, because this version of fsderby parses it differently"), "{again}");
     assert_eq!(desk.say(&["verify", "results/bonnie-raid"]).code, 0);
     // One of today's is compared with its sources.
     older["reading"] = import["reading"].clone();
@@ -331,7 +331,7 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
         .unwrap();
     let refuses = |words: &[&str], told: &[&str]| desk.refuses(&[&["import"], words].concat(), USAGE, told);
-    refuses(&["bonnie", "raid.txt", "lost.txt"], &["lost.txt:3:28: it has 26 fields", "try: "]);
+    refuses(&["bonnie", "raid.txt", "lost.txt"], &["lost.txt:3:28: the line has 26 fields", "try: "]);
     refuses(&["bonnie", "prose.txt"], &["prose.txt: no result of Bonnie++", "try: "]);
     desk.file(
         "bad.txt",
@@ -416,7 +416,11 @@ fn what_fio_prints_as_json_stands_alone() {
     let terminal = well(&desk, &["report", "run", "--beside", "out"]).out;
     assert!(terminal.contains("Imported from fio: fio.json"), "{terminal}");
     desk.file("bad.json", &job[..60]);
-    desk.refuses(&["import", "fio", "bad.json"], USAGE, &["bad.json:1:60: it is not JSON that is whole"]);
+    desk.refuses(
+        &["import", "fio", "bad.json"],
+        USAGE,
+        &["bad.json:1:60: the JSON is incomplete or invalid"],
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Files that a run has created and not yet deleted. If the run ends early, only these are removed. Their names contain the
-//! process number and did not exist when the run began.
+//! Files that a run has created and not yet deleted. If the run ends early, only these files are removed. The names of these
+//! files contain the process number and did not exist when the run began.
 
 use std::ffi::CStr;
 use std::fs;

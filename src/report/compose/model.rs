@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_class_without_a_measured_drive_is_headed_so_and_says_it_where_it_says_how_sure() {
-        let only = "No drive of this class was measured: this holds on the model only.";
+        let only = "No drive of this class was measured, so this result holds for the disk model only.";
         let (title, sure) = headed(13, &["hdd-smr"]);
         assert!(title == "Verdict on the model only" && sure.ends_with(only), "{title}: {sure}");
         let (title, sure) = headed(3, &["hdd-16tb", "a file of one's own"]);
