@@ -71,8 +71,9 @@ impl Tool for IoZoneTables {
     }
 
     fn story(&self) -> &'static str {
-        "IOzone's kBytes have 1024 bytes. A file that fits into memory is read from the page cache. Its output does not say how much memory \
-         there was; the tables of -R do not say the options either."
+        "IOzone's kBytes have 1024 bytes. A file that fits into memory is read from the page cache. The \
+         output of IOzone does not state the machine's memory; the tables of -R do not state the options \
+         either."
     }
 
     fn parts(&self) -> Vec<Part> {
@@ -254,7 +255,7 @@ impl Reader {
         if self.other_unit {
             return Err((
                 begin(words[0]),
-                "only tables in kBytes/sec are read, and this one has another unit".into(),
+                "this table has another unit; fsderby reads only tables in kBytes/sec".into(),
             ));
         }
         let size = |at: usize| {
@@ -271,8 +272,10 @@ impl Reader {
             let by_place = || ends.iter().position(|end| end.abs_diff(word.1) <= BESIDE);
             let column = full.or_else(by_place).filter(|column| last.is_none_or(|last| *column > last));
             let Some(column) = column else {
-                let what =
-                    format!("'{}' stands below no heading, and the row has not all {WORDS} columns", word.0);
+                let what = format!(
+                    "no column heading stands above '{}', and the row has fewer than {WORDS} columns",
+                    word.0
+                );
                 return Err((begin(*word), what));
             };
             last = Some(column);
@@ -313,7 +316,7 @@ impl Reader {
         }
         if other_unit {
             self.report = None;
-            return Err("only tables in kBytes/sec are read, and this one has another unit".into());
+            return Err("this table has another unit; fsderby reads only tables in kBytes/sec".into());
         }
         let quoted = |word: &str| {
             let inside = word.strip_prefix('"')?.strip_suffix('"')?;

@@ -30,7 +30,7 @@ const BYTES: Declared =
 
 static LEFT: Declared = Declared {
     name: "pages.left",
-    title: "not written when the work ended",
+    title: "unwritten data when the work ended",
     better: Better::Neither,
     explained: "Pages dirty or under writeback when the last operation ended, which the final sync had to write.",
     ..BYTES

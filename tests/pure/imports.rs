@@ -332,7 +332,7 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
         .unwrap();
     let refuses = |words: &[&str], told: &[&str]| desk.refuses(&[&["import"], words].concat(), USAGE, told);
     refuses(&["bonnie", "raid.txt", "lost.txt"], &["lost.txt:3:28: it has 26 fields", "try: "]);
-    refuses(&["bonnie", "prose.txt"], &["prose.txt: no result of Bonnie++", "try: "]);
+    refuses(&["bonnie", "prose.txt"], &["prose.txt: no Bonnie++ result", "try: "]);
     desk.file(
         "bad.txt",
         format!("{}\n{}", LINES.replace("10171,64", "1017164"), LINES.replace("4386", "43x6")),
