@@ -81,7 +81,8 @@ fn mounts_of_several_types_are_candidates_of_one_run() {
     assert_eq!(of_one.records.iter().filter(|r| r.outcome == Outcome::Done).count(), 3 * found.len());
     let ext4 = of_one.records.iter().find(|r| r.filesystem == "ext4 on ext4").unwrap();
     assert!(ext4.mounted.as_ref().unwrap().options.contains(&"noatime".to_owned()), "{ext4:#?}");
-    let words = ["This compares places, not filesystems", "tmpfs of ram", "overlay on over", "OK: verified"];
+    let words =
+        ["This run compares directories, not filesystems", "tmpfs of ram", "overlay on over", "OK: verified"];
     words.iter().for_each(|word| assert!(said.out.contains(word), "'{word}' in {said:#?}"));
     assert!(!said.out.contains("left: "), "{said:#?}");
 }

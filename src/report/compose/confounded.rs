@@ -26,7 +26,8 @@ pub fn in_run(plan: &Plan, takes_part: impl Fn(&str) -> bool) -> Vec<String> {
     let said = |([a, b], whats): ([&str; 2], Vec<String>)| {
         let (n, to) = (count(whats.len(), "option"), to_none(whats.len()));
         format!(
-            "{} and {} differ in {n} at once: {}. A difference between them cannot be attributed to {to}.",
+            "{} and {} differ in {n} at once: {}. A difference between these two cannot be attributed to \
+             {to}.",
             named(a),
             named(b),
             listed(&whats)
@@ -233,7 +234,7 @@ mod tests {
         assert_eq!(
             said(&[("base", ""), ("tuned", "noatime commit=60")]),
             ["base and tuned differ in 2 options at once: mount -o noatime and mount -o commit=60. A \
-              difference between them cannot be attributed to either."]
+              difference between these two cannot be attributed to either."]
         );
         assert!(said(&[("base", ""), ("tuned", "noatime")]).is_empty());
         assert!(said(&[("base", ""), ("half", "noatime"), ("tuned", "noatime commit=60")]).is_empty());

@@ -308,8 +308,8 @@ fn differing(run: &Run, setups: &Setups) -> String {
     let places = match is_made {
         true => "",
         false => {
-            "This compares places, not filesystems: age, free space, device and other users of each directory are part \
-             of the result. "
+            "This run compares directories, not filesystems: age, free space, device and other users of each \
+             directory are part of the result. "
         }
     };
     let beyond = setups::beyond_reach(run).map_or_else(String::new, |said| format!(" {said}"));
@@ -412,7 +412,9 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
         };
         let peak = own.iter().map(|w| w.peak()).max_by_key(|peak| peak.0).unwrap_or(Bytes(0));
         match memory {
-            Some(memory) => format!("{whose}files, at most {peak} at a time, fit into {memory} of memory"),
+            Some(memory) => {
+                format!("{whose}files take at most {peak} at a time and fit into {memory} of memory")
+            }
             None => {
                 format!("{whose}less than half of the written bytes reached the device on every filesystem")
             }
@@ -443,8 +445,9 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
     (!marked.is_empty()).then(|| {
         let these = these("all", workloads, &marked);
         format!(
-            "The machine was not idle: in some trials of {these} other processes used over a tenth of the \
-             workload's time. Random order spreads this over all candidates; it widens intervals.",
+            "The machine was not idle: in some trials of {these}, other processes used CPU time of over a tenth of the \
+             workload's time. Random order spreads this disturbance over all candidates and widens the \
+             intervals.",
         )
     })
 }
@@ -595,15 +598,15 @@ mod tests {
         assert!(
             mixed.ends_with(
                 "rather than the disk: letters-quick: less than half of the written bytes reached the device on \
-                 every filesystem; letters-in-memory: files, at most 210 MiB at a time, fit into 512 MiB of memory."
+                 every filesystem; letters-in-memory: files take at most 210 MiB at a time and fit into 512 MiB of memory."
             ),
             "{mixed}"
         );
         works[0].amount = works[1].amount;
         assert_eq!(
             page_cache(&works).unwrap(),
-            "letters-quick and letters-in-memory measure page cache and CPU rather than the disk: files, at most \
-             210 MiB at a time, fit into 512 MiB of memory."
+            "letters-quick and letters-in-memory measure page cache and CPU rather than the disk: files take at \
+             most 210 MiB at a time and fit into 512 MiB of memory."
         );
         let works: Vec<WorkloadSummary> = [&works[..], &works[..]].concat();
         assert!(page_cache(&works).unwrap().starts_with("All 4 workloads measure page cache"));

@@ -23,7 +23,7 @@ pub fn disk(run: &Run) -> Option<String> {
     let away = |m: Sampled| Bytes(m.offset.0.abs_diff(modelled.offset.0));
     let moved = match run.records.iter().filter_map(sampled).map(away).max() {
         None | Some(Bytes(0)) => String::new(),
-        Some(most) => format!(", moved by up to {most} between samples"),
+        Some(most) => format!(", shifted by up to {most} from sample to sample"),
     };
     let (disks, each) = match modelled.disks {
         1 => ("a modelled disk".to_owned(), ""),

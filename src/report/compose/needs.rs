@@ -104,8 +104,9 @@ fn merits(found: &Recommendation, first: &Place) -> Option<String> {
         .map(|(need, _)| title(&need.need))
         .collect();
     let others = found.ranking.len() > 1;
-    (others && !best.is_empty())
-        .then(|| format!("Estimate within {} of the first: {}.", found.margin, list(&best)))
+    (others && !best.is_empty()).then(|| {
+        format!("Its estimates are within {} of the best candidate's in: {}.", found.margin, list(&best))
+    })
 }
 
 /// The needs in which another is better by more than the margin, the largest loss first.
@@ -114,8 +115,12 @@ fn cost(found: &Recommendation, first: &Place) -> Option<String> {
     let mut worse: Vec<(&Weighed, f64)> = weighed(found, first).filter(|(_, ratio)| *ratio < close).collect();
     worse.sort_by(|a, b| a.1.total_cmp(&b.1));
     let said: Vec<String> = worse.iter().map(|(need, ratio)| given_up(found, need, *ratio)).collect();
-    (!said.is_empty())
-        .then(|| format!("Estimates relative to the first at each need (not tested): {}.", said.join("; ")))
+    (!said.is_empty()).then(|| {
+        format!(
+            "Its other estimates, relative to the best candidate at each need (not tested): {}.",
+            said.join("; ")
+        )
+    })
 }
 
 /// `CPU time 1.9 times that of B`, `deliver 0.81 times the rate of B`
@@ -174,7 +179,7 @@ fn behind(found: &Recommendation) -> Option<String> {
     };
     let all: Vec<String> = found.ranking.iter().filter_map(one).collect();
     (!all.is_empty())
-        .then(|| format!("By these estimates no weights make these the recommendation: {}.", list(&all)))
+        .then(|| format!("By these estimates, no choice of weights would recommend {}.", list(&all)))
 }
 
 fn none(found: &Recommendation) -> String {
@@ -220,8 +225,11 @@ fn missing(found: &Recommendation) -> Option<String> {
     let one = |need: &Weighed| Some(format!("{} ({})", title(&need.need), why(need.missing?)));
     let all: Vec<String> = found.needs.iter().filter_map(one).collect();
     let weighed = found.needs.iter().filter(|need| need.missing.is_some() && need.weight > 0.0).count();
-    let rest =
-        if found.choice.is_some() && weighed > 0 { " The others are judged for all candidates." } else { "" };
+    let rest = if found.choice.is_some() && weighed > 0 {
+        " The other needs are judged for all candidates."
+    } else {
+        ""
+    };
     (!all.is_empty()).then(|| format!("Could not be judged: {}.{rest}", list(&all)))
 }
 
@@ -259,7 +267,7 @@ fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Opti
     .collect();
     (verdict.is_final() && !told.is_empty()).then(|| {
         let text = format!(
-            "Findings, {} relative to {}: {}.",
+            "Findings for {} relative to {}: {}.",
             named(&first.filesystem),
             named(next),
             told.join("; ")
@@ -271,7 +279,7 @@ fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Opti
 /// The limits of the recommendation.
 fn rests_on(found: &Recommendation, verdict: &Verdict) -> String {
     let rounds = count(found.rounds, "round");
-    let few = if found.rounds < verdict.basis.needed() as usize { ", too few to be reliable" } else { "" };
+    let few = if found.rounds < verdict.basis.needed() as usize { ", too few to be reliable," } else { "" };
     let tested = if verdict.is_final() { "only findings are tested" } else { "nothing is tested yet" };
     format!(
         "The score combines geometric means over {rounds}{few} with weights, which are a judgement; {tested}."
