@@ -396,7 +396,7 @@ fn what_our_iozone_prints_is_imported_as_the_same_figures() {
     desk.refuses(
         &["import", "iozone", "rows.txt", "--set", "iozone-quick"],
         USAGE,
-        &["is from another workload"],
+        &["is a result of another workload"],
     );
 }
 

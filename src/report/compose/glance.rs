@@ -162,11 +162,8 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
     } else {
         ""
     };
-    let unequal = if lines.iter().any(|line| line.is_unequal) {
-        "; ‡ means: weaker durability, so not ranked"
-    } else {
-        ""
-    };
+    let unequal =
+        if lines.iter().any(|line| line.is_unequal) { "; ‡ weaker durability, so not ranked" } else { "" };
     format!("Ratio of geometric means over the rounds{interval}: {times}{ranks}{unequal}.")
 }
 

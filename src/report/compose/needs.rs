@@ -328,8 +328,14 @@ mod tests {
             said(&example)
         };
         let text = emulated("capacity = 1\ncpu = 1\n[workload]\nletters-quick = 1");
-        assert!(text.contains("letters-quick (it was measured where times are not valid)"), "{text}");
-        assert!(text.contains("CPU time (it was measured where times are not valid)"), "{text}");
+        assert!(
+            text.contains("letters-quick (this need was measured on testbeds whose times are not valid)"),
+            "{text}"
+        );
+        assert!(
+            text.contains("CPU time (this need was measured on testbeds whose times are not valid)"),
+            "{text}"
+        );
         assert!(text.contains("is recommended:"), "capacity is left: {text}");
         let none = emulated("cpu = 1\nworkloads = 1");
         assert!(none.starts_with("By the stated needs, none is recommended: no need could be"), "{none}");

@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(
             said[3],
             "Six workload seeds on one disk change the figures by up to these factors: alderfs 1.00, birchfs 1.01, cedarfs 1.00, rowanfs 1.00. A \
-             difference below such a factor is no finding."
+             difference smaller than this factor is no finding."
         );
         assert_eq!(
             said[4],

@@ -127,7 +127,7 @@ impl Comparison {
         let mut said: Vec<String> =
             said.into_iter().filter(|(found, _)| has(*found)).map(|(_, said)| said).collect();
         if self.lines.iter().any(|line| self.is_unequal(&line.candidate)) {
-            said.push("‡ weaker durability, not ranked".to_owned());
+            said.push("‡ weaker durability, so not ranked".to_owned());
         }
         said
     }
@@ -153,7 +153,7 @@ impl Comparison {
             |line: &Line| line.low.is_some_and(|low| low > 1.0) || line.high.is_some_and(|high| high < 1.0);
         let is_open = |line: &&Line| line.finding == Some(Found::CannotTell);
         if self.lines.iter().filter(is_open).any(excludes_one) {
-            ", although the samples' interval excludes 1; the reason stands with the findings"
+            ", although the interval over the samples excludes 1; the findings give the reason"
         } else {
             ""
         }

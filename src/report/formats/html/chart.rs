@@ -125,10 +125,10 @@ fn words(cell: &Cell, scale: &Scale) -> String {
     }
 }
 
-/// `, half of them from 1,704 to 1,960`, if they are not drawn one by one.
+/// `, the middle half from 1,704 to 1,960`, if they are not drawn one by one.
 fn half(cell: &Cell, scale: &Scale) -> String {
     match middle_half(cell).filter(|_| cell.n > POINTS_MOST) {
-        Some([from, to]) => format!(", half of them from {} to {}", scale.number(from), scale.number(to)),
+        Some([from, to]) => format!(", the middle half from {} to {}", scale.number(from), scale.number(to)),
         None => String::new(),
     }
 }

@@ -24,7 +24,7 @@ pub fn of(workload: &str, courses: &OverTime, entries: &[Entry]) -> Option<Strin
     let which = if courses.work.is_empty() { String::new() } else { format!(" of {}", courses.work) };
     let title = format!("{workload}: operations{which} over time");
     canvas.text((EDGE, 22.0), Anchor::Start, Ink::Strong, &cut(&title, WIDTH - 2.0 * EDGE));
-    let note = "each over its own duration, scaled to its own maximum; band: longest stall";
+    let note = "each curve over its own duration, scaled to its own maximum; band: longest stall";
     canvas.text((EDGE, 40.0), Anchor::Start, Ink::Soft, &cut(note, WIDTH - 2.0 * EDGE));
     canvas.says(&format!("Operations per second, medians over the rounds; {note}."));
     for (at, course) in rows.iter().enumerate() {

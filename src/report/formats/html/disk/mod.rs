@@ -86,7 +86,7 @@ pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> Look) -> Op
     let round = records[0].round;
     let sample = match round {
         1 => "with the disk as its file describes it",
-        _ => "with another sample of the disk, as no earlier round has as many valid trials",
+        _ => "with another sample of the disk, because every earlier round has fewer valid trials",
     };
     let figure = |record: &&Record| Figure {
         label: record.filesystem.clone(),
@@ -193,9 +193,9 @@ fn notes(trials: &[Trial<'_>]) -> Vec<String> {
     let most = trials.iter().map(|t| t.spent.at_once).max().unwrap_or(1);
     if most > 1 {
         notes.push(format!(
-            "This disk has {} (RAID members or flash dies) that work in parallel. Its counters are sums over \
-             them, divided here by {most}: the bar is the average of one of them. While one works, the others may \
-             be idle.",
+            "This disk has {} (RAID members or flash dies) that work in parallel. The disk's counters are \
+             sums over these units, divided here by {most}: the bar is the average of one unit. While one \
+             unit works, the others may be idle.",
             count(most as usize, "unit")
         ));
     }
@@ -213,8 +213,8 @@ fn notes(trials: &[Trial<'_>]) -> Vec<String> {
     let late: Vec<String> = trials.iter().filter_map(late).collect();
     if !late.is_empty() {
         notes.push(format!(
-            "Completions reached the guest later than the model specifies, by these shares of the whole time: {}. \
-             This may account for time that neither disk nor CPU explains.",
+            "Completions reached the guest later than the model specifies, by these shares of the whole \
+             time: {}. Late completions may account for time that neither disk nor CPU explains.",
             list(&late)
         ));
     }
