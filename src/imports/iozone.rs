@@ -116,7 +116,11 @@ impl Tool for IoZoneTables {
         let pair = pairs.first().copied().unwrap_or(Pair { file: 0, record: 0 });
         let options = ways(&options);
         let with = if options.is_empty() { String::new() } else { format!(", {options}") };
-        format!("a file of {} in records of {}{with}", Bytes(pair.file), Bytes(pair.record))
+        format!(
+            "a file of {file_size} in records of {record_size}{with}",
+            file_size = Bytes(pair.file),
+            record_size = Bytes(pair.record)
+        )
     }
 }
 
@@ -273,8 +277,8 @@ impl Reader {
             let column = full.or_else(by_place).filter(|column| last.is_none_or(|last| *column > last));
             let Some(column) = column else {
                 let what = format!(
-                    "no column heading stands above '{}', and the row has fewer than {WORDS} columns",
-                    word.0
+                    "no column heading stands above '{word}', and the row has fewer than {WORDS} columns",
+                    word = word.0
                 );
                 return Err((begin(*word), what));
             };

@@ -157,8 +157,10 @@ pub fn collected(asked: Asked, files: &[Given<'_>]) -> Result<Import, Failure> {
             import.entries.push(entry(found, at));
         }
         if import.entries.len() > MOST_ENTRIES {
-            let text =
-                format!("{}: more than {MOST_ENTRIES} results\n  try: fewer results per import", file.name);
+            let text = format!(
+                "{file}: more than {MOST_ENTRIES} results\n  try: fewer results per import",
+                file = file.name
+            );
             return Err(Failure::usage(text));
         }
     }
@@ -199,9 +201,9 @@ fn found_in(tool: &dyn Tool, file: &Given<'_>) -> Result<Result<Read, Vec<String
     if read.found.is_empty() {
         let said: String = read.notes.iter().map(|note| format!("; {note}")).collect();
         let text = format!(
-            "{}: no {} result found{said}\n  try: fsderby import --help, which lists the formats",
-            file.name,
-            tool.title()
+            "{file}: no {program} result found{said}\n  try: fsderby import --help, which lists the formats",
+            file = file.name,
+            program = tool.title()
         );
         return Err(Failure::usage(text));
     }

@@ -49,8 +49,8 @@ fn is_short(of: &str, what: &str, text: &str) -> Result<(), Failure> {
     }
     let begin: String = text.chars().take(20).collect();
     Err(Failure::usage(format!(
-        "the {what} of the {of} that begins with '{}' has {} bytes\n  try: {LONGEST} at most",
-        begin.escape_debug(),
-        text.len()
+        "the {what} of the {of} that begins with '{begin}' has {length} bytes\n  try: {LONGEST} at most",
+        begin = begin.escape_debug(),
+        length = text.len()
     )))
 }

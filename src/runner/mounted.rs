@@ -105,12 +105,13 @@ pub fn comparable(candidates: &[Candidate], common: &str) -> Result<(), Failure>
         let differs = |other: &&&Candidate| is_known(other) && on(other) == on(one) && other.kind != one.kind;
         if let Some(other) = there[at + 1..].iter().find(differs) {
             return Err(Failure::usage(format!(
-                "{} and {} are on {}, which cannot have both {} and {}\n  try: leave out the kinds",
-                one.label,
-                other.label,
-                on(one),
-                one.kind,
-                other.kind
+                "{one} and {other} are on {place}, which cannot have both {kind} and {other_kind}\n  try: \
+                 leave out the kinds",
+                one = one.label,
+                other = other.label,
+                place = on(one),
+                kind = one.kind,
+                other_kind = other.kind
             )));
         }
     }

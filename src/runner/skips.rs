@@ -99,8 +99,9 @@ fn too_full(scenario: &Scenario, peak: Bytes, testbed: &str, free: Bytes) -> Str
 /// A testbed without mkfs has no second disk either.
 fn no_disk(scenario: &Scenario, testbed: &str) -> String {
     format!(
-        "{} copies from a second disk, which {testbed} does not have\n  try: --on loop, --on vm, or --on model:DISK",
-        scenario.label
+        "{workload} copies from a second disk, which {testbed} does not have\n  try: --on loop, --on vm, or \
+         --on model:DISK",
+        workload = scenario.label
     )
 }
 
@@ -187,7 +188,13 @@ impl Asked {
 
 fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Asked) -> Option<String> {
     let (Asked { needs, peak, room, left, preallocates }, can) = (asked, kind.can());
-    let lacks = |what: &str| Some(format!("{} has no {what}, which {} needs", kind.name(), scenario.label));
+    let lacks = |what: &str| {
+        Some(format!(
+            "{filesystem} has no {what}, which {workload} needs",
+            filesystem = kind.name(),
+            workload = scenario.label
+        ))
+    };
     if needs.hard_links && !can.hard_links.value {
         return lacks("hard links");
     }
@@ -195,7 +202,10 @@ fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Aske
         return lacks("symbolic links");
     }
     if let (Some(work), false) = (preallocates, can.preallocation.value) {
-        return Some(format!("{} has no preallocation (fallocate), which {work} needs", kind.name()));
+        return Some(format!(
+            "{filesystem} has no preallocation (fallocate), which {work} needs",
+            filesystem = kind.name()
+        ));
     }
     if needs.largest_file > can.largest_file.value {
         return lacks(&format!("files of {}", needs.largest_file));

@@ -248,9 +248,9 @@ fn missing(all: &[Missing]) -> Vec<String> {
             _ => "neither run has a",
         };
         format!(
-            "{} in {}: nothing is compared, because {runs} valid trial.",
-            listed(candidates),
-            listed(scenarios)
+            "{candidates} in {workloads}: nothing is compared, because {runs} valid trial.",
+            candidates = listed(candidates),
+            workloads = listed(scenarios)
         )
     };
     merged.iter().map(said).collect()

@@ -196,10 +196,10 @@ fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary], se
     let several = if did.len() == 1 && of.is_empty() { "" } else { "s" };
     let noun = format!("{}{several}", noun(setups));
     format!(
-        "{}{of} {noun} ran the same workloads ({}) in {}, each in random order.",
-        did.len(),
-        list(&works),
-        count(rounds, "round"),
+        "{number}{of} {noun} ran the same workloads ({workloads}) in {rounds}, each in random order.",
+        number = did.len(),
+        workloads = list(&works),
+        rounds = count(rounds, "round")
     )
 }
 
@@ -248,14 +248,20 @@ fn turns(
     let of = if did.len() == filesystems.len() { String::new() } else { format!("{} of ", did.len()) };
     let left: Vec<&str> = filesystems.iter().map(|l| l.as_str()).filter(|l| !did.contains(l)).collect();
     let left = absent::left_out(run, &left).map_or_else(String::new, |why| format!(" ({why})"));
-    let twice =
-        run.plan.guard.as_ref().map(|twice| format!(" ({} twice, for the A/A check)", named(&twice.of)));
+    let twice = run
+        .plan
+        .guard
+        .as_ref()
+        .map(|twice| format!(" ({candidate} twice, for the A/A check)", candidate = named(&twice.of)));
     let all = format!("{}{left}{}", count(filesystems.len(), noun(setups)), twice.unwrap_or_default());
     let rest: String = uncounted(run).iter().map(|n| format!(", {n}")).collect();
     let trials = count(counted.len(), "trial");
     let sure =
         if standing.has_findings() { format!(", {}", sentence::certainty(verdict)) } else { String::new() };
-    format!("{} in random order{sure}; {of}{all}, {trials} counted{rest}.", count(rounds, "round"))
+    format!(
+        "{rounds} in random order{sure}; {of}{all}, {trials} counted{rest}.",
+        rounds = count(rounds, "round")
+    )
 }
 
 fn place(run: &Run, setups: &Setups) -> String {
@@ -362,9 +368,13 @@ fn trials(run: &Run) -> String {
     let n = counted(run).len();
     let verb = if n == 1 { "is counted" } else { "are counted" };
     match uncounted(run).as_slice() {
-        [] => format!("{} {verb}; none failed and none is void.", count(n, "trial")),
+        [] => format!("{trials} {verb}; none failed and none is void.", trials = count(n, "trial")),
         rest => {
-            format!("{} {verb}; the others are listed with their reasons: {}.", count(n, "trial"), list(rest))
+            format!(
+                "{trials} {verb}; the others are listed with their reasons: {others}.",
+                trials = count(n, "trial"),
+                others = list(rest)
+            )
         }
     }
 }

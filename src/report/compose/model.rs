@@ -29,7 +29,7 @@ pub fn disk(run: &Run) -> Option<String> {
         1 => ("a modelled disk".to_owned(), ""),
         several => (format!("{several} modelled disks"), "on each "),
     };
-    Some(format!("{disks} ({title}; {each}a volume of {} at {begin}{moved})", run.plan.size))
+    Some(format!("{disks} ({title}; {each}a volume of {size} at {begin}{moved})", size = run.plan.size))
 }
 
 /// The title of these trials' disk.

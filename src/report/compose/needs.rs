@@ -84,9 +84,9 @@ fn ties(choice: &recommendation::Choice, found: &Recommendation) -> Option<Strin
     let (ties, verb) = (&choice.ties, if choice.ties.len() == 1 { "is" } else { "are" });
     (!ties.is_empty()).then(|| {
         format!(
-            "{} {verb} within {} of that score, so any of them meets these needs equally.",
-            list(ties),
-            found.margin
+            "{candidates} {verb} within {margin} of that score, so any of them meets these needs equally.",
+            candidates = list(ties),
+            margin = found.margin
         )
     })
 }
@@ -131,12 +131,16 @@ fn given_up(found: &Recommendation, need: &Weighed, ratio_to_best: f64) -> Strin
     let is_time = need.judged_by.iter().all(|by| by.better == Better::Lower);
     let title = title(&need.need);
     match need.need {
-        Need::Aspect(Aspect::Capacity) => format!("{title} {} of that of {best}", ratio(ratio_to_best)),
-        Need::Aspect(_) => format!("{title} {} times that of {best}", times(1.0 / ratio_to_best)),
-        _ if is_time => {
-            format!("{title} {} times the time of {best}", times(1.0 / ratio_to_best))
+        Need::Aspect(Aspect::Capacity) => {
+            format!("{title} {share} of that of {best}", share = ratio(ratio_to_best))
         }
-        _ => format!("{title} {} times the rate of {best}", ratio(ratio_to_best)),
+        Need::Aspect(_) => {
+            format!("{title} {factor} times that of {best}", factor = times(1.0 / ratio_to_best))
+        }
+        _ if is_time => {
+            format!("{title} {factor} times the time of {best}", factor = times(1.0 / ratio_to_best))
+        }
+        _ => format!("{title} {factor} times the rate of {best}", factor = ratio(ratio_to_best)),
     }
 }
 
@@ -157,13 +161,13 @@ fn changes(found: &Recommendation, first: &Place) -> String {
             let share = weight * factor / (1.0 - weight + weight * factor);
             let than = if factor < 1.0 { "less than" } else { "more than" };
             format!(
-                "{} is recommended if {} counts {than} {} times as much ({:.0}% of all weights instead of \
-                 {:.0}%); every other weight would have to change more.",
-                change.filesystem,
-                title(&need.need),
-                times(factor),
-                100.0 * share,
-                100.0 * weight
+                "{candidate} is recommended if {need} counts {than} {factor} times as much ({new_share:.0}% \
+                 of all weights instead of {old_share:.0}%); every other weight would have to change more.",
+                candidate = change.filesystem,
+                need = title(&need.need),
+                factor = times(factor),
+                new_share = 100.0 * share,
+                old_share = 100.0 * weight
             )
         }
     }
@@ -172,10 +176,9 @@ fn changes(found: &Recommendation, first: &Place) -> String {
 /// Candidates that no weights could make the choice.
 fn behind(found: &Recommendation) -> Option<String> {
     let one = |place: &Place| {
-        place
-            .behind
-            .first()
-            .map(|other| format!("{} (below {other} at every need)", named(&place.filesystem)))
+        place.behind.first().map(|other| {
+            format!("{candidate} (below {other} at every need)", candidate = named(&place.filesystem))
+        })
     };
     let all: Vec<String> = found.ranking.iter().filter_map(one).collect();
     (!all.is_empty())
@@ -267,10 +270,10 @@ fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Opti
     .collect();
     (verdict.is_final() && !told.is_empty()).then(|| {
         let text = format!(
-            "Findings for {} relative to {}: {}.",
-            named(&first.filesystem),
-            named(next),
-            told.join("; ")
+            "Findings for {first} relative to {next}: {findings}.",
+            first = named(&first.filesystem),
+            next = named(next),
+            findings = told.join("; ")
         );
         Sentence::new(text, all.iter().filter_map(Claim::of).collect())
     })

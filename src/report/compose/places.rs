@@ -72,8 +72,13 @@ fn in_both(run: &Run, work: &WorkloadSummary, setups: [Setup<'_>; 2]) -> Vec<Sen
         if who.is_empty() {
             return None;
         }
-        let mut said =
-            format!("In {} the order ({}) differs between {} and {}.", work.label, row.title, on[0], on[1]);
+        let mut said = format!(
+            "In {workload} the order ({metric}) differs between {one} and {other}.",
+            workload = work.label,
+            metric = row.title,
+            one = on[0],
+            other = on[1]
+        );
         let mut claims = Vec::new();
         if !turned.is_empty() {
             let pairs = some(&turned, &mut claims);

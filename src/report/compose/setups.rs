@@ -210,9 +210,9 @@ pub fn beyond_reach(run: &Run) -> Option<String> {
     (!labels.is_empty()).then(|| {
         let verb = if labels.len() == 1 { "is" } else { "are" };
         format!(
-            "{} {verb} served by another machine. This machine cannot see whether the other machine's \
-             storage is stable when a sync returns.{cold}",
-            list(&labels)
+            "{candidates} {verb} served by another machine. This machine cannot see whether the other \
+             machine's storage is stable when a sync returns.{cold}",
+            candidates = list(&labels)
         )
     })
 }

@@ -49,9 +49,9 @@ fn of_looks(run: &Run, verdict: &Verdict) -> Option<String> {
     let are = if open == 1 { "is" } else { "are" };
     is_last.then(|| {
         format!(
-            "The run stopped after {}, its last interim analysis; {open} of {} {are} undecided.",
-            count(last, "round"),
-            count(all, "pair")
+            "The run stopped after {rounds}, its last interim analysis; {open} of {pairs} {are} undecided.",
+            rounds = count(last, "round"),
+            pairs = count(all, "pair")
         )
     })
 }

@@ -110,7 +110,7 @@ pub fn said_of_cost(findings: &[Finding]) -> Option<String> {
     let brief = |finding: &Finding| {
         let Finding { a, b, scenario, .. } = finding;
         paid(finding).map(|Costs { low, high, .. }| {
-            format!("{a} ÷ {b} in {scenario} ({} to {})", ratio(*low), ratio(*high))
+            format!("{a} ÷ {b} in {scenario} ({low} to {high})", low = ratio(*low), high = ratio(*high))
         })
     };
     let mut named: Vec<String> = findings.iter().filter(|f| depends_on_cost(f)).filter_map(brief).collect();

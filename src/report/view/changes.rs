@@ -91,10 +91,10 @@ impl Line {
     pub fn said(&self) -> Sentence {
         let Line { candidate, before, after, .. } = self;
         let text = format!(
-            "{candidate} {before} {after} {} {} {}",
-            ratio(self.ratio),
-            self.interval(),
-            self.standing()
+            "{candidate} {before} {after} {ratio} {interval} {standing}",
+            ratio = ratio(self.ratio),
+            interval = self.interval(),
+            standing = self.standing()
         );
         Sentence::new(text, Vec::from_iter(self.claim.clone()))
     }

@@ -88,7 +88,7 @@ impl Told<'_> {
             return format!("{who} is {} in the second run", if is_better { "better" } else { "worse" });
         };
         let word = if is_better { &words.better } else { &words.worse };
-        format!("{who} {word} in the second run, {}", words.span(ends))
+        format!("{who} {word} in the second run, {ratio}", ratio = words.span(ends))
     }
 
     /// The candidate, with its scenario if there are several comparisons: `mail: alderfs`

@@ -113,13 +113,13 @@ fn bar(cell: &Cell, look: Look, top: f64, scale: &Scale) -> Bar {
 fn words(cell: &Cell, scale: &Scale) -> String {
     match (cell.median, cell.min, cell.max) {
         (Some(median), Some(min), Some(max)) => format!(
-            "{}: median {} of {}, from {} to {}{}",
-            cell.filesystem,
-            scale.with_unit(median),
-            number::count(cell.n, "trial"),
-            scale.number(min),
-            scale.number(max),
-            half(cell, scale)
+            "{filesystem}: median {median} of {trials}, from {min} to {max}{half}",
+            filesystem = cell.filesystem,
+            median = scale.with_unit(median),
+            trials = number::count(cell.n, "trial"),
+            min = scale.number(min),
+            max = scale.number(max),
+            half = half(cell, scale)
         ),
         _ => format!("{}: no valid trial", cell.filesystem),
     }

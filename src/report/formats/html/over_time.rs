@@ -62,9 +62,9 @@ fn row(course: &Course, entries: &[Entry]) -> CourseRow {
         line,
         stall: course.stall.map(place),
         words: format!(
-            "{}: {time}, at most {} operations per second{stalled}",
-            course.filesystem,
-            grouped(&format!("{most:.0}"))
+            "{filesystem}: {time}, at most {most} operations per second{stalled}",
+            filesystem = course.filesystem,
+            most = grouped(&format!("{most:.0}"))
         ),
         time,
         still,

@@ -35,7 +35,10 @@ pub fn of(workload: &str, courses: &OverTime, entries: &[Entry]) -> Option<Strin
         let most = course.rates.iter().copied().fold(0.0, f64::max);
         let most = grouped(&format!("{most:.0}"));
         let time = seconds(course.seconds);
-        canvas.says(&format!("{}: {time}, at most {most} operations per second{stall}.", course.filesystem));
+        canvas.says(&format!(
+            "{filesystem}: {time}, at most {most} operations per second{stall}.",
+            filesystem = course.filesystem
+        ));
     }
     Some(canvas.done(HEAD + ROW * rows.len() as f64 + FOOT, &title, Theme::Readers))
 }
