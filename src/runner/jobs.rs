@@ -175,7 +175,7 @@ pub fn carried(plan: &Resolved<'_>, candidate: &Candidate, testbed: &dyn Testbed
     let guests = testbed.guests();
     if !layers.is_empty() && guests.is_none() {
         let text =
-            format!("{} has no layers: they need a guest\n  try: --on vm or model:DISK", testbed.name());
+            format!("layers need a guest, and {} has none\n  try: --on vm or model:DISK", testbed.name());
         return Err(Failure::usage(text));
     }
     device(plan, candidate, testbed).map_err(Failure::usage)?;

@@ -95,8 +95,8 @@ pub fn comparable(candidates: &[Candidate], common: &str) -> Result<(), Failure>
     let (there, made): (Vec<_>, Vec<_>) = candidates.iter().partition(|c| is_directory(&on(c)));
     if let (Some(there), Some(made)) = (there.first(), made.first()) {
         return Err(Failure::usage(format!(
-            "{} is a filesystem that is mounted already, {} would be made anew: they differ in age, device and memory, \
-             so neither can be judged by the other\n  try: directories alone, or --on loop for all",
+            "{} is mounted already, and {} would be a new filesystem: they differ in age, device and memory, \
+             so they cannot be compared\n  try: directories alone, or --on loop for all",
             there.label, made.label
         )));
     }
@@ -213,6 +213,6 @@ mod tests {
     #[test]
     fn what_is_mounted_is_not_compared_with_what_is_made() {
         let mixed = "filesystems = ['ext4']\n[[filesystem]]\non = 'directory:/mnt/a'\nlabel = 'mine'";
-        assert!(refusal(mixed).contains("neither can be judged by the other"));
+        assert!(refusal(mixed).contains("they cannot be compared"));
     }
 }

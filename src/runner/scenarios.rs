@@ -158,7 +158,9 @@ fn known_stages<'p>(
     }
     if !scenario.works().any(|work| work.measured) {
         return Err(
-            ": it measures nothing\n  try: a stage { work = \"LABEL\" } without measured = false".into()
+            ": no stage of the scenario is measured\n  try: a stage { work = \"LABEL\" } without measured = \
+             false"
+                .into(),
         );
     }
     Ok(known)
@@ -206,7 +208,8 @@ fn known_stage<'p>(
             }
             if portion.keep_files && portion.part.is_none() && !engine.parts().is_empty() {
                 return Err(format!(
-                    "{} deletes its files at its end, so they cannot be read back; name a part",
+                    "{} deletes its files at its end, so they cannot be read back; name a part of the \
+                     workload",
                     engine.name()
                 ));
             }

@@ -91,8 +91,8 @@ fn not_ours(scenario: &Scenario) -> String {
 fn too_full(scenario: &Scenario, peak: Bytes, testbed: &str, free: Bytes) -> String {
     let label = &scenario.label;
     format!(
-        "{label} has up to {peak} of live files, too much for {testbed}, which has {free} free\n  try: --scale, or \
-         another directory"
+        "{label} has up to {peak} of files at a time, too much for {testbed}, which has {free} free\n  try: \
+         --scale, or another directory"
     )
 }
 
@@ -212,12 +212,12 @@ fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Aske
     }
     if peak > room {
         let of = if *left < 1.0 {
-            format!(", of which its state leaves {:.0}%", left * 100.0)
+            format!(", of which the initial state leaves {:.0}% free", left * 100.0)
         } else {
             String::new()
         };
         let text = format!(
-            "{} has up to {peak} of live files, too much for an image of {device}{of}",
+            "{} has up to {peak} of files at a time, too much for an image of {device}{of}",
             scenario.label
         );
         return Some(format!("{text}\n  try: --size or --scale"));

@@ -17,8 +17,8 @@ impl StageKind for Recover {
 
     fn story(&self) -> Story {
         Story {
-            what: "Repairs if the kind needs it, mounts, creates a first new file and syncs file and directory: \
-                the recovery time.",
+            what: "Repairs the filesystem if its kind needs that, mounts it, creates a first new file, and \
+                   syncs file and directory: the recovery time.",
             origin: "The commands that an administrator runs after a crash; `fsderby explain KIND` lists them.",
             limits: "Only right after a power cut.",
         }

@@ -21,7 +21,7 @@ impl StateKind for Preconditioned {
                    overwritten at random until its write rate was steady. So garbage collection slows every write \
                    from the first one on. Only for modelled flash drives.",
             origin: "SNIA's Solid State Storage Performance Test Specification: purge, precondition, steady \
-                     state. `fsderby disk steady DISK` shows that the model reaches it.",
+                     state. `fsderby disk steady DISK` shows that the model reaches the steady state.",
             limits: "A drive in use lies between this state and the initial state of its file, because discards \
                      and idle time free erased blocks.",
         }

@@ -49,7 +49,9 @@ pub fn check(run: &Run, key: &PublicKey) -> Result<(), String> {
         .map_err(|e| format!("its signature does not match this key and this seal: {e}"))?;
     match run.unsealed {
         0 => Ok(()),
-        bytes => Err(format!("the last {bytes} bytes of its records were added after it was signed")),
+        bytes => {
+            Err(format!("the last {bytes} bytes of the run's records were added after the run was signed"))
+        }
     }
 }
 

@@ -145,7 +145,7 @@ fn a_dry_run_of_a_hundred_million_files_and_trials_takes_little() {
     if is_root() {
         let words = ["run", "files.toml", "--on", "loop", "--size", "64g", "--dry-run"];
         let said = within(&desk, 100, 10, &words);
-        desk.refused(&said, USAGE, &["TiB of live files, too much for an image of 64 GiB"]);
+        desk.refused(&said, USAGE, &["TiB of files at a time, too much for an image of 64 GiB"]);
     }
 }
 

@@ -149,7 +149,7 @@ fn what_cannot_be_compared_is_refused_with_the_place() {
         with_mounts(&desk, &then)
     };
     for (words, code, told) in [
-        (r#"--on "directory:$PWD/ram" --on loop"#, USAGE, "neither can be judged by the other"),
+        (r#"--on "directory:$PWD/ram" --on loop"#, USAGE, "they cannot be compared"),
         (r#"--filesystem "directory:$PWD/ram kind=ext4""#, USAGE, "ext4 is expected in"),
         (r#"--filesystem "directory:$PWD/ram mount=noatime""#, USAGE, "mount options have no effect"),
         (r#"--on "directory:$PWD/ram" --filesystems ext4"#, USAGE, "--filesystems has no effect"),

@@ -125,7 +125,7 @@ fn a_run_that_goes_on_is_signed_again_or_no_longer() {
         ["seal.json", "seal.json.minisig"].map(|name| (name, fs::read(desk.path("run").join(name)).unwrap()));
     assert_eq!(on(&["--rounds", "4"]).code, 0);
     before.iter().for_each(|(name, bytes)| fs::write(desk.path("run").join(name), bytes).unwrap());
-    is_refused(&desk, "ours.pub", "were added after it was signed");
+    is_refused(&desk, "ours.pub", "were added after the run was signed");
     assert_eq!(desk.say(&["verify", "run"]).code, 0, "only the signature does not cover them");
 }
 
@@ -183,7 +183,7 @@ fn nobody_signs_a_run_that_was_altered_before_it_went_on() {
     fs::remove_dir_all(desk.path("run")).unwrap();
     forger::copy(&forger.folder(), &desk.path("run"));
     let said = desk.say(&["run", "--resume", "run", "--quiet", "--rounds", "2", "--sign", "other"]);
-    desk.refused(&said, DAMAGED, &["run is not signed: ", "differs from its raw values"]);
+    desk.refused(&said, DAMAGED, &["run is not signed: ", "differs from what the raw values give"]);
     is_refused(&desk, "other.pub", "it is not signed");
 }
 

@@ -341,7 +341,7 @@ impl Testbed for Model {
         if !layout.is_addressable() {
             let twice = if need.power_cut { ", stored twice for a power cut," } else { "" };
             let what = format!(
-                "{} disks of {} sectors each{twice} exceed the {} that a guest can address",
+                "the sectors of {} disks of {} each{twice} exceed the {} that a guest can address",
                 disks,
                 need.size,
                 Bytes(ADDRESSES)

@@ -337,7 +337,7 @@ impl Testbed for Vm {
 /// Creates a job's disks: new images, none of them in the host's page cache.
 fn make_images(job: &Job) -> anyhow::Result<Vec<File>> {
     let image::Settings { folder, state, disk, .. } = job.storage.settings().map_err(anyhow::Error::msg)?;
-    let disk = disk.context("the image does not belong to a guest")?;
+    let disk = disk.context("the job names no disk in a guest for this image")?;
     let make = |_| {
         let image = image::make(Path::new(&folder), state, job.volume.size)
             .with_context(|| format!("could not create an image in {folder}"))?;

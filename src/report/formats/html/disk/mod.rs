@@ -258,7 +258,7 @@ mod tests {
         let said: Vec<String> =
             used(&example.run).pictures.into_iter().filter_map(|p| p.picture.err()).collect();
         let said = said.join(" ");
-        for why in ["No such file", "is not the file that was stored", "was not kept"] {
+        for why in ["No such file", "differs from the file that was stored", "was not kept"] {
             assert!(said.contains(why), "{said}");
         }
     }
