@@ -482,8 +482,8 @@ mod tests {
         let ops = format!("\tOPS Mode. Output is in operations per second.\n{HEAD}{ROW}\n");
         let squeezed = SOME.split_whitespace().collect::<Vec<_>>().join(" ");
         for (text, line, what) in [
-            (format!("{HEAD}{between}\n"), 3, "stands below no heading"),
-            (format!("{HEAD}{squeezed}\n"), 3, "stands below no heading"),
+            (format!("{HEAD}{between}\n"), 3, "no column heading stands above"),
+            (format!("{HEAD}{squeezed}\n"), 3, "no column heading stands above"),
             (ops, 4, "another unit"),
             (format!("{HEAD}{}", ROW.replace("5340", "53x0")), 3, "is not a number"),
             (format!("{HEAD}{}", ROW.replace("      64 ", "       0 ")), 3, "not a size"),

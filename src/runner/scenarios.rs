@@ -441,7 +441,7 @@ mod tests {
             ("{ work = 'maildir-quick' }, 'power-cut'", "must be followed by \"recover\""),
             ("'power-cut', 'recover', { work = 'maildir-quick' }", "it must directly follow a workload"),
             ("{ work = 'maildir-quick' }, 'read-bak'", "unknown stage 'read-bak'"),
-            ("'read-back', { work = 'maildir-quick' }", "no workload before it"),
+            ("'read-back', { work = 'maildir-quick' }", "no workload before this stage"),
             ("{ work = 'maildir-quick', part = 'walk' }", "has only one part"),
             ("{ work = 'coldread-quick', part = 'wakl' }", "unknown part 'wakl'"),
             ("{ work = 'coldread-quick' }, 'power-cut', 'recover'", "stage 1 (work coldread-quick)"),

@@ -176,7 +176,7 @@ pub fn tool(bundle: Option<&Bundle>, program: &str) -> Result<(), Missing> {
     if let Some(bundle) = bundle {
         let path = bundle.program(program).ok_or_else(|| Missing {
             what: format!("the guest {} has no {program}", bundle.short()),
-            try_this: "fsderby guest build where apt has it, or without --guest".into(),
+            try_this: "fsderby guest build, if apt has this program, or without --guest".into(),
         })?;
         return Closure::of(bundle).add(&path).map_err(|e| Missing {
             what: format!("{e:#}"),

@@ -177,7 +177,7 @@ fn said_after(desk: &Desk, change: impl FnOnce()) -> Said {
 fn a_runs_folder_that_is_renamed_or_replaced_meanwhile_ends_the_run() {
     let words = [
         "could not store a trial in out",
-        "it was renamed or removed",
+        "the folder was renamed or removed",
         "move the folder back",
         "--resume out",
     ];
@@ -202,7 +202,7 @@ fn a_runs_folder_that_is_renamed_or_replaced_meanwhile_ends_the_run() {
 fn a_runs_folder_that_is_removed_meanwhile_ends_the_run() {
     let desk = Desk::new();
     let said = said_after(&desk, || while fs::remove_dir_all(desk.path("out")).is_err() {});
-    desk.refused(&said, MISSING, &["could not store a trial in out", "it was renamed or removed"]);
+    desk.refused(&said, MISSING, &["could not store a trial in out", "the folder was renamed or removed"]);
 }
 
 /// The program, run by nobody behind these words.

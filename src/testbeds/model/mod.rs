@@ -155,11 +155,11 @@ impl std::str::FromStr for Model {
         let disk = parts
             .next()
             .filter(|d| !d.is_empty())
-            .ok_or_else(|| format!("the testbed model needs a disk; write {}", ModelKind.usage()))?;
+            .ok_or_else(|| format!("--on model needs a disk; write {}", ModelKind.usage()))?;
         let text = disks::text(disk)?;
         let spec = Spec::parse(&text).map_err(|e| format!("could not parse the disk {disk}: {e}"))?;
         let usual = spec.machine().unwrap_or(machines::USUAL).to_owned();
-        let stands = Stands::find(&usual).map_err(|e| format!("the disk {disk} names its machine: {e}"))?;
+        let stands = Stands::find(&usual).map_err(|e| format!("could not use the machine that the disk {disk} names: {e}"))?;
         let mut model = Model {
             disk: disk.to_owned(),
             spec,
@@ -210,7 +210,7 @@ impl std::str::FromStr for Model {
                 }
                 _ => {
                     return Err(format!(
-                        "unknown setting '{setting}' of the testbed model; write {}",
+                        "--on model has no setting '{setting}'; write {}",
                         ModelKind.usage()
                     ));
                 }
@@ -413,7 +413,7 @@ impl Testbed for Model {
         match cpus {
             1 => Ok(()),
             _ => Err(Missing {
-                what: format!("the testbed model has one vCPU; {cpus} are not possible"),
+                what: format!("--on model has one vCPU; {cpus} vCPUs are not possible"),
                 try_this: "--on vm, or without --cpus".into(),
             }),
         }
@@ -600,7 +600,7 @@ fn has_room(content: Bytes, layout: Layout, available: Bytes) -> Result<(), Miss
     }
     Err(Missing {
         what: format!(
-            "a filesystem filled with {content} needs that much memory; this is more than the {room} that {whose}"
+            "a filesystem filled with {content} needs as much memory, more than the {room} that {whose}"
         ),
         try_this:
             "a smaller --size, or --state 'allocated 80%', whose files are allocated but have no content"

@@ -81,9 +81,10 @@ impl TestbedKind for VmKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "A virtual machine for each trial: a stock kernel with all filesystems, a new image file in \
-                   FOLDER (default /var/tmp) as its disk, and fsderby as its init. With disks=N it has N such \
-                   disks, which layers can join. Needs no root and changes nothing else on the host.",
+            what: "A virtual machine for each trial: a stock kernel with all filesystems, a new image file \
+                   in FOLDER (default /var/tmp) as its disk, and fsderby as its init. With disks=N the VM \
+                   has N such disks, which layers can join. Needs no root and changes nothing else on the \
+                   host.",
             origin: "QEMU's microvm with Debian's 6.12 kernel, the last long-term kernel with all filesystems \
                 (fsderby kernel fetch).",
             limits: "Without KVM the CPU is emulated and times say nothing about a real machine; requests, bytes, \
@@ -158,7 +159,7 @@ impl std::str::FromStr for Vm {
                 Some(("guest", id)) => guest = Some(id),
                 _ => {
                     return Err(format!(
-                        "unknown setting '{setting}' of the testbed vm; write {}",
+                        "--on vm has no setting '{setting}'; write {}",
                         VmKind.usage()
                     ));
                 }
@@ -292,7 +293,7 @@ impl Testbed for Vm {
         match cpus as usize <= here {
             true => Ok(()),
             false => Err(Missing {
-                what: format!("a guest with {cpus} vCPUs would share the {here} of this machine"),
+                what: format!("a guest with {cpus} vCPUs needs as many CPUs; this machine has {here}"),
                 try_this: format!("--cpus {here}"),
             }),
         }
@@ -402,7 +403,7 @@ pub fn guest_ready(
 ) -> Result<(), Missing> {
     let missing = |what: String, try_this: &str| Err(Missing { what, try_this: try_this.into() });
     if cfg!(not(target_arch = "x86_64")) {
-        return missing(format!("the testbed {testbed} needs an x86-64 machine"), "--on loop");
+        return missing(format!("--on {testbed} needs an x86-64 machine"), "--on loop");
     }
     if programs::find(QEMU).is_none() {
         return missing(format!("{QEMU} is not installed"), &format!("apt-get install {PACKAGE}"));
