@@ -71,10 +71,7 @@ impl Twin {
             Some(Some(("offset", offset))) => offset.parse().map_err(|e| format!("offset: {e}"))?,
             Some(_) => {
                 let rest = rest.unwrap_or_default();
-                return Err(format!(
-                    "--on twin has no setting '{rest}'; write {}",
-                    TwinKind.usage()
-                ));
+                return Err(format!("--on twin has no setting '{rest}'; write {}", TwinKind.usage()));
             }
         };
         if !offset.0.is_multiple_of(MIB) {

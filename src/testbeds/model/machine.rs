@@ -124,8 +124,9 @@ impl Machine<'_> {
     /// Takes over only the disks' content from the previous machine's memory.
     fn take_over(&self, memory: &File, left: &File, layout: Layout) -> io::Result<()> {
         for disk in 0..self.layout.disks {
-            let from =
-                layout.medium(disk).ok_or_else(|| io::Error::other("the guest's memory is not laid out for a power cut"))?;
+            let from = layout
+                .medium(disk)
+                .ok_or_else(|| io::Error::other("the guest's memory is not laid out for a power cut"))?;
             let targets = [Some(self.layout.store(disk)), self.layout.medium(disk)];
             for to in targets.into_iter().flatten() {
                 copy_data(left, from.in_file(), memory, to.in_file(), from.length as u64)?;

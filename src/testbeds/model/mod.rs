@@ -159,7 +159,8 @@ impl std::str::FromStr for Model {
         let text = disks::text(disk)?;
         let spec = Spec::parse(&text).map_err(|e| format!("could not parse the disk {disk}: {e}"))?;
         let usual = spec.machine().unwrap_or(machines::USUAL).to_owned();
-        let stands = Stands::find(&usual).map_err(|e| format!("could not use the machine that the disk {disk} names: {e}"))?;
+        let stands = Stands::find(&usual)
+            .map_err(|e| format!("could not use the machine that the disk {disk} names: {e}"))?;
         let mut model = Model {
             disk: disk.to_owned(),
             spec,

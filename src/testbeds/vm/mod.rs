@@ -158,10 +158,7 @@ impl std::str::FromStr for Vm {
                 Some(("disks", number)) => vm.disks = disks(number, MOST_DISKS)?,
                 Some(("guest", id)) => guest = Some(id),
                 _ => {
-                    return Err(format!(
-                        "--on vm has no setting '{setting}'; write {}",
-                        VmKind.usage()
-                    ));
+                    return Err(format!("--on vm has no setting '{setting}'; write {}", VmKind.usage()));
                 }
             }
         }

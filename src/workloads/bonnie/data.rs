@@ -197,7 +197,7 @@ impl Opened<'_> {
         let (file, begin) = self.place(chunk);
         wrong(
             &self.of.paths[file],
-            format!("the content differs from what was written at {}", begin + at as u64),
+            format!("at byte {}, the content differs from what was written", begin + at as u64),
         )
     }
 }

@@ -368,7 +368,7 @@ impl Passes {
             None => Ok(()),
             Some(within) => {
                 let at = at + within as u64;
-                Err(wrong(path, format!("the content differs from what was written at {at}")))
+                Err(wrong(path, format!("at byte {at}, the content differs from what was written")))
             }
         }
     }

@@ -60,7 +60,7 @@ static RATES: [Rate; 5] = [
             short: "write",
             section: Section::Throughput,
             over: Over::Phase("import"),
-            explained: "Bytes of articles written per second in the phase import.",
+            explained: "Bytes of articles written per second in the import phase.",
             key: true,
             ..Declared::MIB_PER_SECOND
         },

@@ -42,7 +42,7 @@ impl Parameters {
         }
         if u64::from(parameters.pieces) > parameters.places() {
             return Err(format!(
-                "pieces = {}: a file of this length has room for {}, one in each {}",
+                "pieces = {}: a file of this length has room for {} pieces, one in each {}",
                 parameters.pieces,
                 parameters.places(),
                 Bytes(chunk)
