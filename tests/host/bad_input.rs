@@ -424,10 +424,10 @@ fn too_little_room_on_the_host_is_said_before_anything_is_made() {
     let desk = Desk::new();
     let testbed = desk.testbed();
     let much = ["run", "--on", &testbed, "--size", "900t", "--filesystems", "ext4"];
-    desk.refuses(&much, MISSING, &["an image of 900 TiB needs that", "try: a smaller --size"]);
+    desk.refuses(&much, MISSING, &[" needs 900 TiB plus ", "try: a smaller --size"]);
     let small = format!("mount -t tmpfs -o size=32m none {}", desk.images().display());
     let said = desk.say_after(&small, &["run", "--on", &testbed, "--size", "64m", "--filesystems", "ext4"]);
-    desk.refused(&said, MISSING, &["an image of 64 MiB needs that plus 64 MiB free", "32 MiB are free"]);
+    desk.refused(&said, MISSING, &[" needs 64 MiB plus 64 MiB of free space", "32 MiB are free"]);
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn sizes_offsets_and_scales_that_overflow_are_refused() {
         flags(
             &["--on", "loop", "--filesystems", "ext4", "--size", &largest],
             MISSING,
-            &["an image of", "are free"],
+            &["an image in", "are free"],
         );
     }
 }

@@ -217,7 +217,7 @@ mod tests {
             (&format!("{good}files = 10\ndirectories = 11"), "only 10 files"),
             (&format!("{good}files = 10\nfile_size = [5, 3]"), "write the smaller one first"),
             (&format!("{good}files = 10\nfile_size = [0, '1g']"), "below 1 GiB"),
-            (&format!("{good}files = 10\nlinks = 'hard'\nfile_size = [5, 5]"), "no file_size"),
+            (&format!("{good}files = 10\nlinks = 'hard'\nfile_size = [5, 5]"), "leave out file_size"),
             (&format!("{good}files = 10\nlinks = 'soft'"), "links"),
             (&format!("{good}files = 10\nlinks = 'symbolic'\ndirectories = 2"), "only with 1 directory"),
             (&format!("{good}direct = true"), "characters = 0"),

@@ -88,8 +88,8 @@ fn a_number_of_cpus_that_cannot_be_kept_is_refused_where_it_cannot() {
     let here = ["run", "--filesystems", "ext4", "--output", "out"];
     let refused = |more: &[&str], words: &[&str]| desk.refuses(&[&here[..], more].concat(), MISSING, words);
     refused(&["--on", "loop", "--cpus", "2"], &["loop uses the CPUs of this machine", "try: --on vm"]);
-    refused(&["--on", "model:hdd-16tb", "--cpus", "2"], &["the testbed model has one vCPU"]);
-    refused(&["--on", "vm", "--cpus", "4096"], &["would share", "try: --cpus "]);
+    refused(&["--on", "model:hdd-16tb", "--cpus", "2"], &["--on model has one vCPU"]);
+    refused(&["--on", "vm", "--cpus", "4096"], &["needs as many CPUs", "try: --cpus "]);
     let both = ["--on", "loop", "--cpus", "1", "--cpus", "4096"];
     refused(&both, &["ext4, cpus 1: loop uses the CPUs of this machine"]);
 }
