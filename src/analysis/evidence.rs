@@ -77,7 +77,9 @@ impl Coverage {
                 format!("Coverage is untested: measured drives of this class: {drives}.")
             }
             Coverage::Tested { drives, held, figures } => format!(
-                "With each of {drives} measured drives left out, the samples hold {held} of {figures} published figures."
+                "Each of {drives} measured drives was left out in turn: {held} of {figures} published \
+                 figures of the drives left out lie within the range of the samples that the other drives \
+                 give."
             ),
         }
     }

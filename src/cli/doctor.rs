@@ -87,12 +87,7 @@ fn machine_findings() -> Vec<Finding> {
     let root = rustix::process::geteuid().is_root();
     findings.push(match root {
         true => finding(State::Ok, "root", "yes", ""),
-        false => finding(
-            State::Warning,
-            "root",
-            "no; the testbed loop and memory limits need it",
-            "sudo fsderby …",
-        ),
+        false => finding(State::Warning, "root", "no; --on loop and memory limits need it", "sudo fsderby …"),
     });
     findings.push(match memory_group::version() {
         0 => finding(
@@ -200,7 +195,7 @@ fn filesystem(kind: &dyn Filesystem) -> Finding {
         Err(_) if in_guests => finding(
             State::Ok,
             kind.name(),
-            "tools; the driver only in guests' kernels: --on vm, --on model",
+            "tools are installed; only kernels of guests have the driver (--on vm, --on model)",
             "",
         ),
         Err(missing) => finding(State::Missing, kind.name(), missing.what, missing.try_this),
@@ -211,7 +206,9 @@ fn filesystem(kind: &dyn Filesystem) -> Finding {
 fn layer(kind: &dyn LayerKind) -> Finding {
     let what = format!("layer {}", kind.name());
     match missing_layer_tools(kind).as_slice() {
-        [] => finding(State::Ok, &what, "tools; only in guests: --on vm, --on model", ""),
+        [] => {
+            finding(State::Ok, &what, "tools are installed; usable only in guests (--on vm, --on model)", "")
+        }
         tools => {
             let try_this = format!("apt-get install {}", kind.package());
             finding(State::Missing, &what, format!("no {}", tools.join(", ")), try_this)

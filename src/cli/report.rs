@@ -173,7 +173,7 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(exit::DAMAGED))
 }
 
-/// Shows imported figures without a run.
+/// Shows imported figures alone, without a run of fsderby beside them.
 fn of_import(options: &Options) -> anyhow::Result<ExitCode> {
     if options.baseline.is_some() {
         let text = "--baseline: imported figures are not compared\n  try: without it, or a run with --beside";

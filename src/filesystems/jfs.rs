@@ -72,7 +72,7 @@ impl Filesystem for Jfs {
             largest_file: fact(Bytes(LARGEST), "fs/jfs/super.c: logical blocks have 40 bits"),
             root_entries: fact(None, DRIVER),
             conversion: no("mkfs.jfs(8)"),
-            linux: linux("2.5.6", "jfs", "fs/jfs; 2.4.20 in the older series"),
+            linux: linux("2.5.6", "jfs", "fs/jfs; in the 2.4 series since 2.4.20"),
         }
     }
 

@@ -70,7 +70,7 @@ impl Filesystem for Xfs {
             largest_file: fact(Bytes(LARGEST), "measured with ftruncate on Linux 6.18"),
             root_entries: fact(None, "Documentation/filesystems/xfs: directories are B+ trees"),
             conversion: no("mkfs.xfs(8)"),
-            linux: linux("2.5.36", "xfs", "fs/xfs; 2.4.25 in the older series"),
+            linux: linux("2.5.36", "xfs", "fs/xfs; in the 2.4 series since 2.4.25"),
         }
     }
 

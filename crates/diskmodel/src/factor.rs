@@ -401,7 +401,7 @@ impl Factor {
             Factor::Log => "the size of the shingled disk's log",
             Factor::Cleaning => "when the shingled disk cleans",
             Factor::Stripes => "the stripes written at once",
-            Factor::Gathering => "how long part of a stripe waits",
+            Factor::Gathering => "how long the firmware holds a partial stripe",
             Factor::Flush => "the time of a flush",
             Factor::Program => "the time to program",
             Factor::Erase => "the time to erase",

@@ -88,7 +88,7 @@ pub struct Measured {
     pub value: String,
 }
 
-/// One table for each column of a selected test. A pair that was not measured has the value 0.
+/// One table for each column of each selected test. A pair that was not measured has the value 0.
 pub fn excel(measured: &[Measured], tests: &[Test], files: &[u64], records: &[u64]) -> String {
     let mut text = "Excel output is below:\n".to_owned();
     for column in COLUMNS.iter().filter(|column| tests.contains(&column.test)) {

@@ -110,8 +110,8 @@ impl Way {
         let scheduler = (way.scheduler.name(), way.scheduler);
         let request_kib = u64::from(way.request_bytes >> 10);
         let volatile_cache = fields.flag_or("volatile_cache", (way.volatile_cache, why))?;
-        let why_protected =
-            "a disk without a volatile cache loses no data; a volatile cache without protection is lost";
+        let why_protected = "in a power cut, a disk without a volatile cache loses no data, and an \
+                             unprotected volatile cache loses its content";
         let way = Way {
             volatile_cache,
             protected: fields.flag_or("protected", (!volatile_cache, why_protected))?,

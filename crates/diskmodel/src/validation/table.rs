@@ -45,8 +45,9 @@ const HELD: &str = "
 A run varies the unknown properties of a disk. It has thirteen samples, and in twelve of them each factor is at one of its extremes. A figure
 is *held* if it lies between the smallest and the largest value of the model in these samples, or within 3 % of that range (the margin of a
 finding). Three sets of extremes are judged. *Estimated* ones were set before any comparison. *Left out* ones are fitted to all drives except
-the judged one. *Run* ones are fitted to all drives, and runs use them. Only *left out* predicts the result for a new drive. A class or access
-with fewer than three drives is *untested*: a new value lies in the range of n values with a probability of (n − 1)/(n + 1).
+the judged one. *Run* ones are fitted to all drives, and runs use them. Only *left out* predicts the result for a new drive. A class of drives,
+or a kind of access, with fewer than three drives is *untested*: a new value lies in the range of n values with a probability of
+(n − 1)/(n + 1), which for two values is only 1/3.
 
 Wider samples hold more figures and find fewer differences. *Width* is the ratio of a figure's largest to its smallest value in the samples,
 as geometric mean. *Least ratio* is the smallest detectable ratio of two filesystems if one of them spends a quarter more of its time on this
