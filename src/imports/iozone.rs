@@ -51,7 +51,7 @@ const MOST_DIGITS: usize = 15;
 const MOST_KIB: u64 = 1 << 52;
 
 const TITLES: [(&str, std::ops::Range<usize>); 4] = [
-    ("from the beginning to the end", 0..4),
+    ("sequential, from the beginning to the end", 0..4),
     ("at random", 4..6),
     ("backward, one record, strided", 6..9),
     ("through streams", 9..13),

@@ -30,7 +30,7 @@ impl Paper {
         }
         self.tables.iter().for_each(|table| text.push_str(&table.shown()));
         if !self.claims.is_empty() {
-            text.push_str("\nClaims, and whether the paper's own figures support them\n");
+            text.push_str("\nThe paper's claims, and whether its own figures support them\n");
         }
         self.claims.iter().enumerate().for_each(|(at, claim)| text.push_str(&claim.shown(at + 1, self)));
         text

@@ -98,7 +98,7 @@ const PART: Declared =
 
 static USER: Declared = Declared {
     name: "cpu.user",
-    title: "CPU time of the work, user",
+    title: "CPU time of the workload, user",
     explained: "User-mode CPU time of the workload process, by getrusage. The kernel may split user and system \
         time by sampling at its ticks.",
     ..PART
@@ -106,7 +106,7 @@ static USER: Declared = Declared {
 
 static SYSTEM: Declared = Declared {
     name: "cpu.system",
-    title: "CPU time of the work, system",
+    title: "CPU time of the workload, system",
     explained: "Kernel-mode CPU time of the workload process, by getrusage: filesystem code that runs in the \
         calling process.",
     ..PART

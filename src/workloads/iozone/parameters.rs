@@ -120,7 +120,7 @@ fn tests(keys: Keys<'_>) -> Result<Vec<Test>, String> {
 fn sizes(keys: Keys<'_>, key: &str, within: std::ops::RangeInclusive<u64>) -> Result<Vec<u64>, String> {
     let written: Vec<Bytes> = keys.needed(key)?;
     if written.is_empty() || written.len() > MOST_SIZES {
-        return Err(format!("{key}: write one to {MOST_SIZES} sizes"));
+        return Err(format!("{key}: write 1 to {MOST_SIZES} sizes"));
     }
     if let Some(wrong) = written.iter().find(|size| !within.contains(&size.0)) {
         let (least, most) = (Bytes(*within.start()), Bytes(*within.end()));
