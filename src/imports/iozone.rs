@@ -96,7 +96,11 @@ impl Tool for IoZoneTables {
         let mut differences = Vec::new();
         if there.pairs != here.pairs {
             let pair = |pairs: &[Pair]| match pairs {
-                [pair] => format!("a file of {} in records of {}", Bytes(pair.file), Bytes(pair.record)),
+                [pair] => format!(
+                    "a file of {file_size} in records of {record_size}",
+                    file_size = Bytes(pair.file),
+                    record_size = Bytes(pair.record)
+                ),
                 pairs => format!("{} pairs of sizes", pairs.len()),
             };
             differences.push(format!("{}, here {}", pair(&there.pairs), pair(&here.pairs)));

@@ -136,10 +136,11 @@ pub fn seen(mut plan: Plan, testbeds: &Testbeds<'_>) -> Result<Plan, Failure> {
             };
         } else if !is_of_kind(&candidate.kind, &fstype) {
             return Err(Failure::usage(format!(
-                "{}: {} is expected in {}, but {fstype} is mounted there\n  try: another directory, or no kind",
-                candidate.label,
-                candidate.kind,
-                testbed.folder().display()
+                "{label}: {kind} is expected in {folder}, but {fstype} is mounted there\n  try: another \
+                 directory, or no kind",
+                label = candidate.label,
+                kind = candidate.kind,
+                folder = testbed.folder().display()
             )));
         }
         candidate.kind = fstype;

@@ -65,7 +65,7 @@ impl Raw {
             (why, _) => {
                 let why = why.unwrap_or_else(|| "it sent no result".into());
                 let lines = ended.last_lines().join("\n  ");
-                Err(anyhow!("the guest on {} failed: {why}\n  {lines}", testbed.name()))
+                Err(anyhow!("the guest on {testbed} failed: {why}\n  {lines}", testbed = testbed.name()))
             }
         }
     }

@@ -208,9 +208,9 @@ fn known_stage<'p>(
             }
             if portion.keep_files && portion.part.is_none() && !engine.parts().is_empty() {
                 return Err(format!(
-                    "{} deletes its files at its end, so they cannot be read back; name a part of the \
-                     workload",
-                    engine.name()
+                    "{workload} deletes its files at its end, so they cannot be read back; name a part of \
+                     the workload",
+                    workload = engine.name()
                 ));
             }
             Ok(KnownStage::Work { stage, of, portion, clients })
@@ -439,7 +439,10 @@ mod tests {
             ("", "measures nothing"),
             ("'recover', { work = 'maildir-quick' }", "stage 1 (recover): this stage must directly follow"),
             ("{ work = 'maildir-quick' }, 'power-cut'", "must be followed by \"recover\""),
-            ("'power-cut', 'recover', { work = 'maildir-quick' }", "this stage must directly follow a workload"),
+            (
+                "'power-cut', 'recover', { work = 'maildir-quick' }",
+                "this stage must directly follow a workload",
+            ),
             ("{ work = 'maildir-quick' }, 'read-bak'", "unknown stage 'read-bak'"),
             ("'read-back', { work = 'maildir-quick' }", "no workload before this stage"),
             ("{ work = 'maildir-quick', part = 'walk' }", "has only one part"),

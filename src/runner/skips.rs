@@ -217,8 +217,8 @@ fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Aske
             String::new()
         };
         let text = format!(
-            "{} has up to {peak} of files at a time, too much for an image of {device}{of}",
-            scenario.label
+            "{workload} has up to {peak} of files at a time, too much for an image of {device}{of}",
+            workload = scenario.label
         );
         return Some(format!("{text}\n  try: --size or --scale"));
     }

@@ -43,8 +43,8 @@ pub fn read(line: &str) -> Line {
     match serde_json::from_str::<Record>(&format!("{open}}}")) {
         Err(e) => Line::Damaged(format!("could not parse it: {}", visible::message(&e.to_string()))),
         Ok(record) if record.schema != SCHEMA => Line::Damaged(format!(
-            "the record has version {}; this fsderby reads version {SCHEMA}",
-            record.schema
+            "the record has version {version}; this fsderby reads version {SCHEMA}",
+            version = record.schema
         )),
         Ok(mut record) => {
             record.shrink();

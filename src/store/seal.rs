@@ -88,7 +88,10 @@ pub fn read(run: &Door) -> Result<Option<Seal>, String> {
     };
     let seal: Seal = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
     if seal.schema != SCHEMA {
-        return Err(format!("{SEAL} has version {}; this fsderby reads version {SCHEMA}", seal.schema));
+        return Err(format!(
+            "{SEAL} has version {version}; this fsderby reads version {SCHEMA}",
+            version = seal.schema
+        ));
     }
     // The seal must have the exact bytes that fsderby writes, so that a change of any byte is detected.
     let is_ours = written(&seal).is_ok_and(|ours| ours == text);

@@ -136,9 +136,9 @@ pub fn has_room(folder: &Path, size: Bytes, slack: u64, elsewhere: &str) -> Resu
     let free = rustix::fs::statvfs(folder).map_or(0, |s| s.f_bavail * s.f_frsize);
     if free < size.0.saturating_add(slack) {
         let what = format!(
-            "an image in {name} needs {size} plus {} of free space; only {} are free",
-            Bytes(slack),
-            Bytes(free)
+            "an image in {name} needs {size} plus {reserve} of free space; only {free} are free",
+            reserve = Bytes(slack),
+            free = Bytes(free)
         );
         return missing(what, format!("a smaller --size, or {elsewhere} on another disk"));
     }

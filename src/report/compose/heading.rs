@@ -484,15 +484,19 @@ fn conclusion(
             progress.complete, progress.needed
         ),
         (Standing::Preliminary, Some(next)) => {
-            format!("{} To add the missing rounds{}:", preliminary(progress), about(Some(next)))
+            format!(
+                "{why} To add the missing rounds{time}:",
+                why = preliminary(progress),
+                time = about(Some(next))
+            )
         }
         (Standing::Preliminary, None) => preliminary(progress),
         (Standing::Short, next) => {
             let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
             format!(
-                "Preliminary because {which} short. No trial both wrote twice its memory and lasted three commit intervals of its \
-                 filesystem. For a verdict on longer workloads{}:",
-                about(next)
+                "Preliminary because {which} short. No trial both wrote twice its memory and lasted three \
+                 commit intervals of its filesystem. For a verdict on longer workloads{time}:",
+                time = about(next)
             )
         }
         (Standing::Medians, _) => MEDIANS.to_owned(),

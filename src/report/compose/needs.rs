@@ -105,7 +105,11 @@ fn merits(found: &Recommendation, first: &Place) -> Option<String> {
         .collect();
     let others = found.ranking.len() > 1;
     (others && !best.is_empty()).then(|| {
-        format!("Its estimates are within {} of the best candidate's in: {}.", found.margin, list(&best))
+        format!(
+            "Its estimates are within {} of the first-ranked candidate's in: {}.",
+            found.margin,
+            list(&best)
+        )
     })
 }
 
@@ -117,7 +121,7 @@ fn cost(found: &Recommendation, first: &Place) -> Option<String> {
     let said: Vec<String> = worse.iter().map(|(need, ratio)| given_up(found, need, *ratio)).collect();
     (!said.is_empty()).then(|| {
         format!(
-            "Its other estimates, relative to the best candidate at each need (not tested): {}.",
+            "Its other estimates, relative to the first-ranked candidate at each need (not tested): {}.",
             said.join("; ")
         )
     })

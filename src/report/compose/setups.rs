@@ -171,10 +171,10 @@ fn apart(all: &[Known<'_>]) -> Vec<String> {
         let said: Vec<String> =
             clocks.iter().map(|(clock, labels)| format!("{clock} ({})", list(labels))).collect();
         sentences.push(format!(
-            "Times come from {}: {}. Times of different clocks are listed together, but there are no \
-             findings between them.",
-            count(clocks.len(), "clock"),
-            said.join("; ")
+            "Times come from {clocks}: {each}. Times of different clocks are listed together, but there are \
+             no findings between them.",
+            clocks = count(clocks.len(), "clock"),
+            each = said.join("; ")
         ));
     }
     let emulated: Vec<String> =

@@ -277,8 +277,11 @@ fn maps(maps: &[HeatMap]) -> Option<String> {
         [escaped(&map.named(unit.is_none()))].into_iter().chain(map.means().into_iter().map(shown)).collect()
     };
     let in_unit = unit.as_ref().map_or_else(String::new, |unit| format!(", {unit}"));
-    let said =
-        format!("Geometric means of the medians of all {}{}:", escaped(&first.axes()), escaped(&in_unit));
+    let said = format!(
+        "Geometric means of the medians of all {axes}{unit}:",
+        axes = escaped(&first.axes()),
+        unit = escaped(&in_unit)
+    );
     Some(format!("{said}\n\n{}", table(&titles.collect::<Vec<_>>(), maps.iter().map(line), 1)))
 }
 

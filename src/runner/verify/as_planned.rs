@@ -109,7 +109,11 @@ impl Cell {
 /// The difference between this record and the plan.
 pub fn differs(plan: &Resolved<'_>, trial: &Trial<'_>, cell: &Cell, record: &Record) -> Option<String> {
     if record.order != trial.order {
-        return Some(format!("the plan has this trial at position {}, not {}", trial.order, record.order));
+        return Some(format!(
+            "the plan has this trial at position {planned}, not {order}",
+            planned = trial.order,
+            order = record.order
+        ));
     }
     let (setup, state) = (plan.setup(trial.candidate), &plan.of_candidate(trial.candidate).state);
     let same = [
@@ -167,11 +171,15 @@ fn has_clients(record: &Record, stage: &StageRecord) -> bool {
 /// A counted trial must have run on its setup's kernel.
 pub fn other_kernel(run: &Run, record: &Record) -> Option<String> {
     let Some(setup) = run.machine.setup(&record.setup) else {
-        return Some(format!("the trial's setup {} is not in machine.json", record.setup));
+        return Some(format!("the trial's setup {setup} is not in machine.json", setup = record.setup));
     };
     let counts = matches!(record.outcome, Outcome::Done | Outcome::Failed) && !record.kernel.is_empty();
     (counts && record.kernel != setup.kernel).then(|| {
-        format!("the trial ran on kernel {}, but its setup has kernel {}", record.kernel, setup.kernel)
+        format!(
+            "the trial ran on kernel {kernel}, but its setup has kernel {planned}",
+            kernel = record.kernel,
+            planned = setup.kernel
+        )
     })
 }
 

@@ -171,16 +171,16 @@ impl<'r> Past<'r> {
         let (records, rounds) = (self.run.records.len(), self.last_round);
         if self.run.unsealed == 0 && seal.records != records {
             return Some(format!(
-                "by its seal the run has {} record{}, but there are {records}",
-                seal.records,
-                s(seal.records)
+                "by its seal the run has {sealed} record{s}, but there are {records}",
+                sealed = seal.records,
+                s = s(seal.records)
             ));
         }
         (self.run.is_complete() && rounds != seal.rounds).then(|| {
             format!(
-                "by its seal the run has {} round{}, but the records have {rounds}",
-                seal.rounds,
-                s(seal.rounds as usize)
+                "by its seal the run has {sealed} round{s}, but the records have {rounds}",
+                sealed = seal.rounds,
+                s = s(seal.rounds as usize)
             )
         })
     }

@@ -64,15 +64,16 @@ pub fn holds(run: &Run, found: &mut Verified) {
     let differing = stored.findings.iter().zip(&again.findings).find(|(stored, again)| stored != again);
     found.wrong.push(match differing {
         Some((stored, again)) => format!(
-            "verdict.json: {} compared with {} in {} ({}) is {:?} with ratio {}, but the records give {:?} with {}",
-            stored.a,
-            stored.b,
-            stored.scenario,
-            stored.metric,
-            stored.finding,
-            stored.ratio,
-            again.finding,
-            again.ratio
+            "verdict.json: {a} compared with {b} in {workload} ({metric}) is {stored:?} with ratio \
+             {stored_ratio}, but the records give {again:?} with {ratio}",
+            a = stored.a,
+            b = stored.b,
+            workload = stored.scenario,
+            metric = stored.metric,
+            stored = stored.finding,
+            stored_ratio = stored.ratio,
+            again = again.finding,
+            ratio = again.ratio
         ),
         None if stored.recommendation != again.recommendation => other_recommendation(stored, &again),
         None => "verdict.json differs from the records' verdict".into(),
@@ -91,8 +92,11 @@ fn by_older_rules(stored: &Verdict, again: &Verdict) -> String {
         .filter_map(|then| Some((then, now(then).filter(|now| *now != then.finding)?)))
         .map(|(then, now)| {
             format!(
-                "{} compared with {} in {}: {:?}, now {now:?}",
-                then.a, then.b, then.scenario, then.finding
+                "{a} compared with {b} in {workload}: {then:?}, now {now:?}",
+                a = then.a,
+                b = then.b,
+                workload = then.scenario,
+                then = then.finding
             )
         })
         .collect();

@@ -342,10 +342,10 @@ impl Testbed for Model {
         if !layout.is_addressable() {
             let twice = if need.power_cut { ", stored twice for a power cut," } else { "" };
             let what = format!(
-                "the sectors of {} disks of {} each{twice} exceed the {} that a guest can address",
-                disks,
-                need.size,
-                Bytes(ADDRESSES)
+                "the sectors of {disks} disks of {size} each{twice} exceed the {limit} that a guest can \
+                 address",
+                size = need.size,
+                limit = Bytes(ADDRESSES)
             );
             return Err(Missing { what, try_this: "a smaller --size, or fewer disks".into() });
         }

@@ -197,7 +197,10 @@ impl Opened<'_> {
         let (file, begin) = self.place(chunk);
         wrong(
             &self.of.paths[file],
-            format!("at byte {}, the content differs from what was written", begin + at as u64),
+            format!(
+                "at byte {offset}, the content differs from what was written",
+                offset = begin + at as u64
+            ),
         )
     }
 }

@@ -227,7 +227,10 @@ impl Folders<'_> {
             if let Some(within) = wrong_piece(file, number as u32, asked, whole) {
                 return Err(wrong(
                     of(path),
-                    format!("at byte {}, the content differs from what was written", at + within),
+                    format!(
+                        "at byte {offset}, the content differs from what was written",
+                        offset = at + within
+                    ),
                 ));
             }
         }

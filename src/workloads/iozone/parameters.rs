@@ -182,7 +182,7 @@ mod tests {
         }
         for (text, words) in [
             ("record_sizes = ['4k']", "file_sizes is missing"),
-            ("file_sizes = []\nrecord_sizes = ['4k']", "write one to"),
+            ("file_sizes = []\nrecord_sizes = ['4k']", "write 1 to"),
             ("file_sizes = ['1m']\nrecord_sizes = [32]", "32 bytes is not between 64 bytes and 16 MiB"),
             ("file_sizes = ['1m']\nrecord_sizes = [100]", "not a multiple of 64"),
             ("file_sizes = ['1m']\nrecord_sizes = [64]\ndirect = true", "direct I/O"),

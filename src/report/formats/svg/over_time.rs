@@ -30,7 +30,11 @@ pub fn of(workload: &str, courses: &OverTime, entries: &[Entry]) -> Option<Strin
     for (at, course) in rows.iter().enumerate() {
         row(&mut canvas, course, entries, HEAD + ROW * at as f64);
         let stall = course.stall.map_or_else(String::new, |stall| {
-            format!(", longest stall {} in round {}", seconds(stall.seconds), stall.round)
+            format!(
+                ", longest stall {length} in round {round}",
+                length = seconds(stall.seconds),
+                round = stall.round
+            )
         });
         let most = course.rates.iter().copied().fold(0.0, f64::max);
         let most = grouped(&format!("{most:.0}"));
