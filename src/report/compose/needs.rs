@@ -106,9 +106,10 @@ fn merits(found: &Recommendation, first: &Place) -> Option<String> {
     let others = found.ranking.len() > 1;
     (others && !best.is_empty()).then(|| {
         format!(
-            "Its estimates are within {} of the first-ranked candidate's in: {}.",
-            found.margin,
-            list(&best)
+            "Estimates of {candidate} within {margin} of the first-ranked candidate's: {needs}.",
+            candidate = named(&first.filesystem),
+            margin = found.margin,
+            needs = list(&best)
         )
     })
 }
@@ -121,8 +122,10 @@ fn cost(found: &Recommendation, first: &Place) -> Option<String> {
     let said: Vec<String> = worse.iter().map(|(need, ratio)| given_up(found, need, *ratio)).collect();
     (!said.is_empty()).then(|| {
         format!(
-            "Its other estimates, relative to the first-ranked candidate at each need (not tested): {}.",
-            said.join("; ")
+            "Other estimates of {candidate}, relative to the first-ranked candidate at each need (not \
+             tested): {estimates}.",
+            candidate = named(&first.filesystem),
+            estimates = said.join("; ")
         )
     })
 }
