@@ -218,7 +218,8 @@ mod tests {
     #[test]
     fn a_pair_whose_order_another_setup_turns_is_named() {
         let said = said(&[("alderfs", "birchfs", Found::Worse)]);
-        let expected = "differs between loop and loop:/dev/other. On loop, alderfs before birchfs; on loop:/dev/other, the reverse.";
+        let expected = "differs between loop and loop:/dev/other. On loop, alderfs before birchfs; on \
+                        loop:/dev/other, the reverse.";
         assert!(said.len() == 1 && said[0].contains(expected), "{said:?}");
         assert!(!said[0].contains("alone") && !said[0].contains("cedarfs"), "{said:?}");
     }

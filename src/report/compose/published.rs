@@ -237,17 +237,20 @@ mod tests {
         let order = |lines: &[Line]| order_of(lines, 0, Percent(3.0));
         assert_eq!(
             order(&lines),
-            "the medians of this run are in the paper's order in 2 of 3 pairs. 1 pair differs by at most 3% in the paper or in this run."
+            "the medians of this run are in the paper's order in 2 of 3 pairs. 1 pair differs by at most 3% \
+             in the paper or in this run."
         );
         assert_eq!(order(&lines[1..]), "the medians of this run are in the paper's order (1 pair).");
         let exchanged = [line("a", [3.0, 30.0]), line("b", [4.0, 20.0]), line("c", [4.0, 40.0])];
         assert_eq!(
             order(&exchanged),
-            "the medians of this run are in a different order than the paper's in 1 of 3 pairs (paper: b before a). 1 pair differs by at most 3% in the paper or in this run."
+            "the medians of this run are in a different order than the paper's in 1 of 3 pairs (paper: b \
+             before a). 1 pair differs by at most 3% in the paper or in this run."
         );
         assert_eq!(
             order(&exchanged[1..]),
-            "none of 1 pair has a clear order both in the paper and in this run. 1 pair differs by at most 3% in the paper or in this run."
+            "none of 1 pair has a clear order both in the paper and in this run. 1 pair differs by at most \
+             3% in the paper or in this run."
         );
         let mut twice = [line("a", [3.0, 30.0]), line("a again", [3.0, 31.0])];
         twice[1].kind = "a".into();

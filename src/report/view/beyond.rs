@@ -328,9 +328,9 @@ mod tests {
         assert_eq!((large.finding, refutes(&large)), (Found::CannotTell, Some(Refuted::ModelError)));
         assert_eq!(
             refuted(&large).unwrap_or_default(),
-            "the difference held in 13 of 13 samples, but the disk model's error may shift the ratio (1.54 on the nominal disk) by \
-             1.66 times: models of such disks were off by a factor of up to 2.77 for queued requests, which take 10% of the time of \
-             cedarfs and 60% of the time of birchfs"
+            "the difference held in 13 of 13 samples, but the disk model's error may shift the ratio (1.54 \
+             on the nominal disk) by 1.66 times: models of such disks were off by a factor of up to 2.77 for \
+             queued requests, which take 10% of the time of cedarfs and 60% of the time of birchfs"
         );
         let older = pair(|_| {});
         assert_eq!((older.finding, model_error(&older)), (Found::Better, None), "it did not count them");
