@@ -77,7 +77,8 @@ pub fn read(text: &str) -> Result<Read, Vec<Wrong>> {
     if wrong.is_empty() { Ok(read) } else { Err(wrong) }
 }
 
-const OF_TERSE: &str = "in terse reports, PostMark up to 1.51 divides the files of 'Deletion alone' by the time of 'Creation alone'";
+const OF_TERSE: &str =
+    "terse reports of PostMark up to 1.51 divide files of 'Deletion alone' by the time of 'Creation alone'";
 
 /// `PostMark v1.51 : 8/14/01`
 fn version(line: &str) -> Option<&str> {
