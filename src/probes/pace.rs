@@ -38,11 +38,12 @@ impl Probe for Pace {
         Story {
             what: "Operations completed in each tenth of a second, and the longest time without a completed \
                    operation.",
-            origin: "Counters shared by clients and agent; the agent samples them ten times per second, and the \
-                     workload itself reads no clock for it.",
-            limits: "The workload engine defines an operation. At most 240 points are kept; for longer workloads \
-                     two, four or more samples are merged. In virtual time there are no samples while the \
-                     workload runs. A sample costs less than 0.1 µs plus the wake-up of the agent.",
+            origin: "Counters shared by clients and agent; the agent samples them ten times per second, and \
+                     the workload itself reads no clock for these counters.",
+            limits: "The workload engine defines what an operation is. At most 240 points are kept; for \
+                     longer workloads two, four or more samples are merged. In virtual time there are no \
+                     samples while the workload runs. A sample costs less than 0.1 µs plus the wake-up of \
+                     the agent.",
         }
     }
 

@@ -25,10 +25,10 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
     let cells = plan.candidates.len() * plan.scenarios.len();
     if cells > MOST_CELLS {
         return refused(format!(
-            "{} filesystems and {} scenarios make {cells} trials per round, more than {MOST_CELLS}\n  try: \
-                several experiments",
-            plan.candidates.len(),
-            plan.scenarios.len(),
+            "{filesystems} filesystems and {scenarios} scenarios make {cells} trials per round, more than \
+                {MOST_CELLS}\n  try: several experiments",
+            filesystems = plan.candidates.len(),
+            scenarios = plan.scenarios.len()
         ));
     }
     Ok(())

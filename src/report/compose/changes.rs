@@ -164,11 +164,9 @@ fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option
         ],
         some => vec![
             format!(
-                "Each figure is divided by that of the unchanged control {} in the same round. The division \
-                 removes influences that act on both candidates, but not influences on one candidate. {}",
-                list(some),
-                moved(&changes.controls)
-            ),
+                "Each figure is divided by that of the unchanged control {control} in the same round. The \
+                 division removes influences that act on both candidates, but not influences on one \
+                 candidate. {drift}", control = list(some), drift = moved(&changes.controls)),
             intervals,
         ],
     };
@@ -201,8 +199,9 @@ fn moved(controls: &[Change]) -> String {
 fn guarded(which: &str, guard: &Guard) -> Option<String> {
     let p = chance(guard.p?);
     Some(format!(
-        "A/A check of the {which} run passed: {} entered twice, and its two entries do not differ ({p}).",
-        guard.of
+        "A/A check of the {which} run passed: {candidate} entered twice, and its two entries do not differ \
+         ({p}).",
+        candidate = guard.of
     ))
 }
 

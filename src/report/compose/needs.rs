@@ -64,18 +64,19 @@ fn chosen(found: &Recommendation, choice: &recommendation::Choice, first: &Place
     match (found.ranking.get(1), choice.draw) {
         (None, _) => format!("{by}, {label} is recommended: no other candidate is left."),
         (Some(_), Some(decided)) => format!(
-            "{by}, {label} is recommended: score {} (1 would be first at every need), a draw with {} within {}, \
-                decided by {}.",
-            ratio(first.score),
-            list(&choice.drawn_with),
-            found.margin,
-            decided.title()
+            "{by}, {label} is recommended: score {score} (1 would be first at every need), a draw with \
+                {others} within {margin}, decided by {need}.",
+            score = ratio(first.score),
+            others = list(&choice.drawn_with),
+            margin = found.margin,
+            need = decided.title()
         ),
         (Some(next), None) => format!(
-            "{by}, {label} is recommended: score {} (1 would be first at every need); next {}, score {}.",
-            ratio(first.score),
-            named(&next.filesystem),
-            ratio(next.score)
+            "{by}, {label} is recommended: score {score} (1 would be first at every need); next {second}, \
+             score {second_score}.",
+            score = ratio(first.score),
+            second = named(&next.filesystem),
+            second_score = ratio(next.score)
         ),
     }
 }

@@ -272,7 +272,7 @@ impl<'t> Told<'t> {
             clauses.push(said);
         }
         if labels.len() > NAMED {
-            clauses.push(format!("{} more are in the table", labels.len() - NAMED));
+            clauses.push(format!("{number} more are in the table", number = labels.len() - NAMED));
         }
         (clauses, claims)
     }

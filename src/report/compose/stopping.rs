@@ -41,8 +41,8 @@ fn of_looks(run: &Run, verdict: &Verdict) -> Option<String> {
     let open = verdict.findings.iter().filter(|f| f.finding == Found::CannotTell).count();
     if open == 0 {
         return Some(format!(
-            "The run stopped at the interim analysis after {}, because every pair was decided.",
-            count(last, "round")
+            "The run stopped at the interim analysis after {rounds}, because every pair was decided.",
+            rounds = count(last, "round")
         ));
     }
     let is_last = rounds::looks(&run.plan).next_after(last).is_none();

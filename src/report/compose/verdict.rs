@@ -166,9 +166,10 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
 pub fn guarded(guard: &Guard) -> Option<String> {
     let p = guard.p.filter(|_| !guard.voids)?;
     Some(format!(
-        "A/A check passed: {} entered twice, and its two entries do not differ ({}; below 0.001 the run would be void).",
-        named(&guard.of),
-        chance(p)
+        "A/A check passed: {candidate} entered twice, and its two entries do not differ ({p}; below 0.001 \
+         the run would be void).",
+        candidate = named(&guard.of),
+        p = chance(p)
     ))
 }
 

@@ -121,8 +121,12 @@ impl Comparison {
     /// The meaning of the marks: `? not told apart from alderfs`
     pub fn legend(&self) -> Vec<String> {
         let has = |found| !self.is_preliminary && self.lines.iter().any(|line| line.finding == Some(found));
-        let open = format!("? not told apart from {}{}", self.to, self.despite_interval());
-        let alike = format!("≈ equivalent to {} within the margin", self.to);
+        let open = format!(
+            "? not told apart from {reference}{despite}",
+            reference = self.to,
+            despite = self.despite_interval()
+        );
+        let alike = format!("≈ equivalent to {reference} within the margin", reference = self.to);
         let said = [(Found::CannotTell, open), (Found::Equivalent, alike)];
         let mut said: Vec<String> =
             said.into_iter().filter(|(found, _)| has(*found)).map(|(_, said)| said).collect();

@@ -66,12 +66,17 @@ impl Told<'_> {
         let margin = self.changes.margin;
         let is_equivalent = judged.iter().all(|change| change.finding == Found::Equivalent);
         let text = match (judged, is_equivalent) {
-            ([one], true) => format!("{} is equivalent within {margin} in both runs.", self.who(one)),
+            ([one], true) => {
+                format!("{candidate} is equivalent within {margin} in both runs.", candidate = self.who(one))
+            }
             ([one], false) => {
                 let ends = one.low.zip(one.high).zip(self.words_of(one));
                 let ends = ends.map(|(ends, words)| words.between("it", ends, "in the first"));
                 let ends = ends.map_or_else(String::new, |ends| format!("; in the second {ends}"));
-                format!("{} does not differ detectably between the two runs{ends}.", self.who(one))
+                format!(
+                    "{candidate} does not differ detectably between the two runs{ends}.",
+                    candidate = self.who(one)
+                )
             }
             (_, true) => format!("The two runs are equivalent within {margin}."),
             (_, false) => "The two runs were not told apart.".to_owned(),

@@ -32,7 +32,7 @@ pub fn of(workload: &str, map: &HeatMap) -> Option<String> {
     let fits = width - 2.0 * LEFT;
     canvas.text((LEFT, 22.0), Anchor::Start, Ink::Strong, &cut(&title, fits));
     let direction = if map.direction.is_empty() { String::new() } else { format!("; {}", map.direction) };
-    let note = format!("{}, medians{direction}; one scale of colour for all", map.axes());
+    let note = format!("{axes}, medians{direction}; one colour scale for all filesystems", axes = map.axes());
     canvas.text((LEFT, 40.0), Anchor::Start, Ink::Soft, &cut(&note, fits));
     canvas.says(&format!("A heat map of {axes} for each filesystem. {note}.", axes = map.axes()));
     let share = shares(map);

@@ -201,8 +201,8 @@ fn notes(trials: &[Trial<'_>]) -> Vec<String> {
     }
     if trials.iter().all(|t| t.spent.seek_ns + t.spent.rotation_ns == 0.0) {
         notes.push(
-            "The disk has no moving parts. Transferring is reading and programming requested data; copying and \
-             erasing is garbage collection."
+            "The disk has no moving parts. Transferring means reading and programming requested data; \
+             copying and erasing are garbage collection."
                 .to_owned(),
         );
     }
