@@ -32,8 +32,9 @@ pub fn rows(
     let is_named = |entry: &&FilesystemEntry| entry.label.is_some() && takes(entry).is_ok();
     if let Some(named) = others.iter().find(is_named).filter(|_| !is_alone) {
         return Err(Failure::usage(format!(
-            "the label '{}' has no effect on a directory, which is one candidate whatever filesystems are named\n  try: \
-             on = \"directory:PATH\" in its [[filesystem]], or no other filesystem",
+            "the label '{}' has no effect on a directory: a directory is a single candidate, whichever \
+             filesystems are named\n  try: on = \"directory:PATH\" in its [[filesystem]], or no other \
+             filesystem",
             named.label()
         )));
     }

@@ -83,7 +83,8 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
 fn not_ours(scenario: &Scenario) -> String {
     let label = &scenario.label;
     format!(
-        "{label} fills a whole filesystem, but this one also has other users' data\n  try: --on loop, or --on vm"
+        "{label} fills a whole filesystem, but this filesystem also has other users' data\n  try: --on loop, \
+         or --on vm"
     )
 }
 

@@ -20,7 +20,8 @@ impl StageKind for ReadBack {
             what: "Reads every file and compares it with what was written. The preceding workload keeps its \
                    files for this stage; files of other workloads are read only if those workloads keep \
                    them. After a power cut, the stage looks for the files that had been synced.",
-            origin: "The CRC-32 of each file as recorded by the workload engine, and BLAKE3 over all files.",
+            origin: "Uses the CRC-32 of each file as recorded by the workload engine, and BLAKE3 over all \
+                     files.",
             limits: "After a power cut, the stage reads only files that the workload had synced.",
         }
     }

@@ -19,7 +19,8 @@ impl StageKind for Recover {
         Story {
             what: "Repairs the filesystem if its kind needs that, mounts it, creates a first new file, and \
                    syncs file and directory: the recovery time.",
-            origin: "The commands that an administrator runs after a crash; `fsderby explain KIND` lists them.",
+            origin: "Runs the commands that an administrator runs after a crash; `fsderby explain KIND` \
+                     lists them.",
             limits: "Possible only right after a power cut.",
         }
     }

@@ -22,8 +22,8 @@ impl StateKind for Preconditioned {
                    every write from the first one on. Possible only on modelled flash drives.",
             origin: "SNIA's Solid State Storage Performance Test Specification: purge, precondition, steady \
                      state. `fsderby disk steady DISK` shows that the model reaches the steady state.",
-            limits: "A drive in use lies between this state and the initial state of its file, because discards \
-                     and idle time free erased blocks.",
+            limits: "A drive in use lies between this state and the initial state in its disk file, because \
+                     discards and idle time free erased blocks.",
         }
     }
 

@@ -111,7 +111,7 @@ pub fn has_tool(program: &str) -> Result<(), Missing> {
             None => format!("{program} is not installed"),
             Some(path) => format!("{} is installed, but cannot be executed", path.display()),
         },
-        try_this: "fsderby doctor (it names the packages)".into(),
+        try_this: "fsderby doctor, which names the packages".into(),
     };
     programs::find(program).map(|_| ()).ok_or_else(missing)
 }

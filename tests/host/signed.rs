@@ -67,7 +67,7 @@ fn a_signed_run_is_that_of_its_key_and_of_no_other() {
     assert!(said.code == 0 && said.out.contains("the signature matches"), "{said:?}");
     let key = fs::read_to_string(desk.path("ours.pub")).unwrap();
     assert_eq!(checked(&desk, key.lines().nth(1).unwrap()).code, 0, "the key itself in place of its file");
-    is_refused(&desk, "other.pub", "its signature does not match this key");
+    is_refused(&desk, "other.pub", "the run's signature does not match this key");
     desk.refuses(&["verify", "run", "--key", "ours"], USAGE, &["ours contains no public key", "try: --key"]);
     desk.refuses(&["verify", "run", "--key", "nobody"], USAGE, &["neither a file nor a public key"]);
 }
@@ -98,7 +98,7 @@ fn what_was_altered_or_is_unsigned_does_not_pass_with_a_key() {
     let signature = desk.path("run/seal.json.minisig");
     let text = fs::read_to_string(&signature).unwrap();
     fs::write(&signature, text.replace("the seal of", "The seal of")).unwrap();
-    is_refused(&desk, "ours.pub", "its signature does not match this key and this seal");
+    is_refused(&desk, "ours.pub", "the run's signature does not match this key and this seal");
     fs::write(&signature, "nothing of the kind").unwrap();
     is_refused(&desk, "ours.pub", "is not a signature");
     fs::remove_file(&signature).unwrap();

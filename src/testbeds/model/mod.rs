@@ -83,13 +83,13 @@ impl TestbedKind for ModelKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "A stock kernel's filesystems on a simulated disk, in virtual time. The guest's clock is QEMU's \
-                   instruction count, idle time is skipped, and the disk model runs inside the guest. Two runs \
-                   give identical figures, to the nanosecond, if both use x86-64, the same QEMU and the same \
-                   guest bundle; host load does not matter. DISK is one of `fsderby list disks` (default \
-                   hdd-16tb) or a file. The machine has N such disks; on each the volume begins at offset. \
-                   MACHINE is one of `fsderby list machines` or a file (default: named in the disk's file); mips \
-                   overrides its CPU speed. Needs no root.",
+            what: "A stock kernel's filesystems on a simulated disk, in virtual time. The guest's clock is \
+                   QEMU's instruction count, idle time is skipped, and the disk model runs inside the guest. \
+                   Two runs give identical figures, to the nanosecond, if both use x86-64, the same QEMU and \
+                   the same guest bundle; host load does not matter. DISK is one of `fsderby list disks` \
+                   (default hdd-16tb) or a file. The machine has N such disks; on each disk, the volume \
+                   begins at offset. MACHINE is one of `fsderby list machines` or a file (default: named in \
+                   the disk's file); mips overrides its CPU speed. Needs no root.",
             origin: "QEMU's -icount with Debian's 6.12 kernel (fsderby kernel fetch); the disks of disks/*.toml \
                      and the machines of machines/*.toml, where each value has its source.",
             limits: "A model is not a disk: trust a difference only if it holds in all samples of the model. \
@@ -187,7 +187,7 @@ impl std::str::FromStr for Model {
                 Some(("disks", disks)) => {
                     let number = disks.parse().ok().filter(|n| (1..=u32::from(MOST)).contains(n));
                     model.disks =
-                        number.ok_or_else(|| format!("disks={disks}: a machine has 1 to {MOST}"))?;
+                        number.ok_or_else(|| format!("disks={disks}: a machine has 1 to {MOST} disks"))?;
                 }
                 Some(("cache", "write-through")) if !model.spec.has_volatile_cache() => {
                     return Err(format!("{setting}: the disk {disk} has no volatile cache to switch off"));
@@ -355,7 +355,8 @@ impl Testbed for Model {
         if let Some(index) = kernel.map(|kernel| &kernel.index)
             && let Err(lacks) = index.modules.chain(BOOT)
         {
-            let what = format!("the kernel {} cannot run the disk model: {lacks}", index.release);
+            let what =
+                format!("the kernel {kernel} cannot run the disk model: {lacks}", kernel = index.release);
             return Err(Missing {
                 what,
                 try_this: "--on vm, or a newer kernel (fsderby kernel fetch)".into(),
@@ -425,8 +426,9 @@ impl Testbed for Model {
             Some(_) => Ok(()),
             None => Err(Missing {
                 what: format!(
-                    "{} is not a flash disk with a mapping layer, so overwriting does not change its speed",
-                    self.disk
+                    "{disk} is not a flash disk with a mapping layer, so overwriting does not change its \
+                     speed",
+                    disk = self.disk
                 ),
                 try_this: "--on model:samsung-pm9a3-1920, or without --state preconditioned".into(),
             }),

@@ -221,7 +221,7 @@ impl Folders<'_> {
             if came != asked.len() {
                 return Err(wrong(
                     of(path),
-                    format!("read {came} bytes at {at}, {} were written", asked.len()),
+                    format!("read {came} bytes at {at}, {asked} were written", asked = asked.len()),
                 ));
             }
             if let Some(within) = wrong_piece(file, number as u32, asked, whole) {

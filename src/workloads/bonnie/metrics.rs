@@ -31,8 +31,8 @@ const CLASSIC_SECTION: Section = Section::Own {
 };
 const SECOND_SECTION: Section = Section::Own {
     title: "Bonnie++ 2.00",
-    note: "Each data phase ends with an fsync, and each phase that creates or deletes files with a sync; both are \
-        part of its time.",
+    note: "Each data phase ends with an fsync, and each phase that creates or deletes files with a sync; \
+           both are part of the phase's time.",
 };
 
 /// The metrics of a phase under one semantics. `$of` is the prefix of their names, `$label` the suffix of their titles.

@@ -113,7 +113,7 @@ fn tests(keys: Keys<'_>) -> Result<Vec<Test>, String> {
     tests.dedup();
     match tests.first() {
         Some(Test::Write) => Ok(tests),
-        _ => Err("tests: 'write' is required, because it creates the file for the others".into()),
+        _ => Err("tests: 'write' is required, because it creates the file for the other tests".into()),
     }
 }
 

@@ -36,7 +36,7 @@ static RATES: [Rate; 5] = [
             title: "mkdir (phase groups)",
             section: Section::Files,
             over: Over::Phase("groups"),
-            explained: "Directories created per second, each inside the one before.",
+            explained: "Directories created per second, each inside the previous one.",
             ..Declared::PER_SECOND
         },
     },

@@ -134,7 +134,8 @@ static TIME: Declared = Declared {
     name: "work.time",
     title: "the work (all phases)",
     over: Over::Phases,
-    explained: "Time of the phases create, transactions and delete together; the sync after them is not included.",
+    explained: "Time of the create, transaction and delete phases together; the sync after them is not \
+                included.",
     ..Declared::SECONDS
 };
 
