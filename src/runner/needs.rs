@@ -152,7 +152,7 @@ mod tests {
             ("workload.postmark-quik = 1", "did you mean 'postmark-quick'?"),
             ("workload.postmark-quick = {}", "names no metric"),
             ("workload.postmark-quick = { 'transaction.rate' = 1 }", "did you mean 'transactions.rate'?"),
-            ("workload.postmark-quick = { 'cpu.share' = 1 }", "no better direction"),
+            ("workload.postmark-quick = { 'cpu.share' = 1 }", "neither higher nor lower is better"),
             ("workload.postmark-quick = { 'read.rate' = -2 }", "workload.postmark-quick.read.rate = -2"),
         ] {
             let error = plan(needs).unwrap_err();
