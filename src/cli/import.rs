@@ -73,7 +73,9 @@ impl FromStr for Named {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     imports::find(&arguments.tool)?;
     if arguments.files.len() > MOST_SOURCES {
-        return Err(Failure::usage(format!("more than {MOST_SOURCES} files\n  try: fewer per import")).into());
+        return Err(
+            Failure::usage(format!("more than {MOST_SOURCES} files\n  try: fewer files per import")).into()
+        );
     }
     let names: Vec<String> = arguments.files.iter().map(|path| path.display().to_string()).collect();
     let texts = arguments.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;

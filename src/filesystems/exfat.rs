@@ -50,7 +50,10 @@ impl Filesystem for ExFat {
     fn can(&self) -> Capabilities {
         const FORMAT: &str = "exFAT file system specification: directory entries have no field for it";
         Capabilities {
-            journal: fact(Journal::None, "exFAT file system specification: TexFAT is not part of it"),
+            journal: fact(
+                Journal::None,
+                "exFAT file system specification, which does not include TexFAT, the transactional extension",
+            ),
             data_checksums: no(FORMAT),
             metadata_checksums: no(
                 "exFAT file system specification: only the boot region and directory entry sets have a checksum",

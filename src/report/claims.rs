@@ -129,7 +129,7 @@ pub fn unfounded_changes(view: &ChangesView, changes: &Changes) -> Vec<String> {
     let mut wrong: Vec<String> = wrong.map(|(text, claim)| format!("{claim:?} in: {text}")).collect();
     let lines = view.parts.iter().flat_map(|part| &part.lines);
     let unclaimed = lines.filter(|line| line.finding.is_some() != line.claim.is_some());
-    wrong.extend(unclaimed.map(|line| format!("a finding without its claim: {line:?}")));
+    wrong.extend(unclaimed.map(|line| format!("only one of finding and claim is present in: {line:?}")));
     wrong
 }
 

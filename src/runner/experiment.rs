@@ -315,8 +315,11 @@ impl Experiment {
         let is_of_use = place.makes_filesystem() && place.scatters();
         let is_due = rounds.at_least() >= FIRST_LOOK && candidates.len() > 1;
         if self.guard == Some(true) && !is_of_use {
-            let why = "an A/A copy there gives identical figures, or is the same mounted filesystem";
-            return Err(Failure::usage(format!("guard on {testbed}: {why}\n  try: --guard=false")));
+            let why =
+                "an A/A copy would give identical figures there, or would be the same mounted filesystem";
+            return Err(Failure::usage(format!(
+                "guard is of no use on {testbed}: {why}\n  try: --guard=false"
+            )));
         }
         let first = candidates.first().filter(|_| self.guard.unwrap_or(is_of_use && is_due));
         Ok(first.map(|first| {

@@ -87,7 +87,8 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
 fn not_ours(scenario: &Scenario) -> String {
     let label = &scenario.label;
     format!(
-        "{label} fills a whole filesystem, but this one also has other users' data\n  try: --on loop, or --on vm"
+        "{label} fills a whole filesystem, but this filesystem also has other users' data\n  try: --on loop, \
+         or --on vm"
     )
 }
 
@@ -103,16 +104,17 @@ fn no_programs(scenario: &Scenario) -> String {
 fn too_full(scenario: &Scenario, peak: Bytes, testbed: &str, free: Bytes) -> String {
     let label = &scenario.label;
     format!(
-        "{label} has up to {peak} of live files, too much for {testbed}, which has {free} free\n  try: --scale, or \
-         another directory"
+        "{label} has up to {peak} of files at a time, too much for {testbed}, which has {free} free\n  try: \
+         --scale, or another directory"
     )
 }
 
 /// A testbed without mkfs has no second disk either.
 fn no_disk(scenario: &Scenario, testbed: &str) -> String {
     format!(
-        "{} copies from a second disk, which {testbed} does not have\n  try: --on loop, --on vm, or --on model:DISK",
-        scenario.label
+        "{workload} copies from a second disk, which {testbed} does not have\n  try: --on loop, --on vm, or \
+         --on model:DISK",
+        workload = scenario.label
     )
 }
 
@@ -200,7 +202,13 @@ impl Asked {
 
 fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Asked) -> Option<String> {
     let (Asked { needs, peak, room, left, preallocates }, can) = (asked, kind.can());
-    let lacks = |what: &str| Some(format!("{} has no {what}, which {} needs", kind.name(), scenario.label));
+    let lacks = |what: &str| {
+        Some(format!(
+            "{filesystem} has no {what}, which {workload} needs",
+            filesystem = kind.name(),
+            workload = scenario.label
+        ))
+    };
     if needs.hard_links && !can.hard_links.value {
         return lacks("hard links");
     }
@@ -208,20 +216,23 @@ fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Aske
         return lacks("symbolic links");
     }
     if let (Some(work), false) = (preallocates, can.preallocation.value) {
-        return Some(format!("{} has no preallocation (fallocate), which {work} needs", kind.name()));
+        return Some(format!(
+            "{filesystem} has no preallocation (fallocate), which {work} needs",
+            filesystem = kind.name()
+        ));
     }
     if needs.largest_file > can.largest_file.value {
         return lacks(&format!("files of {}", needs.largest_file));
     }
     if peak > room {
         let of = if *left < 1.0 {
-            format!(", of which its state leaves {:.0}%", left * 100.0)
+            format!(", of which the initial state leaves {:.0}% free", left * 100.0)
         } else {
             String::new()
         };
         let text = format!(
-            "{} has up to {peak} of live files, too much for an image of {device}{of}",
-            scenario.label
+            "{workload} has up to {peak} of files at a time, too much for an image of {device}{of}",
+            workload = scenario.label
         );
         return Some(format!("{text}\n  try: --size or --scale"));
     }

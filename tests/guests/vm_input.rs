@@ -63,7 +63,7 @@ fn without_qemu_or_room_for_an_image_the_error_says_what_to_do() {
     refused(&desk, &said, &["qemu-system-x86_64 is not installed", "apt-get install qemu-system-x86"]);
     let small = format!("mount -t tmpfs -o size=32m none {}", desk.images().display());
     let said = after(&desk, &small, "ext4", &["--size", "512m"]);
-    refused(&desk, &said, &["an image of 512 MiB needs that", "vm:images=FOLDER on another disk"]);
+    refused(&desk, &said, &[" needs 512 MiB plus ", "vm:images=FOLDER on another disk"]);
 }
 
 #[test]

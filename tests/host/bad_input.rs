@@ -82,8 +82,8 @@ fn a_model_setting_of_an_older_version_names_the_new_one() {
 #[test]
 fn a_run_of_another_version_is_told_from_a_damaged_one() {
     for (version, words) in [
-        (3, "made by an older fsderby (records of version 3); this one reads version 4"),
-        (5, "made by a newer fsderby (records of version 5); this one reads version 4"),
+        (3, "made by an older fsderby (records of version 3); this fsderby reads version 4"),
+        (5, "made by a newer fsderby (records of version 5); this fsderby reads version 4"),
     ] {
         let desk =
             changed("plan.toml", |text| text.replacen("schema = 4", &format!("schema = {version}"), 1));
@@ -306,7 +306,7 @@ fn an_altered_record_plan_or_machine_is_damage() {
     );
     is_damaged(
         &changed("plan.toml", |t| t.replacen("3%", "9%", 1)),
-        &["line 1 does not continue plan and machine"],
+        &["line 1 does not continue plan.toml and machine.json"],
     );
     is_damaged(
         &changed("machine.json", |t| t.replacen("\"cpus\": ", "\"cpus\": 1", 1)),
@@ -424,10 +424,10 @@ fn too_little_room_on_the_host_is_said_before_anything_is_made() {
     let desk = Desk::new();
     let testbed = desk.testbed();
     let much = ["run", "--on", &testbed, "--size", "900t", "--filesystems", "ext4"];
-    desk.refuses(&much, MISSING, &["an image of 900 TiB needs that", "try: a smaller --size"]);
+    desk.refuses(&much, MISSING, &[" needs 900 TiB plus ", "try: a smaller --size"]);
     let small = format!("mount -t tmpfs -o size=32m none {}", desk.images().display());
     let said = desk.say_after(&small, &["run", "--on", &testbed, "--size", "64m", "--filesystems", "ext4"]);
-    desk.refused(&said, MISSING, &["an image of 64 MiB needs that plus 64 MiB free", "32 MiB are free"]);
+    desk.refused(&said, MISSING, &[" needs 64 MiB plus 64 MiB of free space", "32 MiB are free"]);
 }
 
 #[test]
@@ -524,7 +524,11 @@ fn work_larger_than_the_image_is_refused_with_its_size() {
     let desk = Desk::new();
     let testbed = desk.testbed();
     let work = ["run", "--on", &testbed, "--filesystems", "ext4", "--size", "32m", "--output", "out"];
-    desk.refuses(&work, USAGE, &["MiB of live files, too much for an image of 32 MiB", "--size or --scale"]);
+    desk.refuses(
+        &work,
+        USAGE,
+        &["MiB of files at a time, too much for an image of 32 MiB", "--size or --scale"],
+    );
     // The first round's files would fit on this one, those of the integrity check would not.
     let work = [
         "--workloads",
@@ -540,7 +544,7 @@ fn work_larger_than_the_image_is_refused_with_its_size() {
     ];
     let words = ["run", "--on", &testbed, "--filesystems", "ext4", "--dry-run", "--output", "out"];
     let all = [&words[..], &work].concat();
-    desk.refuses(&all, USAGE, &["fileserver-2006 has up to 309.9 MiB of live files, too much"]);
+    desk.refuses(&all, USAGE, &["fileserver-2006 has up to 309.9 MiB of files at a time, too much"]);
 }
 
 /// A run of real trials with these further words; its records and what it said.

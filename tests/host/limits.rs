@@ -73,7 +73,7 @@ fn sizes_offsets_and_scales_that_overflow_are_refused() {
         flags(
             &["--on", "loop", "--filesystems", "ext4", "--size", &largest],
             MISSING,
-            &["an image of", "are free"],
+            &["an image in", "are free"],
         );
     }
 }
@@ -145,7 +145,7 @@ fn a_dry_run_of_a_hundred_million_files_and_trials_takes_little() {
     if is_root() {
         let words = ["run", "files.toml", "--on", "loop", "--size", "64g", "--dry-run"];
         let said = within(&desk, 100, 10, &words);
-        desk.refused(&said, USAGE, &["TiB of live files, too much for an image of 64 GiB"]);
+        desk.refused(&said, USAGE, &["TiB of files at a time, too much for an image of 64 GiB"]);
     }
 }
 
@@ -177,7 +177,7 @@ fn said_after(desk: &Desk, change: impl FnOnce()) -> Said {
 fn a_runs_folder_that_is_renamed_or_replaced_meanwhile_ends_the_run() {
     let words = [
         "could not store a trial in out",
-        "it was renamed or removed",
+        "the folder was renamed or removed",
         "move the folder back",
         "--resume out",
     ];
@@ -202,7 +202,7 @@ fn a_runs_folder_that_is_renamed_or_replaced_meanwhile_ends_the_run() {
 fn a_runs_folder_that_is_removed_meanwhile_ends_the_run() {
     let desk = Desk::new();
     let said = said_after(&desk, || while fs::remove_dir_all(desk.path("out")).is_err() {});
-    desk.refused(&said, MISSING, &["could not store a trial in out", "it was renamed or removed"]);
+    desk.refused(&said, MISSING, &["could not store a trial in out", "the folder was renamed or removed"]);
 }
 
 /// The program, run by nobody behind these words.

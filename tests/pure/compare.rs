@@ -341,7 +341,9 @@ fn who_failed_in_one_run_is_told_and_does_not_pass() {
     let said = desk.say(&["compare", "first", "third"]);
     assert_eq!(said.code, TRIALS, "{said:?}");
     assert!(
-        words(&said.out).contains("xfs on postmark-quick: the second run has no valid trial of it"),
+        words(&said.out).contains(
+            "xfs in postmark-quick: nothing is compared, because the second run has no valid trial"
+        ),
         "{}",
         said.out
     );

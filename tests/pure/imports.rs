@@ -82,7 +82,7 @@ fn damaged_lines_are_mended_stored_and_shown_as_imported_in_every_format() {
     well(&desk, &["report", folder, "--html", "r.html", "--markdown", "r.md", "--csv", "r.csv"]);
     let (html, markdown, csv) = (text(&desk, "r.html"), text(&desk, "r.md"), text(&desk, "r.csv"));
     assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<td class=\"name\">imported</td>"));
-    assert!(html.contains("Measured by Bonnie++ 1.0x, not by fsderby"));
+    assert!(html.contains("These figures were measured by Bonnie++ 1.0x, not by fsderby"));
     assert!(
         markdown.contains("| reiserfs | imported | 1706 | 96 | > 32768 | 1651 | 91 |")
             || markdown.contains("| reiserfs | imported | 1706 | 96 | \\> 32768 | 1651 | 91 |"),
@@ -396,7 +396,7 @@ fn what_our_iozone_prints_is_imported_as_the_same_figures() {
     desk.refuses(
         &["import", "iozone", "rows.txt", "--set", "iozone-quick"],
         USAGE,
-        &["is from another workload"],
+        &["is a result of another workload"],
     );
 }
 

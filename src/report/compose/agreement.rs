@@ -71,11 +71,13 @@ fn said(found: &Agreement, tables: usize, kinds: usize, margin: Percent) -> Stri
     };
     let all = count(found.pairs(), "pair");
     let mut said = format!(
-        "{over} the medians of {same} of {all} of filesystems are in the paper's order and of {opposite} in the \
-         opposite order; order by medians is no finding."
+        "{over}, {same} of {all} of filesystems have their medians in the paper's order and {opposite} in \
+         the opposite order; an order of medians is no finding."
     );
     if *tied > 0 {
-        said += &format!(" {tied} within {margin} in the paper or here are not counted.");
+        said += &format!(
+            " Not counted: {tied} with a difference of at most {margin} in the paper or in this run."
+        );
     }
     if let Some(p) = p {
         let ways: usize = (1..=kinds).product();

@@ -71,9 +71,9 @@ pub fn unranked(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
         };
         let they = if several { "they are" } else { "it is" };
         format!(
-            "Unequal durability{in_which}: {} {why}, so a power cut may lose synced data; {they} not ranked with \
-                the others.",
-            list(who)
+            "Unequal durability{in_which}: {candidates} {why}, so a power cut may lose synced data; {they} \
+                not ranked with the others.",
+            candidates = list(who)
         )
     };
     said.iter().map(sentence).collect()
@@ -90,9 +90,9 @@ pub fn unequal(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
     let said = |work: &WorkloadSummary, labels: &BTreeSet<&str>| {
         let flushes = work.rows().find(|row| row.name == FLUSHES).and_then(|row| of(row, labels))?;
         Some(format!(
-            "Device flushes per fsync in {}: {flushes}. Fewer flushes mean a weaker guarantee or efficient \
-             batching; rates do not show which.",
-            work.label
+            "Device flushes per fsync in {workloads}: {flushes}. Fewer flushes mean a weaker guarantee or \
+             efficient batching; rates do not show which.",
+            workloads = work.label
         ))
     };
     workloads.iter().flat_map(|work| setups.iter().filter_map(move |labels| said(work, labels))).collect()

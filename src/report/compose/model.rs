@@ -23,13 +23,13 @@ pub fn disk(run: &Run) -> Option<String> {
     let away = |m: Sampled| Bytes(m.offset.0.abs_diff(modelled.offset.0));
     let moved = match run.records.iter().filter_map(sampled).map(away).max() {
         None | Some(Bytes(0)) => String::new(),
-        Some(most) => format!(", moved by up to {most} between samples"),
+        Some(most) => format!(", shifted by up to {most} from sample to sample"),
     };
     let (disks, each) = match modelled.disks {
         1 => ("a modelled disk".to_owned(), ""),
         several => (format!("{several} modelled disks"), "on each "),
     };
-    Some(format!("{disks} ({title}; {each}a volume of {} at {begin}{moved})", run.plan.size))
+    Some(format!("{disks} ({title}; {each}a volume of {size} at {begin}{moved})", size = run.plan.size))
 }
 
 /// The title of these trials' disk.

@@ -35,12 +35,16 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
         || work.counted.iter().flat_map(|r| &r.validity).filter(|c| c.name == Condition::Stationary);
     let is_short = stationary().next().is_some() && stationary().all(|check| check.held == Held::Label);
     let short = noted(Condition::Stationary).map(|(trials, seen)| {
-        let enough = "long enough: twice the memory written, and three commit intervals of the filesystem";
+        let enough = "long enough means: twice the memory is written, and three commit intervals of the \
+                      filesystem have passed";
         let are = if trials.starts_with("1 of") { "is" } else { "are" };
         format!("{trials} {are} short, {} ({enough})", seen.replacen("short: ", "", 1))
     });
     let disturbed = noted(Condition::Interference).map(|(trials, seen)| {
-        format!("in {trials} other processes used over a tenth of the workload's time, {}", told(&seen))
+        format!(
+            "in {trials}, other processes used CPU time of over a tenth of the workload's time, {}",
+            told(&seen)
+        )
     });
     Notes {
         page_cache: everything_in_memory(amount, memory, &work.counted, device),
@@ -68,7 +72,7 @@ fn everything_in_memory(
         |r: &&Record| device.iter().any(|c| c.filesystem == r.filesystem && c.median.is_none_or(|m| m < 0.5));
     if let Some(memory) = memory.filter(|memory| (1..=memory.0).contains(&amount.bytes_peak)) {
         let peak = Bytes(amount.bytes_peak);
-        let fits = format!("its files, at most {peak} at a time, fit into {memory} of memory");
+        let fits = format!("its files take at most {peak} at a time and fit into {memory} of memory");
         let all_written = counted.iter().all(|r| !little(r));
         let but = if all_written { ", although the written data reached the device" } else { "" };
         return fits + but;
@@ -91,7 +95,7 @@ fn device_label(cell: &Cell) -> Option<Label> {
     let median = cell.median.filter(|_| little > 0)? * 100.0;
     let text = match cell.n {
         n if n == little => format!("{median:.0}%"),
-        n => format!("{median:.0}%, under half in {little} of {n} trials"),
+        n => format!("{median:.0}%, below 50% in {little} of {n} trials"),
     };
     Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
 }

@@ -180,7 +180,7 @@ fn beyond(plan: &Plan, candidates: &[Candidate]) -> Vec<String> {
     let (scenarios, _) = scenarios::given(plan);
     beyond.extend(scenarios.iter().map(|scenario| format!("the stages of {}", scenario.label)));
     let own = plan.workloads.iter().filter(|w| w.clients.is_some());
-    beyond.extend(own.map(|w| format!("the number of clients of {}", w.label)));
+    beyond.extend(own.map(|w| format!("the number of clients of {workload}", workload = w.label)));
     if plan.needs.is_some() && profile(plan).is_none() {
         beyond.push("the needs".to_owned());
     }

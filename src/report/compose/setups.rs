@@ -171,10 +171,10 @@ fn apart(all: &[Known<'_>]) -> Vec<String> {
         let said: Vec<String> =
             clocks.iter().map(|(clock, labels)| format!("{clock} ({})", list(labels))).collect();
         sentences.push(format!(
-            "Times come from {}: {}. They are listed together but not compared: there are no findings between \
-                them.",
-            count(clocks.len(), "clock"),
-            said.join("; ")
+            "Times come from {clocks}: {each}. Times of different clocks are listed together, but there are \
+             no findings between them.",
+            clocks = count(clocks.len(), "clock"),
+            each = said.join("; ")
         ));
     }
     let emulated: Vec<String> =
@@ -202,13 +202,17 @@ pub fn beyond_reach(run: &Run) -> Option<String> {
         run.records.iter().filter(is_remote).map(|record| record.filesystem.clone()).collect();
     labels.sort();
     labels.dedup();
-    let cold = if run.plan.cold { " Its caches stay warm: only this machine's were dropped." } else { "" };
+    let cold = if run.plan.cold {
+        " The other machine's caches stay warm: only this machine's caches were dropped."
+    } else {
+        ""
+    };
     (!labels.is_empty()).then(|| {
         let verb = if labels.len() == 1 { "is" } else { "are" };
         format!(
-            "{} {verb} served by another machine. Whether its storage is stable when a sync returns cannot be seen from \
-             here.{cold}",
-            list(&labels)
+            "{candidates} {verb} served by another machine. This machine cannot see whether the other \
+             machine's storage is stable when a sync returns.{cold}",
+            candidates = list(&labels)
         )
     })
 }

@@ -50,7 +50,10 @@ pub trait Format: Sync {
     }
     /// Imported figures alone, without a run.
     fn write_imported(&self, _all: &[Imported], _to: &mut dyn Write) -> anyhow::Result<()> {
-        anyhow::bail!("--{} shows imported figures only together with a run\n  try: --beside", self.name())
+        anyhow::bail!(
+            "--{option} shows imported figures only together with a run\n  try: --beside",
+            option = self.name()
+        )
     }
 }
 

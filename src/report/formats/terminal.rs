@@ -305,7 +305,9 @@ impl Page {
             let more = number::count(left, "more table");
             self.paragraph(
                 QUIET,
-                &format!("The paper has {more} of this workload: fsderby report --all, or --html FILE."),
+                &format!(
+                    "The paper has {more} of this workload; fsderby report --all or --html FILE shows all."
+                ),
             );
         }
         for sentence in &beside.sentences {
@@ -551,7 +553,7 @@ mod tests {
             let text = plain(&example.report(), 80, Detail::Glance);
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        let why = "held in 13 of 13 samples, but not in the worst corner (1.31)";
+        let why = "the difference held in 13 of 13 samples, but not in the worst corner (1.31)";
         let text = words(&example);
         assert!(text.contains(&format!("is not told apart: {why}.")), "{text}");
         // Of two candidates the first sentence says it.

@@ -91,10 +91,10 @@ impl Line {
     pub fn said(&self) -> Sentence {
         let Line { candidate, before, after, .. } = self;
         let text = format!(
-            "{candidate} {before} {after} {} {} {}",
-            ratio(self.ratio),
-            self.interval(),
-            self.standing()
+            "{candidate} {before} {after} {ratio} {interval} {standing}",
+            ratio = ratio(self.ratio),
+            interval = self.interval(),
+            standing = self.standing()
         );
         Sentence::new(text, Vec::from_iter(self.claim.clone()))
     }
@@ -138,7 +138,7 @@ impl ChangesView {
     pub fn note(&self) -> String {
         let has_controls = self.parts.iter().any(|part| part.lines.iter().any(|line| line.is_control));
         let beside = match has_controls {
-            true => " Divided by the controls' ratio; the control itself is not divided.",
+            true => " Each ratio is divided by the controls' ratio; the control's own ratio is not.",
             false => "",
         };
         format!(

@@ -121,13 +121,17 @@ impl Comparison {
     /// The meaning of the marks: `? not told apart from alderfs`
     pub fn legend(&self) -> Vec<String> {
         let has = |found| !self.is_preliminary && self.lines.iter().any(|line| line.finding == Some(found));
-        let open = format!("? not told apart from {}{}", self.to, self.despite_interval());
-        let alike = format!("≈ equivalent to {} within the margin", self.to);
+        let open = format!(
+            "? not told apart from {reference}{despite}",
+            reference = self.to,
+            despite = self.despite_interval()
+        );
+        let alike = format!("≈ equivalent to {reference} within the margin", reference = self.to);
         let said = [(Found::CannotTell, open), (Found::Equivalent, alike)];
         let mut said: Vec<String> =
             said.into_iter().filter(|(found, _)| has(*found)).map(|(_, said)| said).collect();
         if self.lines.iter().any(|line| self.is_unequal(&line.candidate)) {
-            said.push("‡ weaker durability, not ranked".to_owned());
+            said.push("‡ weaker durability, so not ranked".to_owned());
         }
         said
     }
@@ -153,7 +157,7 @@ impl Comparison {
             |line: &Line| line.low.is_some_and(|low| low > 1.0) || line.high.is_some_and(|high| high < 1.0);
         let is_open = |line: &&Line| line.finding == Some(Found::CannotTell);
         if self.lines.iter().filter(is_open).any(excludes_one) {
-            ", although the samples' interval excludes 1; the reason stands with the findings"
+            ", although the interval over the samples excludes 1; the findings give the reason"
         } else {
             ""
         }

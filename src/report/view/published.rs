@@ -105,9 +105,13 @@ impl Compared {
         let n = || self.lines.iter().flat_map(|l| &l.figures).map(|f| f.n).filter(|n| *n > 0);
         let what = if self.averages { "averages" } else { "medians" };
         let here = match (n().min(), n().max()) {
-            (Some(1), Some(1)) => "; here one trial each".to_owned(),
-            (Some(least), Some(most)) if least == most => format!("; here the {what} of {most} trials each"),
-            (Some(least), Some(most)) => format!("; here the {what} of {least} to {most} trials each"),
+            (Some(1), Some(1)) => "; in this run, one trial each".to_owned(),
+            (Some(least), Some(most)) if least == most => {
+                format!("; in this run, the {what} of {most} trials each")
+            }
+            (Some(least), Some(most)) => {
+                format!("; in this run, the {what} of {least} to {most} trials each")
+            }
             _ => String::new(),
         };
         let (first, rest) =

@@ -100,8 +100,8 @@ impl Row {
             return String::new();
         }
         format!(
-            "Proportional to it, and therefore not drawn again: {}. Each round has the same number of them for \
-                all.",
+            "Proportional to this metric, and therefore not drawn again: {}. In each round, all candidates \
+             do the same number of these operations.",
             number::list(&self.alike)
         )
     }

@@ -49,11 +49,11 @@ impl ValidityLine {
     pub fn said(&self) -> String {
         let of = number::count(self.of, "trial");
         format!(
-            "{} ({} of {of}): {}; expected: {}",
-            self.name.title(),
-            self.trials,
-            self.seen(),
-            self.asked()
+            "{check} ({trials} of {of}): {seen}; expected: {expected}",
+            check = self.name.title(),
+            trials = self.trials,
+            seen = self.seen(),
+            expected = self.asked()
         )
     }
 }

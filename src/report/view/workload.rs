@@ -125,7 +125,7 @@ impl WorkloadSummary {
         let setting = match self.page_cache.as_str() {
             // The amount of work that fills a volume is known only afterwards.
             "" if self.amount == Amount::default() => format!("{by}{memory}"),
-            "" => format!("{by}files total at most {} at a time, {memory}", self.peak()),
+            "" => format!("{by}files total at most {peak} at a time, {memory}", peak = self.peak()),
             why => format!("{by}page cache and CPU: {why}"),
         };
         if self.stages.is_empty() { setting } else { format!("{}; {setting}", self.stages) }

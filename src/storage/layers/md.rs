@@ -165,7 +165,7 @@ impl Md {
                 ))
             }
             chunk if chunk.is_some() != self.level.is_striped() => {
-                Err(format!("{} cannot have this chunk size", self.level.name()))
+                Err(format!("{level} cannot have this chunk size", level = self.level.name()))
             }
             _ => Ok(self),
         }

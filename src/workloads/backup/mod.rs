@@ -75,8 +75,8 @@ static RATES: [Rate; 6] = [
             title: "stat (phase update)",
             section: Section::Files,
             over: UPDATE,
-            explained: "Files and directories compared by status per second in all updates; the time includes the \
-                rest of the update.",
+            explained: "Files and directories compared by their stat data per second in all updates; the \
+                        time includes the rest of each update.",
             ..Declared::PER_SECOND
         },
     },

@@ -24,7 +24,8 @@ static RATES: [Rate; 9] = [
             title: "create (phase create)",
             section: Section::Files,
             over: CREATE,
-            explained: "Files created and written per second in the phase create, one directory after the other.",
+            explained: "Files created and written per second in the create phase, one directory after the \
+                        other.",
             ..Declared::PER_SECOND
         },
     },
@@ -36,7 +37,7 @@ static RATES: [Rate; 9] = [
             short: "write",
             section: Section::Throughput,
             over: CREATE,
-            explained: "Bytes written per second in the phase create; the sync after it is not included.",
+            explained: "Bytes written per second in the create phase; the sync after it is not included.",
             key: true,
             ..Declared::MIB_PER_SECOND
         },
@@ -49,7 +50,7 @@ static RATES: [Rate; 9] = [
             short: "stat",
             section: COLD,
             over: Over::Phase("walk"),
-            explained: "Files and directories listed and stat'ed per second in the phase walk, as find or a \
+            explained: "Files and directories listed and stat'ed per second in the walk phase, as find or a \
                 backup does.",
             key: true,
             ..Declared::PER_SECOND
@@ -123,7 +124,7 @@ static RATES: [Rate; 9] = [
             title: "delete (phase delete)",
             section: Section::Files,
             over: Over::Phase("delete"),
-            explained: "Files deleted per second in the phase delete, in directory order.",
+            explained: "Files deleted per second in the delete phase, in directory order.",
             ..Declared::PER_SECOND
         },
     },

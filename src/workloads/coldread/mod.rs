@@ -45,9 +45,9 @@ impl Workload for ColdRead {
             what: "Walks and reads existing files with cold caches: in directory order, in random order, and in \
                    single blocks at random; then deletes them. The filesystem is unmounted and mounted again \
                    before each phase.",
-            origin: "fsderby's own. File sizes: N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \"Generating \
-                     Realistic Impressions for File-System Benchmarking\", FAST 2009. Access patterns: those of \
-                     find, tar, Bonnie++ and fio.",
+            origin: "fsderby's own. File sizes: N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \
+                     \"Generating Realistic Impressions for File-System Benchmarking\", FAST 2009. The \
+                     access patterns are those of find, tar, Bonnie++ and fio.",
             limits: "With one client the queue depth is 1, plus the kernel's read-ahead. In virtual time all \
                      clients share one vCPU. The tree is written in one go to an empty filesystem, so nothing is \
                      aged or fragmented.",

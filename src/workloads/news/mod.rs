@@ -36,7 +36,7 @@ static RATES: [Rate; 5] = [
             title: "mkdir (phase groups)",
             section: Section::Files,
             over: Over::Phase("groups"),
-            explained: "Directories created per second, each inside the one before.",
+            explained: "Directories created per second, each inside the previous one.",
             ..Declared::PER_SECOND
         },
     },
@@ -60,7 +60,7 @@ static RATES: [Rate; 5] = [
             short: "write",
             section: Section::Throughput,
             over: Over::Phase("import"),
-            explained: "Bytes of articles written per second in the phase import.",
+            explained: "Bytes of articles written per second in the import phase.",
             key: true,
             ..Declared::MIB_PER_SECOND
         },

@@ -11,13 +11,14 @@ pub const VERSION: u32 = 1;
 
 const TASKS: Section = Section::Own {
     title: "Each task",
-    note: "A task's time ends with its last system call; the time with the sync ends when all its data is on the \
-           disk. mkfs, mount and unmount are timed as steps. Data on the second disk is not cached before.",
+    note: "A task's time ends with its last system call; the time with the sync ends when all its data is on \
+           the disk. mkfs, mount and unmount are timed as separate steps. Data on the second disk is not in \
+           the page cache before it is read.",
 };
 const COST: Section = Section::Own {
     title: "CPU and page faults of each task",
-    note: "As reported by GNU time: CPU is user and system time ÷ elapsed time, in whole percent; a minor fault \
-           needs no I/O, a major fault reads from a disk.",
+    note: "These figures are as GNU time reports them: CPU is user and system time ÷ elapsed time, in whole \
+           percent; a minor fault needs no I/O, a major fault reads from a disk.",
 };
 
 /// The metrics of a task.

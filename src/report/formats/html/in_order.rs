@@ -65,8 +65,8 @@ pub fn of(row: &Row, entries: &[Entry]) -> Option<InOrder> {
             line: path(&points, "L", ""),
             dots: path(&points, "M", "h0"),
             words: format!(
-                "{}: median of the later half of the rounds relative to the earlier half: {later}",
-                cell.filesystem
+                "{filesystem}: median of the later half of the rounds relative to the earlier half: {later}",
+                filesystem = cell.filesystem
             ),
             later,
         }

@@ -96,11 +96,11 @@ fn drawn<'r>(plane: &'r Plane, look: &impl Fn(&str) -> Look) -> Drawn<'r> {
         speed: speeds.with_unit(point.speed),
         cpu: cpus.with_unit(point.cpu),
         words: format!(
-            "{}: {} of {}, {} of CPU time",
-            point.filesystem,
-            speeds.with_unit(point.speed),
-            plane.speed.title,
-            cpus.with_unit(point.cpu),
+            "{filesystem}: {speed} of {metric}, {cpu} of CPU time",
+            filesystem = point.filesystem,
+            speed = speeds.with_unit(point.speed),
+            metric = plane.speed.title,
+            cpu = cpus.with_unit(point.cpu)
         ),
     };
     Drawn {

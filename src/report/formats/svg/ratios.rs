@@ -48,9 +48,9 @@ fn drawn(canvas: &mut Canvas, panel: &Panel<'_>, axis: &LogAxis, entries: &[Entr
         &cut(&format!("{}, {RATIO}{interval}", comparison.times()), WIDTH - 2.0 * RANK),
     );
     canvas.says(&format!(
-        "{}: {}, {RATIO}{interval}, on a logarithmic axis.",
-        panel.title,
-        comparison.times()
+        "{metric}: {relative_to}, {RATIO}{interval}, on a logarithmic axis.",
+        metric = panel.title,
+        relative_to = comparison.times()
     ));
     for tick in axis.ticks(TICKS, plain) {
         let at = x(tick.value);
