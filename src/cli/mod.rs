@@ -24,6 +24,7 @@ mod key;
 mod list;
 mod machine;
 mod output;
+mod own_program;
 mod own_run;
 mod postmark;
 mod progress;

@@ -13,6 +13,7 @@ use clap::Args;
 use super::dry_run;
 use super::foresight::Known;
 use super::output::print_line;
+use super::own_program;
 use super::progress::Progress;
 use super::report::known_baseline;
 use super::setups::{Memory, common_testbed, distinct, give_guest, give_kernels, given, limits, memory};
@@ -29,7 +30,6 @@ use crate::runner::judgeable;
 use crate::runner::machine;
 use crate::runner::mounted;
 use crate::runner::needs;
-use crate::runner::own_command;
 use crate::runner::pace::{self, Time};
 use crate::runner::planned;
 use crate::runner::resolved::Resolved;
@@ -66,19 +66,8 @@ pub struct Arguments {
     /// Workloads: ready parameter sets by name; replaces the experiment's workloads
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     workloads: Vec<String>,
-    /// A command line of your own as the workload, run by `sh -c` in the filesystem: 'tar xf $INPUT/src.tar'; repeat for several;
-    /// replaces the experiment's workloads
-    #[arg(long = "command", value_name = "COMMAND", conflicts_with = "workloads")]
-    commands: Vec<String>,
-    /// Command line to run before each --command, neither timed nor counted, and then synced
-    #[arg(long, value_name = "COMMAND", requires = "commands")]
-    prepare: Option<String>,
-    /// File or folder that the commands read, in $INPUT; repeat for several, all in one folder
-    #[arg(long, value_name = "PATH", requires = "commands")]
-    input: Vec<PathBuf>,
-    /// Whatever exit code a --command has, its trial counts
-    #[arg(long, requires = "commands")]
-    ignore_failure: bool,
+    #[command(flatten)]
+    own: own_program::Arguments,
     #[arg(long, value_name = "TESTBED", help = testbeds_help())]
     on: Vec<String>,
     /// Kernel of guests: one from the cache, or a package; repeat to compare kernels
@@ -298,17 +287,9 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     let own = Experiment::load(&arguments.experiment)?;
     let mut experiment = own.clone();
     experiment.take_filesystems(&arguments.filesystems, &arguments.filesystem);
-    if !arguments.workloads.is_empty() || !arguments.commands.is_empty() {
+    if !arguments.workloads.is_empty() || !arguments.own.is_empty() {
         experiment.workloads.clone_from(&arguments.workloads);
-        let entry = |command: &String| {
-            own_command::entry(&own_command::Asked {
-                command,
-                prepare: arguments.prepare.as_deref(),
-                input: &arguments.input,
-                ignores_failure: arguments.ignore_failure,
-            })
-        };
-        experiment.workload = arguments.commands.iter().map(entry).collect::<Result<_, _>>()?;
+        experiment.workload = arguments.own.entries()?;
         experiment.scenario.clear();
         experiment.planned.clear();
         // Weights of workloads that the options have removed.

@@ -31,7 +31,7 @@ impl Filesystem for Btrfs {
                      B-Tree \
                 Filesystem' (ACM TOS 2013) and btrfs(5).",
             limits: "Btrfs checksums all data and keeps two copies of metadata (profile DUP); most other filesystems here do \
-                neither, so Btrfs does more work where it is slower. fsderby mounts it with nodiscard, \
+                neither, so Btrfs does more work. fsderby mounts it with nodiscard, \
                 which is not the default. btrfs check reads all metadata but does not verify the data checksums.",
         }
     }

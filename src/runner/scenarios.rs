@@ -435,8 +435,8 @@ mod tests {
     fn what_cannot_stand_where_it_stands_is_refused_with_its_stage() {
         for (stages, said) in [
             ("{ work = 'maildir-quik' }", "stage 1 (work maildir-quik): unknown workload"),
-            ("{ work = 'maildir-quick', measured = false }", "measures nothing"),
-            ("", "measures nothing"),
+            ("{ work = 'maildir-quick', measured = false }", "no stage of the scenario is measured"),
+            ("", "no stage of the scenario is measured"),
             ("'recover', { work = 'maildir-quick' }", "stage 1 (recover): this stage must directly follow"),
             ("{ work = 'maildir-quick' }, 'power-cut'", "must be followed by \"recover\""),
             (

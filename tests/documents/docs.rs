@@ -126,7 +126,7 @@ impl Shell<'_> {
                 self.sh(at, &format!("{line} --help"), &[0])
             }
             ["sudo", "scripts/setup.sh", packages] => set_up(at, packages),
-            ["fsderby" | "printf" | "mkdir", ..] => self.sh(at, line, &[0]),
+            ["fsderby" | "printf" | "mkdir" | "seq", ..] => self.sh(at, line, &[0]),
             ["make", target] => make(at, target),
             ["cargo", "test", "--locked", "--test", test, module] => {
                 cargo_test(at, "", &format!("{test}/{module}"))

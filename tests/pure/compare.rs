@@ -453,7 +453,7 @@ fn two_versions_of_one_kind_are_judged_alike_in_one_run_and_in_two() {
     let of_two = [
         "Every compared figure is identical in both runs",
         "x is slower in the second run, ",
-        "x was not told apart",
+        "x does not differ detectably between the two runs; ",
     ];
     let cases =
         [("same", 1.0, Found::Equivalent), ("more", 1.6, Found::Worse), ("little", 1.035, Found::CannotTell)];

@@ -332,7 +332,7 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
         .unwrap();
     let refuses = |words: &[&str], told: &[&str]| desk.refuses(&[&["import"], words].concat(), USAGE, told);
     refuses(&["bonnie", "raid.txt", "lost.txt"], &["lost.txt:3:28: the line has 26 fields", "try: "]);
-    refuses(&["bonnie", "prose.txt"], &["prose.txt: no result of Bonnie++", "try: "]);
+    refuses(&["bonnie", "prose.txt"], &["prose.txt: no Bonnie++ result found", "try: "]);
     desk.file(
         "bad.txt",
         format!("{}\n{}", LINES.replace("10171,64", "1017164"), LINES.replace("4386", "43x6")),
@@ -346,7 +346,7 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
             "correct the lines",
         ],
     );
-    refuses(&["postmark", "ended.txt"], &["no result of PostMark", "line 1: the run ran out of files"]);
+    refuses(&["postmark", "ended.txt"], &["no PostMark result found", "line 1: the run ran out of files"]);
     refuses(&["bony", "raid.txt"], &["unknown tool to import from 'bony'"]);
     refuses(&["bonnie", "absent.txt"], &["could not read absent.txt", "try: "]);
     refuses(&["bonnie", "fifo"], &["not a regular file"]);

@@ -145,7 +145,8 @@ fn a_record_that_names_another_kernel_or_setup_than_its_own_is_found() {
     );
     assert!(found(&|run| run.machine.setups.clear()).contains("is not in machine.json"));
     assert!(
-        found(&|run| run.records[5].cpus = Some(4)).contains("its number of CPUs differs from the plan's")
+        found(&|run| run.records[5].cpus = Some(4))
+            .contains("the trial's number of CPUs differs from the plan's")
     );
 }
 

@@ -262,6 +262,6 @@ mod tests {
     #[test]
     fn rights_of_a_process_with_several_threads_are_not_given_up_by_half() {
         // The harness runs each test in a separate thread.
-        assert!(renounce(0, 0).expect_err("it has several").to_string().contains("one thread"));
+        assert!(renounce(0, 0).expect_err("it has several").to_string().contains("single-threaded"));
     }
 }

@@ -335,7 +335,7 @@ mod tests {
         assert_eq!((n(&moved), n(&reseeded)), ([4, 4], [2, 2]));
         let Beside { view, changes } = beside(&times("birchfs", 1.25), &moved);
         assert!(
-            !changes.is_final() && view.answer.starts_with("Preliminary: findings need at least 13 common")
+            !changes.is_final() && view.answer.starts_with("Preliminary: findings need at least 13 samples")
         );
     }
 }

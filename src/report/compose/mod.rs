@@ -192,7 +192,7 @@ mod tests {
         let ratio = one.and_then(|r| r.metrics.iter_mut().find(|m| m.name == "device.written_ratio"));
         ratio.expect("every trial has it").value = 0.01;
         let note = &example.report().summary.workloads[0].notes()[0];
-        assert!(note.contains("birchfs (13") && note.ends_with("under half in 1 of 6 trials)"), "{note}");
+        assert!(note.contains("birchfs (13") && note.ends_with("below 50% in 1 of 6 trials)"), "{note}");
     }
 
     #[test]

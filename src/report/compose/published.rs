@@ -219,7 +219,11 @@ mod tests {
         assert!(beside.tables.len() > 10, "{}", beside.tables.len());
         let first = &beside.tables[0];
         assert_eq!(first.table.metrics, ["mkfs.time", "mount.time"]);
-        assert!(first.caption().ends_with("; here the averages of 6 trials each."), "{}", first.caption());
+        assert!(
+            first.caption().ends_with("; in this run, the averages of 6 trials each."),
+            "{}",
+            first.caption()
+        );
         let summary = example.report().summary;
         let row = summary.workloads[0].rows().find(|r| r.name == "mkfs.time").expect("it was measured");
         let of_first = row.cells.iter().find(|c| c.filesystem == first.lines[0].filesystem);

@@ -144,7 +144,7 @@ mod tests {
         let example = published::in_many_tables();
         let tables = |detail| {
             let text = strip_str(&terminal::text(&example.report(), 200, detail)).to_string();
-            (text.matches("here the averages of").count(), text.contains(" more tables of this work"))
+            (text.matches("in this run, the averages of").count(), text.contains(" more tables of this work"))
         };
         let (first, says_more) = tables(Detail::Glance);
         let (all, says_all) = tables(Detail::Everything);

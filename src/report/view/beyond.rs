@@ -209,7 +209,7 @@ mod tests {
         });
         assert_eq!((pair.finding, refutes(&pair)), (Found::CannotTell, Some(Refuted::Corner)));
         let why = refuted(&pair).expect("it is said");
-        assert_eq!(why, "held in 13 of 13 samples, but not in the worst corner (0.76)");
+        assert_eq!(why, "the difference held in 13 of 13 samples, but not in the worst corner (0.76)");
     }
 
     /// This candidate computes much: at a higher instruction cost it does a fifth.
