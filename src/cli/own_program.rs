@@ -9,7 +9,7 @@ use crate::runner::entry::WorkloadEntry;
 use crate::runner::own_command::{self, Asked};
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct Commands {
     /// A command line of your own as the workload, run by `sh -c` in the filesystem: 'tar xf $INPUT/src.tar'; repeat for several;
     /// replaces the experiment's workloads
     #[arg(long = "command", value_name = "COMMAND", conflicts_with = "workloads")]
@@ -25,7 +25,7 @@ pub struct Arguments {
     ignore_failure: bool,
 }
 
-impl Arguments {
+impl Commands {
     pub fn is_empty(&self) -> bool {
         self.commands.is_empty()
     }

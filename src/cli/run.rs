@@ -67,7 +67,7 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     workloads: Vec<String>,
     #[command(flatten)]
-    own: own_program::Arguments,
+    own: own_program::Commands,
     #[arg(long, value_name = "TESTBED", help = testbeds_help())]
     on: Vec<String>,
     /// Kernel of guests: one from the cache, or a package; repeat to compare kernels

@@ -340,8 +340,8 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
     refuses(
         &["bonnie", "lost.txt", "raid.txt", "bad.txt"],
         &[
-            "lost.txt:3:28: it has 26",
-            "bad.txt:3:28: it has 26",
+            "lost.txt:3:28: the line has 26",
+            "bad.txt:3:28: the line has 26",
             "bad.txt:11:28: field 7: '43x6'",
             "correct the lines",
         ],
