@@ -51,6 +51,9 @@ pub fn entry(asked: &Asked<'_>) -> Result<WorkloadEntry, Failure> {
 pub fn resolve(entry: &mut WorkloadEntry, from: &Path) -> Result<(), Failure> {
     let label = label(entry);
     let fault = |e: String| Failure::usage(format!("workload {label}: {e}"));
+    if !entry.changed.contains_key("command") {
+        return Err(fault("write set = 'NAME' for a ready parameter set, or command = 'LINE'".into()));
+    }
     if let Some(Value::Array(inputs)) = entry.changed.get_mut("input") {
         for input in inputs {
             let Some(path) = input.as_str() else { continue };

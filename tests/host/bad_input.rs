@@ -136,7 +136,7 @@ fn a_wrong_filesystem_spec_says_what_to_write() {
     file("filesystem = ['ext4']", &["[[filesystem]]", "filesystems = "]);
     file("filesystems = 'ext4'", &["line 1", "expected a list"]);
     file("[[filesystem]]\nlabel = 'x'", &["the kind of a [[filesystem]] is missing", "try:"]);
-    file("[[workload]]\nlabel = 'x'", &["missing field `set`"]);
+    file("[[workload]]\nlabel = 'x'", &["workload x", "set = 'NAME'", "command = 'LINE'"]);
 }
 
 #[test]
@@ -161,7 +161,10 @@ fn a_power_cut_that_cannot_be_is_refused_before_anything_is_done() {
     }
     file("power_cut = 0\nfilesystems = ['ext4']\nworkloads = ['maildir-durable']", &["x.toml", "50%"]);
     let late = ["--on", "vm", "--workloads", "maildir-durable", "--power-cut", "1151"];
-    flags(&late, &["scenario maildir-durable", "it has 1150 operations", "--power-cut 1150 or less"]);
+    flags(
+        &late,
+        &["scenario maildir-durable", "the workload has only 1150 operations", "--power-cut 1150 or less"],
+    );
     for testbed in ["loop", "directory:/tmp"] {
         flags(
             &["--on", testbed, "--power-cut", "9"],
@@ -183,10 +186,16 @@ fn what_could_never_be_judged_is_refused_before_the_run() {
     );
     never(
         &["worse > 5%", "--on", "model:hdd-16tb", "--rounds", "12"],
-        &["ext4 has 12 rounds of 13", "--rounds 13"],
+        &["ext4 has 12 rounds, but at least 13 are needed", "--rounds 13"],
     );
-    never(&["worse > 5%", "--on", "loop", "--rounds", "5"], &["ext4 has 5 rounds of 6", "try: --rounds 6"]);
-    never(&["worse > 5% by estimate", "--on", "loop", "--rounds", "1"], &["1 round of 2", "--rounds 2"]);
+    never(
+        &["worse > 5%", "--on", "loop", "--rounds", "5"],
+        &["ext4 has 5 rounds, but at least 6 are needed", "try: --rounds 6"],
+    );
+    never(
+        &["worse > 5% by estimate", "--on", "loop", "--rounds", "1"],
+        &["1 round, but at least 2 are needed", "--rounds 2"],
+    );
     never(&["worse > 5% for btrfs", "--on", "loop"], &["unknown candidate 'btrfs'", "xfs"]);
     never(&["worse > 5% in transaction.rate", "--on", "loop"], &["did you mean 'transactions.rate'?"]);
     never(&["worse", "--on", "loop"], &["'worse' is not a condition", "worse > 5%"]);
@@ -310,7 +319,7 @@ fn an_altered_record_plan_or_machine_is_damage() {
     );
     is_damaged(
         &changed("machine.json", |t| t.replacen("\"cpus\": ", "\"cpus\": 1", 1)),
-        &["plan and machine"],
+        &["line 1 does not continue plan.toml and machine.json"],
     );
 }
 

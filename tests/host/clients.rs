@@ -94,7 +94,7 @@ fn what_all_did_must_be_what_each_of_them_did() {
             |r| r.stages[0].by_client[1].cost.user_ns += 1,
             "the trial's totals do not match the totals of its clients",
         ),
-        (|r| r.works[0].clients = 3, "its work differs from the plan's"),
+        (|r| r.works[0].clients = 3, "the trial's work differs from the plan's"),
     ];
     let (kept, _) = scripted();
     for (change, words) in changes {

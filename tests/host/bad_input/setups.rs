@@ -108,7 +108,7 @@ fn what_is_mounted_already_stands_alone() {
 fn a_scenario_that_cannot_be_is_refused_with_its_stage() {
     for (stages, words) in [
         ("{ work = 'postmark' }", &["stage 1 (work postmark)", "unknown workload 'postmark'"][..]),
-        ("{ work = 'maildir-quick', measured = false }", &["measures nothing"]),
+        ("{ work = 'maildir-quick', measured = false }", &["no stage of the scenario is measured"]),
         ("{ work = 'maildir-quick' }, 'recover'", &["stage 2 (recover)", "directly follow power-cut"]),
         ("{ work = 'maildir-quick' }, 'umount'", &["unknown stage 'umount'", "remount"]),
         ("{ work = 'maildir-quick', clock = 4 }", &["clock"]),
