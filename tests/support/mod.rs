@@ -7,6 +7,7 @@ pub mod conformance;
 pub mod desk;
 pub mod documents;
 pub mod forger;
+pub mod harness;
 pub mod imports;
 pub mod kills;
 pub mod known_cells;
