@@ -14,6 +14,7 @@ mod alive;
 mod ballast;
 pub mod channel;
 mod clients;
+mod harmless;
 mod init;
 mod mishap;
 pub mod mounting;
