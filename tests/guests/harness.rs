@@ -1,8 +1,16 @@
 //! fsderby as the host of a guest, where a kernel may panic.
 
+use fsderby::schema::job::Step;
+use fsderby::schema::reason::Outcome;
+use fsderby::schema::setup::Mount;
 use fsderby::schema::units::{Bytes, MIB};
 
+use crate::support::desk::Desk;
 use crate::support::harness::{self, Disk, Host, Order};
+use crate::support::harness_battery::no_list_harms_the_host;
+use crate::support::has_loop;
+use crate::support::neighbours::job_on;
+use crate::support::quiet::has_guests;
 
 /// The init of these machines.
 #[test]
@@ -53,4 +61,65 @@ fn a_kernel_that_panics_inside_is_told_with_what_was_said_before() {
     let panic = lived.panic.as_deref().unwrap_or_default();
     assert!(panic.contains("sysrq triggered crash"), "{lived:#?}");
     assert_eq!(lived.altered(), [""; 0]);
+}
+
+/// `make nightly PART=harness` draws two thousand.
+#[test]
+fn no_list_of_hostile_arguments_harms_the_host() {
+    no_list_harms_the_host(50, 20_261_126);
+}
+
+/// What panics a kernel for certain, so that a refusal says something: the experiment that was handed in.
+const EVIL: &str = "size = '64m'\nworkloads = ['postmark-quick']\nrounds = 1\nscale = '1/100'\n[[filesystem]]\nkind = 'ext4'\n";
+const DAMAGED: &str = "mkfs = ['-S', '-O', '^metadata_csum,^uninit_bg,^64bit']\n";
+
+#[test]
+fn what_panics_a_guest_is_refused_on_the_hosts_own_kernel_before_and_at_the_mount() {
+    let desk = Desk::new();
+    let evil = desk.file("evil.toml", format!("{EVIL}{DAMAGED}mount = ['errors=panic']\n"));
+    let stored = desk.file("stored.toml", format!("{EVIL}mkfs = ['-qepanic']\n"));
+    let evil_text = std::fs::read(&evil).unwrap();
+    if has_loop("what panics, by a dry run on loop") {
+        for (file, option) in
+            [("evil.toml", "mount option errors=panic"), ("stored.toml", "mkfs option -e panic")]
+        {
+            desk.refuses(&["run", file, "--on", "loop", "--dry-run"], 2, &[option, "--on vm"]);
+        }
+    }
+    if !has_guests("what panics, in a guest") {
+        return;
+    }
+    for file in [&evil, &stored] {
+        let said = desk.say(&["run", file.to_str().unwrap(), "--on", "vm", "--dry-run"]);
+        assert_eq!(said.code, 0, "{said:#?}");
+    }
+    // The trial's record says that its guest panicked.
+    let said = desk.say(&["run", "evil.toml", "--on", "vm", "--quiet", "--output", "run"]);
+    let run = fsderby::store::read(&desk.path("run")).unwrap();
+    assert!(run.records.iter().all(|r| r.outcome == Outcome::Failed), "{said:#?}");
+    assert!(run.records[0].why().contains("panic forced after error"), "{}", run.records[0].why());
+
+    // On a host's own kernel the command refuses it, and the agent does if it is given the job of an older program.
+    let mut job = job_on("ext4", "loop:/var/tmp", Bytes(64 * MIB), "1-evil");
+    job.steps.retain(|step| matches!(step, Step::Reset | Step::Make { .. } | Step::Mount { .. }));
+    let Some(Step::Mount { mount: Mount::Syscall { options, .. } }) = job.steps.last_mut() else {
+        panic!("{job:?}")
+    };
+    options.push("errors=panic".into());
+    let given = Order {
+        argv: ["fsderby", "agent"].map(str::to_owned).to_vec(),
+        input: format!("{}\n", serde_json::to_string(&job).unwrap()),
+    };
+    let host = Host {
+        disks: vec![Disk::formatted("home", Bytes(1024 * MIB))],
+        mounts: vec![("home".into(), "/var/tmp".into())],
+        files: vec![("/root/evil.toml".into(), evil_text)],
+        ..Host::default()
+    };
+    let run = ["run", "/root/evil.toml", "--on", "loop", "--quiet", "--output", "/root/run"];
+    let lived = host.carry_out(&[Order::fsderby(&run), given]).unwrap();
+    assert_eq!(lived.panic, None, "{lived:#?}");
+    assert_eq!(lived.said[0].code, 2, "{lived:#?}");
+    assert!(lived.said[0].err.contains("mount option errors=panic"), "{lived:#?}");
+    assert!(lived.said[1].out.contains("errors=panic makes the kernel panic at an error"), "{lived:#?}");
 }

@@ -127,6 +127,8 @@ pub struct Host {
 pub struct Lived {
     /// What each order said, up to the one during which the machine ended.
     pub said: Vec<Said>,
+    /// The guest's time for each of them.
+    pub took: Vec<Duration>,
     /// The kernel's log.
     pub log: Vec<String>,
     /// The kernel's last words, if it panicked.
@@ -187,9 +189,12 @@ impl Host {
         };
         let mut running = machine.start().unwrap();
         let answers = read(running.child.stdout.take().unwrap());
-        let mut said: Vec<Said> = Vec::new();
+        let (mut said, mut took): (Vec<Said>, Vec<Duration>) = Default::default();
         while let Ok(line) = answers.recv_timeout(LIMIT * 2) {
-            said.push(serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}")));
+            let answer = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
+            let (one, time): (Said, Duration) = answer;
+            said.push(one);
+            took.push(time);
         }
         // It has closed its port, or is silent for too long.
         let _ = wait_for(|| running.child.try_wait().ok().flatten());
@@ -205,7 +210,7 @@ impl Host {
         assert!(ended, "the machine ended after {} orders: {log:#?} {complaints:#?}", said.len());
         let after = self.disks.iter().map(Disk::hash);
         let hashes = serials.into_iter().zip(before.into_iter().zip(after).map(|(a, b)| [a, b])).collect();
-        Some(Lived { said, log, panic, hashes, time: begin.elapsed() })
+        Some(Lived { said, took, log, panic, hashes, time: begin.elapsed() })
     }
 
     /// Modules and programs, with those of loop devices and of every kind whose tools are installed.
@@ -268,7 +273,8 @@ pub fn inside() {
         mount(Disk::path(serial), folder, "ext4", MountFlags::empty(), None).unwrap();
     }
     for order in &orders.orders {
-        let said = carried_out(order);
+        let begin = Instant::now();
+        let said = (carried_out(order), begin.elapsed());
         writeln!(port, "{}", serde_json::to_string(&said).unwrap()).unwrap();
     }
     for (_, folder) in orders.mounts.iter().rev() {

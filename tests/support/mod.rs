@@ -8,6 +8,7 @@ pub mod desk;
 pub mod documents;
 pub mod forger;
 pub mod harness;
+pub mod harness_battery;
 pub mod imports;
 pub mod kills;
 pub mod known_cells;
