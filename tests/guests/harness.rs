@@ -8,19 +8,19 @@ use fsderby::schema::units::{Bytes, MIB};
 use crate::support::desk::Desk;
 use crate::support::harness::{self, Disk, Host, Order};
 use crate::support::harness_battery::no_list_harms_the_host;
+use crate::support::harness_nfs::{self as nfs, with_nfs};
 use crate::support::has_loop;
 use crate::support::neighbours::job_on;
 use crate::support::quiet::has_guests;
 
-/// The init of these machines.
+/// The init of these machines, which anywhere else does nothing.
 #[test]
-#[ignore = "it is the init of a machine"]
 fn inside() {
-    harness::inside();
+    assert!(!harness::is_inside(), "only a machine of ours has it as its first process");
 }
 
 #[test]
-fn a_run_on_loop_inside_alters_no_other_disk_and_is_verified_there() {
+fn a_run_inside_alters_no_other_disk_and_a_panic_is_told_with_what_was_said_before() {
     let noise = vec![7; 3 * MIB as usize];
     let host = Host {
         disks: vec![
@@ -38,29 +38,17 @@ fn a_run_on_loop_inside_alters_no_other_disk_and_is_verified_there() {
         Order::fsderby(&["verify", "/root/run"]),
         // A whole disk by its serial number, to see that a change is seen.
         Order::of(&["sh", "-c", &format!("echo ours >{}", Disk::path("second"))]),
+        Order::of(&["sh", "-c", "echo c >/proc/sysrq-trigger"]),
+        Order::fsderby(&["--version"]),
     ]) else {
         return;
     };
     let codes: Vec<i32> = lived.said.iter().map(|said| said.code).collect();
-    assert_eq!((codes, &lived.panic), (vec![0, 0, 0], &None), "{lived:#?}");
+    assert_eq!(codes, [0, 0, 0], "{lived:#?}");
     assert!(lived.said[1].out.contains("OK"), "{lived:#?}");
     assert_eq!(lived.altered(), ["home", "second"]);
-}
-
-#[test]
-fn a_kernel_that_panics_inside_is_told_with_what_was_said_before() {
-    let host = Host { disks: vec![Disk::with("first", b"x", Bytes(MIB))], ..Host::default() };
-    let orders = [
-        Order::fsderby(&["--version"]),
-        Order::of(&["sh", "-c", "echo c >/proc/sysrq-trigger"]),
-        Order::fsderby(&["--version"]),
-    ];
-    let Some(lived) = host.carry_out(&orders) else { return };
-    assert_eq!(lived.said.len(), 1, "{lived:#?}");
-    assert!(lived.said[0].out.starts_with("fsderby "), "{lived:#?}");
     let panic = lived.panic.as_deref().unwrap_or_default();
     assert!(panic.contains("sysrq triggered crash"), "{lived:#?}");
-    assert_eq!(lived.altered(), [""; 0]);
 }
 
 /// `make nightly PART=harness` draws two thousand.
@@ -122,4 +110,25 @@ fn what_panics_a_guest_is_refused_on_the_hosts_own_kernel_before_and_at_the_moun
     assert_eq!(lived.said[0].code, 2, "{lived:#?}");
     assert!(lived.said[0].err.contains("mount option errors=panic"), "{lived:#?}");
     assert!(lived.said[1].out.contains("errors=panic makes the kernel panic at an error"), "{lived:#?}");
+}
+
+#[test]
+fn nfs_over_the_loopback_of_a_guest_takes_part_as_a_mounted_filesystem() {
+    let host = with_nfs(Host {
+        disks: vec![Disk::formatted("home", Bytes(1024 * MIB))],
+        mounts: vec![("home".into(), "/srv".into())],
+        ..Host::default()
+    });
+    let run = "run quick --on directory:/mnt/nfs --workloads postmark-quick --scale 1/64 --rounds 1 --seed 3 --memory none \
+        --output /root/run --quiet";
+    let orders = [
+        nfs::mounted("/srv/nfs", "/mnt/nfs"),
+        Order::fsderby(&run.split_whitespace().collect::<Vec<_>>()),
+        Order::fsderby(&["verify", "/root/run"]),
+        Order::of(&["sh", "-c", "while read line; do echo \"$line\"; done </root/run/trials.jsonl"]),
+    ];
+    let Some(lived) = host.carry_out(&orders) else { return };
+    let codes: Vec<i32> = lived.said.iter().map(|said| said.code).collect();
+    assert_eq!((codes, &lived.panic), (vec![0; 4], &None), "{lived:#?}");
+    assert!(lived.said[3].out.contains("\"fstype\":\"nfs4\""), "{lived:#?}");
 }

@@ -31,11 +31,12 @@ use serde::{Deserialize, Serialize};
 
 use super::desk::Said;
 use super::quiet::has_guests;
+use super::skipped;
 
 /// The test that is the machine's init, in each program of tests that has one.
 pub const INSIDE: &str = "harness::inside";
 /// The kernel passes these to its init.
-const AS_INIT: &str = "--exact --ignored --nocapture --test-threads=1";
+const AS_INIT: &str = "--exact --nocapture --test-threads=1";
 const ORDERS: &str = "/orders.json";
 /// Where the machine finds its disks by their serial numbers, as udev has them.
 const BY_ID: &str = "/dev/disk/by-id";
@@ -165,6 +166,14 @@ impl Host {
         vm.starts.agent = env!("CARGO_BIN_EXE_fsderby").into();
         let found = vm.found().expect("QEMU and a kernel");
         let (modules, programs) = self.all();
+        if let Err(lacks) = found.kernel.index.with_hosts().chain(modules.iter().map(String::as_str)) {
+            let release = &found.kernel.index.release;
+            skipped(
+                "a host in a guest",
+                &format!("the kernel {release} has {lacks} (fsderby kernel fetch {release})"),
+            );
+            return None;
+        }
         let bare = Bare {
             kernel: &found.kernel,
             init: Path::new("/proc/self/exe"),
@@ -257,10 +266,10 @@ fn read(output: ChildStdout) -> Receiver<String> {
     receive
 }
 
-/// The machine's init; anywhere else it does nothing.
-pub fn inside() {
+/// Whether this is the machine's init, which then carries out its orders and does not return.
+pub fn is_inside() -> bool {
     if !rustix::process::getpid().is_init() {
-        return;
+        return false;
     }
     let mut port = agent::bring_up().unwrap();
     // The log goes to the console, all of it.
@@ -282,6 +291,7 @@ pub fn inside() {
     }
     rustix::fs::sync();
     agent::power_off().unwrap();
+    true
 }
 
 /// Links to the disks by their serial numbers.
