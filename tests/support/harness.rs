@@ -336,7 +336,7 @@ fn carried_out(order: &Order) -> Said {
             None if begin.elapsed() > LIMIT => {
                 let _ = child.kill();
             }
-            None => thread::sleep(Duration::from_millis(5)),
+            None => thread::sleep(Duration::from_millis(10)),
         }
     };
     // An agent ends when its input does.
