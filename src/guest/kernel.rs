@@ -153,7 +153,7 @@ pub(super) fn check(index: &Index) -> anyhow::Result<()> {
     ensure!(is_plain(&index.release), "its kernel has an invalid name");
     let strange = index.modules.loadable.keys().find(|name| !is_plain(name));
     ensure!(strange.is_none(), "its kernel has a module with an invalid name");
-    ensure!(index.hosts.is_empty(), "its kernel has modules of a host, which no guest loads");
+    ensure!(index.hosts.is_empty(), "the kernel has modules of a host, which no guest loads");
     Ok(())
 }
 
