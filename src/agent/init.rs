@@ -51,8 +51,28 @@ pub fn main(mishap: Option<Mishap>, waits: bool) -> anyhow::Result<u8> {
     }
     tell.send(&Event::Bye { events: tell.sent(), clock_ns: monotonic_ns() })?;
     // A restart halts the CPU at once; only then may QEMU in virtual time see that it must end.
-    reboot(RebootCommand::Restart).context("could not power off the guest")?;
+    power_off()?;
     Ok(0)
+}
+
+/// Brings up a guest that has no job and another program as init: its own filesystems, all its modules, and its port, to write to.
+///
+/// # Errors
+/// If the kernel refuses one of them.
+pub fn bring_up() -> anyhow::Result<File> {
+    mount_own()?;
+    load("boot")?;
+    load("job")?;
+    open_port()
+}
+
+/// Ends the machine of this init.
+///
+/// # Errors
+/// If it is no guest's init.
+pub fn power_off() -> anyhow::Result<()> {
+    ensure!(rustix::process::getpid().is_init(), "only PID 1 of a guest can end it");
+    reboot(RebootCommand::Restart).context("could not power off the guest")
 }
 
 fn carry_out(job: &Job, loaded: anyhow::Result<()>, tell: &Teller) -> io::Result<()> {

@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, StatVfs, Uid};
 use super::sandbox::{Sandbox, Tree, WORKER};
 use super::source::{Filling, Source};
 use super::stack::{self, Raise, Stack};
-use super::{StepError, monotonic_ns, mounting};
+use super::{StepError, harmless, monotonic_ns, mounting};
 use crate::host::own_folder::OwnFolder;
 use crate::probes::Devices;
 use crate::schema::event::Space;
@@ -260,6 +260,10 @@ impl Site {
     /// caller, who then reports it.
     pub fn mount(&self, fstype: &str, options: &[String]) -> Result<(u64, Usage), StepError> {
         let (device, target) = (self.device(), self.mountpoint_inside());
+        let options = match self.sandbox {
+            Some(_) => &harmless::options(device, fstype, options)?,
+            None => options,
+        };
         let mount = || {
             let (begin, before) = (monotonic_ns(), thread_usage());
             mounting::mount(device, target, fstype, options)?;

@@ -82,6 +82,11 @@ impl Filesystem for Btrfs {
         }
     }
 
+    /// btrfs(5): fatal_errors
+    fn panics(&self) -> &'static [&'static str] {
+        &["fatal_errors=panic"]
+    }
+
     fn algorithms(&self) -> Algorithms {
         Algorithms {
             features: &[],

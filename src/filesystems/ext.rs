@@ -157,6 +157,36 @@ impl Filesystem for Ext {
         self.fixed
     }
 
+    fn makes_panic(&self, mkfs: &[String]) -> Option<String> {
+        let [.., last] = behaviours(mkfs)[..] else { return None };
+        (last == "panic").then(|| "-e panic".to_owned())
+    }
+
+    fn stores_errors(&self) -> bool {
+        true
+    }
+
+    /// `struct ext4_super_block` in fs/ext4/ext4.h: s_magic, s_errors, s_mount_opts. The last ones count more; ext4_set_def_opts
+    /// takes an unknown number for remount-ro.
+    fn stored_errors(&self, head: &[u8]) -> Option<&'static str> {
+        const SUPERBLOCK: usize = 1024;
+        const MAGIC: [u8; 2] = 0xef53_u16.to_le_bytes();
+        let field = |at: usize, length: usize| head.get(SUPERBLOCK + at..SUPERBLOCK + at + length);
+        let errors = field(0x3c, 2).filter(|_| field(0x38, 2) == Some(&MAGIC))?;
+        let options = String::from_utf8_lossy(field(0x200, 64)?);
+        let options = [options.trim_end_matches('\0').to_owned()];
+        let by_number = match *errors {
+            [1, 0] => "continue",
+            [3, 0] => "panic",
+            _ => "remount-ro",
+        };
+        Some(match asked::option(&options, "errors").unwrap_or(by_number) {
+            "continue" => "errors=continue",
+            "panic" => "errors=panic",
+            _ => "errors=remount-ro",
+        })
+    }
+
     /// Block maps or extents; journaling of data or only of metadata.
     fn algorithms(&self) -> Algorithms {
         Algorithms { features: &["extent", "extents"], mkfs: &[], mount: &["data"] }
@@ -241,6 +271,27 @@ fn mke2fs(generation: &str, variant: &Variant) -> Argv {
     line.extend(others);
     line.push(DEVICE.into());
     line
+}
+
+/// The values of `-e`, which may follow letters without a value, as in `-qepanic`: the getopt string of mke2fs 1.47.0.
+fn behaviours(mkfs: &[String]) -> Vec<&str> {
+    const WITHOUT_VALUE: &str = "cjnqvDFKSV";
+    let mut found = Vec::new();
+    let mut words = mkfs.iter();
+    while let Some(word) = words.next() {
+        let Some(letters) = word.strip_prefix('-') else { continue };
+        let rest = letters.trim_start_matches(|letter| WITHOUT_VALUE.contains(letter));
+        let mut rest = rest.chars();
+        let Some(letter) = rest.next() else { continue };
+        let value = match rest.as_str() {
+            "" => words.next().map_or("", String::as_str),
+            value => value,
+        };
+        if letter == 'e' {
+            found.push(value);
+        }
+    }
+    found
 }
 
 /// mke2fs ignores the first of two `-E`, so the user's list is appended to ours; within a list the last value counts.

@@ -17,6 +17,7 @@ mod lines;
 mod needs;
 mod nilfs;
 mod ntfs;
+mod panics;
 mod reiserfs;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ pub use capabilities::{Capabilities, Fact, Journal, Linux, Resize};
 pub use confirm::{absences_not_shown, confirm_type_and_options, give_up_flushes};
 pub use elsewhere::{is_known as is_known_elsewhere, unknown};
 pub use needs::{Answer, answer};
+pub use panics::{HEAD, accept_on_host, harmless};
 
 pub use crate::schema::setup::{
     Argv, Capability, Check, DEVICE, Depth, MOUNTPOINT, Mount, Mounted, Privileges, Variant,
@@ -85,6 +87,22 @@ pub trait Filesystem: Sync {
     /// Options that replace one algorithm by another: see [`algorithms`].
     fn algorithms(&self) -> Algorithms {
         Algorithms::default()
+    }
+    /// Mount options that make the kernel panic at an error.
+    fn panics(&self) -> &'static [&'static str] {
+        &["errors=panic"]
+    }
+    /// The mkfs arguments that store such a behaviour in the volume, if there are any.
+    fn makes_panic(&self, _mkfs: &[String]) -> Option<String> {
+        None
+    }
+    /// Whether a volume stores what its driver does at an error: see [`Filesystem::stored_errors`].
+    fn stores_errors(&self) -> bool {
+        false
+    }
+    /// The error behaviour in the first [`HEAD`] bytes of a volume, as the mount option that states it.
+    fn stored_errors(&self, _head: &[u8]) -> Option<&'static str> {
+        None
     }
     /// Command lines that make it, in order: mkfs, and if `variant.conversion` is set, the conversion into this kind.
     fn make(&self, variant: &Variant) -> Vec<Argv>;

@@ -78,6 +78,11 @@ impl Filesystem for Ntfs {
         if self.fuse { ntfs_3g() } else { ntfs3() }
     }
 
+    /// fs/ntfs3/super.c and fs/fuse/inode.c have no such option.
+    fn panics(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// `-Q` skips overwriting the data area. `-F` accepts whole disks and files, but also a mounted device, which only mkntfs
     /// would then overwrite. So the testbed must have exclusive access to the device first.
     fn make(&self, variant: &Variant) -> Vec<Argv> {

@@ -360,6 +360,7 @@ pub mod tests {
             sha256: sha256(b"a package"),
             image_blake3: blake3(b"a kernel"),
             modules,
+            ..Index::default()
         };
         let mut manifest = Manifest::new(kernel, Vec::new());
         manifest.root.insert("/usr/sbin/mke2fs".into(), sha256(b"a program"));

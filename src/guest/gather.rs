@@ -69,7 +69,7 @@ pub fn build(kernel: &Kernel, agent: &Path, wanted: &[Wanted], pins: Option<&Pin
     let mut named: Vec<Package> = used.into_iter().map(|at| packages[at].package.clone()).collect();
     named.extend(kernel_package(kernel));
     named.sort_by(|a, b| a.name.cmp(&b.name));
-    let mut parts = Parts { folder: folder.path(), manifest: Manifest::new(kernel.index.clone(), named) };
+    let mut parts = Parts { folder: folder.path(), manifest: Manifest::new(kernel.index.of_guests(), named) };
     for (path, bytes) in &closure.files {
         parts.root(path, bytes)?;
     }

@@ -65,7 +65,8 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
         else {
             continue;
         };
-        let size = size(kind, device);
+        let panics = panics(kind, candidate, testbed);
+        let size = panics.or_else(|| size(kind, device));
         let machine = LazyCell::new(|| machine(kind, testbed));
         for (scenario, asked) in plan.scenarios.iter().zip(&asked) {
             let copies = asked.needs.source;
@@ -81,6 +82,14 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
         }
     }
     skips
+}
+
+/// On this machine's own kernel no error may stop it.
+fn panics(kind: &dyn Filesystem, candidate: &Candidate, testbed: &dyn Testbed) -> Option<String> {
+    match testbed.traits().guest {
+        true => None,
+        false => filesystems::accept_on_host(kind, &candidate.variant).err(),
+    }
 }
 
 /// A workload that fills the whole filesystem would affect other users of an existing one.

@@ -10,9 +10,9 @@
 //! A power cut kills QEMU. We hold the image's descriptor, so the image survives with everything that QEMU had completed. A
 //! disk's volatile cache, which loses unflushed data, is not simulated.
 
-pub(super) mod guest;
+pub mod guest;
 mod kvm;
-pub(super) mod machine;
+pub mod machine;
 mod witness;
 
 use std::collections::HashMap;
@@ -123,10 +123,10 @@ pub struct Vm {
 
 /// The requirements for starting a guest.
 #[derive(Clone)]
-struct Found {
-    qemu: PathBuf,
-    kernel: Kernel,
-    cpu: Cpu,
+pub struct Found {
+    pub qemu: PathBuf,
+    pub kernel: Kernel,
+    pub cpu: Cpu,
 }
 
 impl Default for Vm {
@@ -168,7 +168,8 @@ impl std::str::FromStr for Vm {
 }
 
 impl Vm {
-    fn found(&self) -> Option<&Found> {
+    /// What guests start with; searched once.
+    pub fn found(&self) -> Option<&Found> {
         let look = || {
             let qemu = programs::find(QEMU)?;
             let kernel = self.starts.find_kernel()?;
@@ -372,7 +373,8 @@ impl Parts {
             cpus: job.cpus.unwrap_or(CPUS),
             disks: &self.images,
             monitor: Some(&qemus),
-            mishap: self.mishap,
+            serials: &[],
+            init: machine::own_init(self.mishap),
         };
         let kernel = self.found.kernel.index.image_blake3.clone();
         let provenance = [("kernel", kernel)].into_iter().chain(self.base.hashes());
