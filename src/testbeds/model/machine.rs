@@ -115,8 +115,8 @@ impl Machine<'_> {
         if let Err(e) = running.greet(goes_on) {
             let _ = running.child.kill();
             let _ = running.child.wait();
-            let said = text(&mut running.complaints).join("; ");
-            return Err(e).with_context(|| format!("QEMU could not start: {said}"));
+            let said: String = text(&mut running.complaints).iter().map(|line| format!(": {line}")).collect();
+            return Err(e).with_context(|| format!("QEMU could not start{said}"));
         }
         Ok(running)
     }
