@@ -129,7 +129,8 @@ impl Scatter {
     }
 }
 
-/// Shows no difference, so it spends no error. `None` with too few rounds, or with nothing to compare.
+/// The scatter of the rounds so far. It shows no difference between candidates, so reading it is no interim analysis and
+/// spends none of the allowed error. `None` with too few rounds, or with nothing to compare.
 pub fn scatter(plan: &Plan, dataset: &Dataset<'_>) -> Option<Scatter> {
     let measured = match measured(plan, dataset) {
         // The copy of a single candidate scatters like the candidate.

@@ -1,4 +1,4 @@
-//! Building blocks for the kinds' command lines and options.
+//! Building blocks for the command lines and mount options of each kind of filesystem.
 
 use super::confirm::key;
 use super::{Argv, Check, DEVICE, Depth, Mount, Recovery, Variant};

@@ -33,7 +33,8 @@ pub trait Storage: Sync {
     fn name(&self) -> &'static str;
     /// Attaches the storage of this job in the state with which every trial begins.
     fn attach(&self, job: &Job) -> Result<Attached, StepError>;
-    /// In a guest, before its trial: starts what init must start. Returns observations for the record.
+    /// In a guest, before its trial: starts the modelled disks, or waits until the disks with the images appear. Returns
+    /// observations for the record.
     fn bring_up(&self, _job: &Job) -> anyhow::Result<Option<Seen>> {
         Ok(None)
     }
