@@ -58,7 +58,7 @@ impl Coverage {
         class_of(disk).map_or(Coverage::ModelOnly, coverage)
     }
 
-    /// The heading of findings that no measured drive supports, or too few to test that.
+    /// A short note for the heading of findings, if no drive or too few drives were measured.
     pub fn heading(self) -> Option<&'static str> {
         match self {
             Coverage::ModelOnly => Some("on the model only"),
@@ -125,7 +125,7 @@ impl Shares {
 /// A candidate on its disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting {
-    /// By its name.
+    /// Name of the disk.
     pub disk: String,
     /// `None` for a user's file, which may be of any class.
     pub class: Option<Class>,
@@ -145,7 +145,7 @@ impl Waiting {
         f64::from(permille) / 1000.0
     }
 
-    /// Whether both have the same error: one class of disks, or one file.
+    /// Whether the models of both disks have the same error, because the disks are of one class or described by one file.
     fn is_off_as(&self, other: &Waiting) -> bool {
         self.class == other.class && (self.class.is_some() || self.disk == other.disk)
     }

@@ -91,7 +91,7 @@ fn unfounded_rows(summary: &Summary, csv: &str) -> anyhow::Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// The cells of a row that state an order.
+/// A row of the CSV by candidate, with the cells that may state an order.
 #[derive(Debug, Deserialize)]
 struct Row {
     workload: String,

@@ -62,13 +62,13 @@ pub enum Attached {
 /// A block device. Dropping it detaches it.
 pub trait Device {
     fn path(&self) -> &Path;
-    /// Whether it bypasses the host's page cache.
+    /// Whether the device bypasses the host's page cache.
     fn is_direct(&self) -> bool;
     /// Drops the kernel's cache of the device, so that every check reads from the device.
     fn forget_cached(&self) -> io::Result<()>;
     /// A folder that a mount must not hide.
     fn lies_in(&self) -> &Path;
-    /// After a failed trial: what is wrong below it, on the host's side, which no filesystem on it can be blamed for.
+    /// After a failed trial: the fault of the storage below the device, on the host, which is no fault of the filesystem.
     fn fault_below(&self) -> Option<String> {
         None
     }

@@ -94,7 +94,7 @@ fn cell<'r>(rows: &[&'r Row], metric: &str, label: &str) -> Option<(&'r str, &'r
     Some((&row.unit, row.cells.iter().find(|c| c.filesystem == label)?))
 }
 
-/// For each metric; once if all metrics agree.
+/// Sentences on the order of the filesystems: one for each metric, or a single one if it is the same for all metrics.
 fn order(titles: &[String], lines: &[Line], margin: Percent) -> Vec<String> {
     let metrics = titles.iter().enumerate();
     let orders: Vec<(&String, String)> =
