@@ -60,7 +60,7 @@ pub struct Cell {
     pub median: Option<f64>,
     pub min: Option<f64>,
     pub max: Option<f64>,
-    /// In round order.
+    /// The values, in round order.
     pub values: Vec<Value>,
 }
 
@@ -297,7 +297,7 @@ fn cells(filesystems: &[String], mut values: BTreeMap<usize, Vec<Value>>) -> Vec
     filesystems.iter().enumerate().map(of).collect()
 }
 
-/// In round order, with median and range.
+/// A cell with the values in round order, their median and their range.
 pub fn cell(filesystem: &str, mut values: Vec<Value>) -> Cell {
     values.sort_by_key(|v| v.round);
     let plain: Vec<f64> = values.iter().map(|v| v.value).collect();

@@ -87,7 +87,7 @@ pub(super) const fn no(source: &'static str) -> Fact<bool> {
     fact(false, source)
 }
 
-/// For kinds that are still in Linux.
+/// The versions of Linux for a filesystem that Linux still has.
 pub(super) const fn linux(since: &'static str, driver: &'static str, source: &'static str) -> Fact<Linux> {
     fact(Linux { since, until: None, driver }, source)
 }

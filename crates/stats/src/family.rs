@@ -9,7 +9,7 @@ use crate::variance::{Grubbs, ROUNDING, weights};
 /// The result for a family of tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
-    /// In the order of the given tables.
+    /// The judged tables, in the order of the given ones.
     pub tables: Vec<Judged>,
     /// The |t| beyond which a pair differs; `None` if the rounds are too few for this α.
     pub critical: Option<f64>,

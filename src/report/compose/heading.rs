@@ -510,7 +510,7 @@ fn about(next: Option<&Next>) -> String {
     minutes.map(|minutes| format!(", about {}", duration(minutes))).unwrap_or_default()
 }
 
-/// In hours from two hours on.
+/// A duration in words: in hours from two hours on.
 fn duration(minutes: u64) -> String {
     match minutes {
         0..120 => count(minutes as usize, "minute"),

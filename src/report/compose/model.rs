@@ -48,7 +48,7 @@ pub fn cpu(run: &Run) -> Option<String> {
     cpu_of(&run.records.iter().collect::<Vec<_>>())
 }
 
-/// The same for these trials' CPU.
+/// The modelled CPU of these trials, in words.
 pub fn cpu_of(records: &[&Record]) -> Option<String> {
     let all = || records.iter().filter_map(|record| sampled(record));
     let speeds = || all().map(|m| m.mips);

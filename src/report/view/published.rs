@@ -9,7 +9,7 @@ use crate::papers::{Paper, Table};
 #[derive(Clone, Debug, Serialize)]
 pub struct Beside {
     pub paper: Paper,
-    /// In the paper's order.
+    /// The tables, in the paper's order.
     pub tables: Vec<Compared>,
     /// The paper's setup, and why our figures are missing, if they are.
     pub sentences: Vec<String>,
