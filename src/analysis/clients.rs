@@ -31,7 +31,7 @@ pub fn metrics(clients: &[Client]) -> Vec<Metric> {
     fairness(clients).map(|value| FAIRNESS.metric(value)).into_iter().collect()
 }
 
-/// Over all parts of the work.
+/// Fairness among the clients, over all parts of the work.
 fn fairness(clients: &[Client]) -> Option<f64> {
     let mut taken_ns: BTreeMap<u32, u64> = BTreeMap::new();
     for client in clients {

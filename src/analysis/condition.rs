@@ -7,7 +7,7 @@ use crate::schema::change::ChangeBasis::{Samples, TwoRuns};
 use crate::schema::change::{Change, Changes};
 use crate::schema::finding::Found;
 
-/// The syntax.
+/// The syntax of a condition, for messages.
 pub const WRITTEN: &str =
     "\"worse > 5%\" (worse, better or different), optionally followed by: by estimate, in METRIC, for LABEL";
 
@@ -82,9 +82,9 @@ fn cut(text: &str, word: &str) -> (String, Option<String>) {
 /// The evidence that a run will offer, known before it starts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgeable {
-    /// Its candidates.
+    /// Names of the candidates.
     pub candidates: Vec<String>,
-    /// Its headline metrics, by name.
+    /// Names of the headline metrics.
     pub headlines: Vec<String>,
     /// Headline metrics that are times, on a testbed whose times do not count.
     pub timeless: Vec<String>,
@@ -226,7 +226,7 @@ impl Condition {
         self.is_beyond(change) && (self.by_estimate || change.finding != Found::CannotTell)
     }
 
-    /// Whether the interval (or, by estimate, the ratio) lies beyond the threshold.
+    /// Whether the interval lies beyond the threshold; for a condition "by estimate", whether the ratio does.
     fn is_beyond(&self, change: &Change) -> bool {
         let (low, high) = match (change.low, change.high) {
             (Some(low), Some(high)) if !self.by_estimate => (low, high),

@@ -58,11 +58,11 @@ impl Coverage {
         class_of(disk).map_or(Coverage::ModelOnly, coverage)
     }
 
-    /// The heading of findings that no measured drive supports, or too few to test that.
+    /// A short note for the heading of findings, if no drive or too few drives were measured.
     pub fn heading(self) -> Option<&'static str> {
         match self {
             Coverage::ModelOnly => Some("on the model only"),
-            Coverage::Untested { .. } => Some("coverage untested"),
+            Coverage::Untested { .. } => Some("tested with too few real drives"),
             Coverage::Tested { .. } => None,
         }
     }
@@ -91,9 +91,9 @@ impl Coverage {
 pub struct Shares([f64; Access::ALL.len()]);
 
 impl Shares {
-    /// From the elapsed nanoseconds, those with an idle CPU, and those in which the disks held each kind of request. Several
-    /// disks, or a busy CPU, can make the last exceed the idle time; all kinds are then scaled down alike. `None` if no time
-    /// elapsed.
+    /// From the elapsed nanoseconds, those with an idle CPU, and those in which the disks held each kind of request. With
+    /// several disks or a busy CPU, the time in which disks held requests can exceed the idle time; the times of all kinds are
+    /// then scaled down by the same factor. `None` if no time elapsed.
     pub fn of(elapsed_ns: u64, idle_ns: Option<u64>, held_ns: impl Fn(Access) -> u64) -> Option<Shares> {
         let held = Access::ALL.map(|access| held_ns(access) as f64);
         let elapsed = elapsed_ns as f64;
@@ -125,7 +125,7 @@ impl Shares {
 /// A candidate on its disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting {
-    /// By its name.
+    /// Name of the disk.
     pub disk: String,
     /// `None` for a user's file, which may be of any class.
     pub class: Option<Class>,
@@ -145,7 +145,7 @@ impl Waiting {
         f64::from(permille) / 1000.0
     }
 
-    /// Whether both have the same error: one class of disks, or one file.
+    /// Whether the models of both disks have the same error, because the disks are of one class or described by one file.
     fn is_off_as(&self, other: &Waiting) -> bool {
         self.class == other.class && (self.class.is_some() || self.disk == other.disk)
     }
@@ -303,6 +303,6 @@ mod tests {
             untested.said(),
             "The samples' coverage of real drives is untested: too few drives of this class were measured (2)."
         );
-        assert_eq!(untested.heading(), Some("coverage untested"));
+        assert_eq!(untested.heading(), Some("tested with too few real drives"));
     }
 }

@@ -197,7 +197,7 @@ mod tests {
         assert!(headlines().count() > workloads::TABLE.len(), "and that of a recovery");
     }
 
-    /// Two rates of one thing over two phases must be told apart by their titles.
+    /// If the rate of one operation is measured in two phases, the titles of the two rates must name the phase.
     #[test]
     fn every_rate_of_a_workload_says_over_which_phase_it_is() {
         let declared = workloads::TABLE.iter().flat_map(|w| w.declared());

@@ -4,7 +4,7 @@
 use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
 
-/// More spans would not improve an interval.
+/// Largest number of spans; more would not improve an interval.
 const MOST: u32 = 32;
 
 /// Maps rounds to spans. Neighbours share a span, because drift affects them alike.

@@ -12,7 +12,7 @@ const fn step(name: &'static str, over: &'static [StepName]) -> Declared {
     Declared { name, over: Over::Steps(over), section: Section::Steps, ..Declared::SECONDS }
 }
 
-/// For each work, not for the trial as a whole.
+/// Measured for each work, not for the trial as a whole.
 static SYNC: Declared = Declared {
     title: "sync after the work",
     short: "sync",
@@ -78,7 +78,7 @@ const fn cpu(name: &'static str, over: &'static [StepName]) -> Declared {
     Declared { drawn: false, ..step(name, over) }
 }
 
-/// For each work, like its time.
+/// CPU time of the sync of each work, measured like the time of that sync.
 static SYNC_CPU: Declared = Declared {
     title: "CPU time of the sync after the work",
     explained: "CPU time of the process that calls the sync. Kernel threads that write during the sync are counted in cpu.rest.",
@@ -142,7 +142,7 @@ static RECOVERY: Declared = Declared {
     ..step("recovery.time", &[StepName::Repair, StepName::MountAgain, StepName::FirstFile])
 };
 
-/// Only if the scenario has the stage.
+/// Metrics of a forced check, for scenarios with that stage.
 static FORCED: [Declared; 2] = [
     Declared {
         title: "forced check",
@@ -224,14 +224,14 @@ pub fn declared() -> Vec<&'static Declared> {
         .collect()
 }
 
-/// For the steps that this trial had.
+/// The metrics of the steps that this trial had.
 pub fn metrics(record: &Record) -> Vec<Metric> {
     let times = STEPS.iter().filter_map(|declared| time(record, declared));
     let taken = CPU.iter().filter_map(|declared| taken(record, declared));
     times.chain(taken).chain(SHARES.iter().filter_map(|declared| of_time(record, declared))).collect()
 }
 
-/// Summed over all parts of a work.
+/// Time and CPU time of the sync after a work, summed over all parts of the work.
 pub fn sync(record: &Record, of: usize) -> Vec<Metric> {
     let steps = || of_work(record, of, StepName::Sync);
     let ns = steps().map(|step| step.ns).reduce(u64::saturating_add);
@@ -248,13 +248,13 @@ pub fn of_work(record: &Record, of: usize, name: StepName) -> impl Iterator<Item
     record.steps.iter().filter(belongs)
 }
 
-/// Only after a forced check.
+/// The metrics of a forced check.
 pub fn forced(record: &Record) -> Vec<Metric> {
     let [whole, cpu] = &FORCED;
     time(record, whole).into_iter().chain(taken(record, cpu)).collect()
 }
 
-/// Only after a power cut.
+/// The metrics of the recovery; empty unless the trial had a power cut.
 pub fn recovery(record: &Record) -> Vec<Metric> {
     let Some(seen) = &record.survivors else { return Vec::new() };
     let whole = time(record, &RECOVERY).unwrap_or_else(|| RECOVERY.metric(0.0));
@@ -282,7 +282,7 @@ fn cpu_time<'r>(declared: &Declared, steps: impl Iterator<Item = &'r Stepped>) -
     (ns > 0).then(|| declared.metric(ns as f64 / 1e9))
 }
 
-/// `None` if no CPU time was counted, as above.
+/// CPU time as a share of the steps' elapsed time. `None` if no CPU time was counted: see [`taken`].
 fn of_time(record: &Record, declared: &Declared) -> Option<Metric> {
     let Over::Steps(steps) = declared.over else { return None };
     let of =

@@ -14,7 +14,7 @@ use crate::schema::units::{Bytes, GIB};
 pub struct Fat {
     name: &'static str,
     bits: &'static str,
-    /// In bytes.
+    /// Smallest and largest volume, in bytes.
     smallest: u64,
     largest: u64,
     root_entries: Option<u64>,

@@ -9,7 +9,7 @@ use crate::report::view::published::{Compared, Figure, Line};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::units::Percent;
 
-/// Added for each paper at the last of its tables.
+/// Adds each paper's agreement with the run to the last of the paper's tables.
 pub fn add(workloads: &mut [WorkloadSummary], margin: Percent) {
     let (mut rest, mut done) = (workloads, Vec::new());
     while let Some((last, before)) = rest.split_last_mut() {
@@ -28,7 +28,8 @@ pub fn add(workloads: &mut [WorkloadSummary], margin: Percent) {
     }
 }
 
-/// Over the kinds with figures on both sides. Of several labels of one kind the first counts.
+/// The agreement over all tables, for the kinds with figures both in the paper and in this run. Of several candidates of one
+/// kind the first counts.
 fn together(tables: &[&Compared], margin: Percent) -> Option<(Agreement, String)> {
     let has_both = |line: &&Line| line.figures.iter().any(|figure| figure.here.is_some());
     let lines = tables.iter().flat_map(|table| &table.lines).filter(has_both);
@@ -40,7 +41,7 @@ fn together(tables: &[&Compared], margin: Percent) -> Option<(Agreement, String)
     Some((found, said))
 }
 
-/// One for each metric whose figures differ from those before it.
+/// One table for each metric; omits a metric that orders the filesystems exactly like an earlier one.
 fn facts(compared: &Compared, kinds: &BTreeSet<&str>, margin: f64) -> Vec<Table> {
     let line = |kind: &&str| compared.lines.iter().find(|line| line.kind == **kind);
     let fact = |metric: usize| {

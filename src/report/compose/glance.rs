@@ -52,7 +52,7 @@ pub fn of(workloads: &[WorkloadSummary], is_on_models: bool) -> Option<Glance> {
     Some(Glance { columns, lines, counts, note })
 }
 
-/// Requests, then bytes; omits what nobody did.
+/// Medians of requests, then of bytes; omits counters that are 0 for all candidates.
 fn counts(work: &WorkloadSummary, lines: &[Line]) -> Option<Counts> {
     let mut rows: Vec<&Row> = work.rows().filter(|row| row.declared.is_some_and(|d| d.stands_in)).collect();
     rows.retain(|row| row.cells.iter().any(|cell| cell.median.is_some_and(|median| median > 0.0)));

@@ -397,7 +397,7 @@ fn uncounted(run: &Run) -> Vec<String> {
     rest
 }
 
-/// With the reason: of one workload its own, of several the common one, or one for each group.
+/// Which workloads measure page cache and CPU, and why: one reason for all of them, or one for each group.
 fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
     let marked: Vec<&WorkloadSummary> = workloads.iter().filter(|w| !w.page_cache.is_empty()).collect();
     if let [one] = marked[..] {
@@ -437,7 +437,7 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
     })
 }
 
-/// For some short workloads; if all are short, the heading says so.
+/// Which workloads were too short. `None` if the heading already says that all were.
 fn short(workloads: &[WorkloadSummary], standing: Standing) -> Option<String> {
     let marked: Vec<&WorkloadSummary> = workloads.iter().filter(|w| !w.short.is_empty()).collect();
     if marked.is_empty() || standing == Standing::Short {
@@ -462,7 +462,7 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
     })
 }
 
-/// Their names, or all of them.
+/// The names of the marked workloads, or their number if these are many and all are marked.
 fn these(all: &str, workloads: &[WorkloadSummary], marked: &[&WorkloadSummary]) -> String {
     if marked.len() > NAMED && marked.len() == workloads.len() {
         return format!("{all} {} workloads", marked.len());
@@ -510,7 +510,7 @@ fn about(next: Option<&Next>) -> String {
     minutes.map(|minutes| format!(", about {}", duration(minutes))).unwrap_or_default()
 }
 
-/// In hours from two hours on.
+/// A duration in words: in hours from two hours on.
 fn duration(minutes: u64) -> String {
     match minutes {
         0..120 => count(minutes as usize, "minute"),

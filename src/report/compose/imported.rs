@@ -45,7 +45,7 @@ pub fn put(run: &Run, summary: &mut Summary, all: &[Loaded]) {
     }
 }
 
-/// Without a run.
+/// Imported figures that are shown without a run of fsderby.
 pub fn alone(loaded: &Loaded) -> Vec<Imported> {
     groups(loaded).iter().map(|group| shown(group, None, Vec::new())).collect()
 }
@@ -179,7 +179,7 @@ fn told(figure: &Read, apart: &[Disagreement]) -> Figure {
     }
 }
 
-/// For metrics that every pass has and on which all agree.
+/// Our figure ÷ the imported one, for metrics on which all passes agree.
 fn ratios(work: &WorkloadSummary, here: &str, passes: &[Pass]) -> Vec<Ratio> {
     let Some(first) = passes.first() else { return Vec::new() };
     let ratio = |figure: &Figure| {

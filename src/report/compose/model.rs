@@ -48,7 +48,7 @@ pub fn cpu(run: &Run) -> Option<String> {
     cpu_of(&run.records.iter().collect::<Vec<_>>())
 }
 
-/// The same for these trials' CPU.
+/// The modelled CPU of these trials, in words.
 pub fn cpu_of(records: &[&Record]) -> Option<String> {
     let all = || records.iter().filter_map(|record| sampled(record));
     let speeds = || all().map(|m| m.mips);
@@ -93,9 +93,11 @@ pub fn heading(run: &Run, standing: Standing) -> Option<&'static str> {
     Some(match (coverage(run)?, is_final) {
         (Coverage::ModelOnly, true) => "Verdict on the model only",
         (Coverage::ModelOnly, false) => "Preliminary result on the model only",
-        (Coverage::Untested { .. }, true) => "Verdict over samples of the disk model, coverage untested",
+        (Coverage::Untested { .. }, true) => {
+            "Verdict over samples of the disk model, tested with too few real drives"
+        }
         (Coverage::Untested { .. }, false) => {
-            "Preliminary result over samples of the disk model, coverage untested"
+            "Preliminary result over samples of the disk model, tested with too few real drives"
         }
         (Coverage::Tested { .. }, true) => "Verdict over samples of the disk model",
         (Coverage::Tested { .. }, false) if standing == Standing::Short => return None,

@@ -203,7 +203,7 @@ fn none(found: &Recommendation) -> String {
     }
 }
 
-/// Grouped by the missing requirement.
+/// The candidates that were ruled out, grouped by the requirement that they do not meet.
 fn ruled_out(found: &Recommendation) -> Option<String> {
     let mut lacking: Vec<(String, Vec<String>)> = Vec::new();
     for out in &found.ruled_out {

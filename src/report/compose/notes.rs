@@ -18,7 +18,7 @@ pub struct Notes {
     pub page_cache: String,
     /// Why its figures describe only its beginning; empty if the work ran long enough.
     pub short: String,
-    /// Whether that holds for every trial.
+    /// Whether every trial of the workload was too short.
     pub is_short: bool,
     /// How often other processes took its CPU time; empty if they did not.
     pub disturbed: String,
@@ -100,7 +100,7 @@ fn device_label(cell: &Cell) -> Option<Label> {
     Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
 }
 
-/// For trials whose recovery is shown although they lost synced files.
+/// Notes on filesystems whose recovery is shown although trials lost synced files.
 fn loss_labels(run: &Run, work: &Work<'_>, filesystems: &[Entry]) -> Vec<Label> {
     let losses = losses::of(run, &work.label);
     let label = |filesystem: &Entry| {
@@ -122,7 +122,7 @@ fn noted(counted: &[&Record], condition: Condition) -> Option<(String, String)> 
     notes.first().map(|seen| (trials, format!("{example}{seen}")))
 }
 
-/// Reported for all filesystems together, or by a figure.
+/// Validity checks that get no note here: they are reported for all filesystems together, or by a figure.
 const TOLD_ELSEWHERE: [Condition; 3] = [Condition::Device, Condition::Stationary, Condition::Interference];
 
 /// Validity checks that do not void a trial but must be reported with its figures, including integrity checks. Omits `device`,

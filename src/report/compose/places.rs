@@ -54,11 +54,11 @@ impl<'r> Twice<'r> {
 /// Pairs by name, the better first, with the supporting findings.
 #[derive(Default)]
 struct Orders {
-    /// The other one is better in the second setup; named in the first setup's order.
+    /// Pairs of which one is better in the first setup and the other in the second; named in the first setup's order.
     turned: Vec<Sentence>,
-    /// Told apart in only one of the setups.
+    /// Pairs that are told apart in only one of the setups.
     alone: [Vec<Sentence>; 2],
-    /// The candidates in any of these.
+    /// The candidates in any of these pairs.
     who: Vec<usize>,
 }
 

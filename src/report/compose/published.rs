@@ -94,7 +94,7 @@ fn cell<'r>(rows: &[&'r Row], metric: &str, label: &str) -> Option<(&'r str, &'r
     Some((&row.unit, row.cells.iter().find(|c| c.filesystem == label)?))
 }
 
-/// For each metric; once if all metrics agree.
+/// Sentences on the order of the filesystems: one for each metric, or a single one if it is the same for all metrics.
 fn order(titles: &[String], lines: &[Line], margin: Percent) -> Vec<String> {
     let metrics = titles.iter().enumerate();
     let orders: Vec<(&String, String)> =
@@ -142,7 +142,9 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
         _ if pairs.is_empty() => {
             "no two filesystems have figures both in the paper and in this run.".to_owned()
         }
-        (0, []) => format!("none of {all} has a clear order both in the paper and in this run.{tied}"),
+        (0, []) => {
+            format!("none of {all} of filesystems has a clear order both in the paper and in this run.{tied}")
+        }
         (same, []) if tied.is_empty() => {
             format!("the medians of this run are in the paper's order ({}).", count(same, "pair"))
         }
@@ -253,7 +255,7 @@ mod tests {
         );
         assert_eq!(
             order(&exchanged[1..]),
-            "none of 1 pair has a clear order both in the paper and in this run. 1 pair differs by at most \
+            "none of 1 pair of filesystems has a clear order both in the paper and in this run. 1 pair differs by at most \
              3% in the paper or in this run."
         );
         let mut twice = [line("a", [3.0, 30.0]), line("a again", [3.0, 31.0])];

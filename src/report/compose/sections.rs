@@ -1,4 +1,5 @@
-//! The sections of a report: their order and their charts. Their metrics are declared by the parts that measure them.
+//! The sections of a report: their order and their charts. Each metric is declared, with its section, by the workload, step or
+//! probe that measures it.
 
 use std::collections::BTreeMap;
 

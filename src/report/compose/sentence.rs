@@ -49,7 +49,7 @@ pub struct Words {
     /// `is faster`
     pub better: String,
     pub worse: String,
-    /// For several candidates.
+    /// The words for several candidates: `are slower`.
     are_worse: String,
     /// Follows the number: ` as many`; mostly empty.
     behind: &'static str,
@@ -122,7 +122,7 @@ struct Told<'t> {
 }
 
 impl<'t> Told<'t> {
-    /// Candidates with equal durability; all of them if none is full.
+    /// Candidates without weaker durability than another; all candidates if there is none.
     fn ranked(&self) -> Vec<&'t str> {
         let all = || self.comparison.lines.iter().map(|line| line.candidate.as_str());
         let equal: Vec<&str> = all().filter(|label| !self.comparison.is_unequal(label)).collect();

@@ -21,7 +21,7 @@ struct Known<'r> {
     setup: Setup<'r>,
     on: OnMachine,
     whole_memory: String,
-    /// Its trials, of every outcome.
+    /// The candidate's trials, of every outcome.
     records: Vec<&'r Record>,
 }
 
@@ -71,14 +71,15 @@ impl<'r> Known<'r> {
         self.records.iter().any(|record| !record.fidelity.makes_filesystem())
     }
 
-    /// Of a directory: `TYPE of /dev/sda1 (relatime, rw)`; else empty, as its commands say it.
+    /// The mount of a directory: `TYPE of /dev/sda1 (relatime, rw)`. Empty for a filesystem that fsderby made, whose commands
+    /// are shown.
     fn mount(&self) -> String {
         let mounted = self.records.iter().find_map(|record| record.mounted.as_ref());
         let said = |m: &Mounted| format!("{} of {} ({})", m.fstype, m.source, m.options.join(", "));
         mounted.filter(|_| self.is_directory()).map_or_else(String::new, said)
     }
 
-    /// Of a directory: the space before the first trial; else empty.
+    /// Free space of a directory before the first trial; empty for a filesystem that fsderby made.
     fn free(&self) -> String {
         let space = self.records.iter().find_map(|record| record.space.first());
         let said = |space: &Space| format!("{} of {}", space.free, space.total);
@@ -117,7 +118,7 @@ pub fn on_machine(run: &Run, candidate: &Candidate) -> OnMachine {
     })
 }
 
-/// Of the first candidate, for the common factors.
+/// The machine of the first candidate, for the common factors.
 pub fn first_on_machine(run: &Run) -> OnMachine {
     run.plan.candidates.first().map(|candidate| on_machine(run, candidate)).unwrap_or_default()
 }
@@ -137,7 +138,7 @@ pub fn shown_of_machine(run: &Run, setups: &Setups) -> OnMachine {
     }
 }
 
-/// For the candidates that took part.
+/// The setups of the candidates that took part.
 pub fn of(run: &Run, filesystems: &[String]) -> Setups {
     let took_part = run.plan.candidates.iter().filter(|c| filesystems.contains(&c.label));
     let all: Vec<Known<'_>> = took_part.map(|candidate| Known::of(run, candidate)).collect();

@@ -28,7 +28,7 @@ pub fn of(run: &Run, verdict: &Verdict) -> Option<String> {
     }
 }
 
-/// By the interim analyses.
+/// The reason for the end of a run that the interim analyses could stop.
 fn of_looks(run: &Run, verdict: &Verdict) -> Option<String> {
     if !verdict.is_final() {
         return Some(

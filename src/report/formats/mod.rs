@@ -110,7 +110,7 @@ mod tests {
         assert!(!titles.contains(&"Other"), "{titles:?}");
     }
 
-    /// From its heading to the next one.
+    /// The section of a paper's figures, up to the text `end`.
     fn section(text: &str, end: &str) -> String {
         let (_, rest) = text.split_once(Beside::TITLE.trim_start_matches('C')).expect("there is a section");
         rest.split(end).next().unwrap_or_default().trim().to_owned()

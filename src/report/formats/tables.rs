@@ -208,7 +208,7 @@ fn interval_width(width: u16, beside: usize, has_intervals: bool) -> usize {
     usize::from(width).saturating_sub(taken).clamp(*BAR.start(), *BAR.end())
 }
 
-/// These factors of all candidates.
+/// A table of these factors for all candidates.
 pub fn setups_table(setups: &Setups, factors: &[usize]) -> Table {
     let mut table = new_table();
     table.set_header([""].into_iter().chain(factors.iter().map(|at| setups.factors[*at])));

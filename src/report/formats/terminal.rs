@@ -73,7 +73,7 @@ pub fn opening(report: &Report<'_>, width: u16) -> String {
     page.out
 }
 
-/// The meaning of its columns, as far as the opening's table does not give it.
+/// The meaning of a comparison's columns, as far as the opening's table does not give it.
 fn columns_of(comparison: &Comparison, has_opening: bool) -> Vec<String> {
     let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
     let ratios = format!(
@@ -113,7 +113,7 @@ impl Page {
         self.out
     }
 
-    /// On the run's files, at the end: they change no figure's meaning.
+    /// Prints the notes on the run's files. They come last, because they do not affect the figures.
     fn notes(&mut self, summary: &Summary) {
         if !summary.notes.is_empty() {
             self.line("");

@@ -121,11 +121,10 @@ pub fn said_of_cost(findings: &[Finding]) -> Option<String> {
     }
     let depend = if n == 1 { "depends" } else { "depend" };
     (n > 0).then(|| {
+        let (comparisons, pairs) = (count(n, "comparison"), list(&named));
         format!(
-            "{} {depend} on the assumed CPU cost, estimated at ×0.77 to ×1.3 for instructions that only one of \
-                the two executes: {}.",
-            count(n, "comparison"),
-            list(&named)
+            "{comparisons} {depend} on the assumed CPU cost (instructions that only one of two candidates \
+                executes may cost 0.77 to 1.3 times as much): {pairs}."
         )
     })
 }
@@ -230,8 +229,8 @@ mod tests {
         );
         assert_eq!(
             said_of_cost(&[pair]).unwrap_or_default(),
-            "1 comparison depends on the assumed CPU cost, estimated at ×0.77 to ×1.3 for instructions that only one of the two \
-             executes: cedarfs ÷ birchfs in letters-quick (0.91 to 2.59)."
+            "1 comparison depends on the assumed CPU cost (instructions that only one of two candidates executes may cost \
+             0.77 to 1.3 times as much): cedarfs ÷ birchfs in letters-quick (0.91 to 2.59)."
         );
     }
 

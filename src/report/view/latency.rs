@@ -80,7 +80,7 @@ pub struct Row {
 /// The lower and the upper end at 95 %.
 pub type Ends = (u64, u64);
 
-/// For each percentile of a row.
+/// The confidence interval of each percentile of a row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Intervals {
     pub p50: Ends,

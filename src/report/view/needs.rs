@@ -7,7 +7,7 @@ use super::sentence::Sentence;
 use crate::analysis::criteria::{Missing, Need};
 use crate::analysis::recommendation::{Change, Recommendation, Weighed};
 
-/// The recommendation with its sentences.
+/// The recommendation, and the sentences that explain it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ToChoose {
     #[serde(flatten)]

@@ -115,7 +115,7 @@ const DECIDERS_SHOWN: usize = 4;
 
 pub struct DeciderShown {
     pub title: String,
-    /// Whether the ratio was found to depend on it.
+    /// Whether the ratio was found to depend on this factor.
     pub is_named: bool,
     /// The ratio at the high level ÷ the ratio at the low level: `0.62 (0.55 – 0.70)`
     pub effect: String,
@@ -135,7 +135,7 @@ pub fn shown<'r>(work: &'r WorkloadSummary, row: &Row) -> Vec<PairShown<'r>> {
 }
 
 impl PairShown<'_> {
-    /// Whether it depends on uncertain parameters of the disk.
+    /// Whether the result depends on uncertain parameters of the disk.
     pub fn is_open(&self) -> bool {
         self.pair.finding == Found::CannotTell && Withheld::of(self.pair).is_none()
     }

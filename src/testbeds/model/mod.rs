@@ -545,7 +545,7 @@ impl Parts {
             let running = machine.go_on(snapshot, &life.files, left)?;
             return Ok(Guest::new(running, life.layout, self.patience));
         }
-        anyhow::ensure!(left.is_none(), "the guest before the power cut belongs to another testbed");
+        anyhow::ensure!(left.is_none(), "the guest whose power was cut was not started by this testbed");
         let (parts, layout) = (self.clone(), life.layout);
         let then = move |booted: &mut Running| {
             let snapshot = booted.snapshot()?;

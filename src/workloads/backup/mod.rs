@@ -88,8 +88,8 @@ static RATES: [Rate; 6] = [
             short: "restore",
             section: Section::Throughput,
             over: Over::Phase("restore"),
-            explained: "Bytes read per second while the whole backup is read in directory order. Cached files are \
-                        read from the page cache.",
+            explained: "Bytes read per second while the whole backup is read in directory order. Files that are \
+                        still in the page cache are read from there, not from the disk.",
             key: true,
             ..Declared::MIB_PER_SECOND
         },

@@ -60,8 +60,8 @@ static RATES: [Rate; 9] = [
         count: "bytes_read",
         declared: Declared {
             name: "read-ordered.throughput",
-            title: "read in folder order (phase read-ordered)",
-            did: "read in folder order",
+            title: "read in directory order (phase read-ordered)",
+            did: "read in directory order",
             section: Section::Headline,
             over: ORDERED,
             explained: "Bytes read per second while every file is read in directory order, as a full backup does.",
@@ -72,7 +72,7 @@ static RATES: [Rate; 9] = [
         count: "files",
         declared: Declared {
             name: "read-ordered.rate",
-            title: "files in folder order (phase read-ordered)",
+            title: "files in directory order (phase read-ordered)",
             section: COLD,
             over: ORDERED,
             explained: "Files read per second in directory order.",

@@ -8,7 +8,7 @@
 //! part  phase           operations                                               similar work after a server's restart
 //! 0     create          every file is written, folder by folder                  (files from before the restart)
 //! 1     walk            every folder is read, every entry is stat'ed             find, an incremental backup
-//! 2     read-ordered    every file is read completely, in folder order           a full backup
+//! 2     read-ordered    every file is read completely, in directory order        a full backup
 //! 3     read-random     every file but the large ones is read in random order    a web, file or mail server's first hour
 //! 4     pread-random    single blocks of 4 KiB of the large files, at random     a database
 //! 5     delete          every file and folder deleted, in the folders' order     rm -r

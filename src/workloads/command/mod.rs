@@ -89,8 +89,8 @@ impl Workload for Command {
                    the disk.",
             origin: "The user's own work, with the programs of this machine.",
             limits: "fsderby does not know what the command reads and writes, so a trial's amount of work is not checked. \
-                     Starting programs is part of the time. A command that never syncs is judged with the sync that \
-                     follows it.",
+                     Starting programs is part of the time. fsderby syncs after the command and counts \
+                     that time too, even if the command itself never syncs.",
         }
     }
 

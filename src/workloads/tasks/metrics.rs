@@ -87,9 +87,9 @@ macro_rules! task {
 }
 
 static EACH: [Task; 8] = [
-    task!("copy-image", "copying the image", "copy the image from the second disk"),
-    task!("copy-image-again", "copying the image again", "copy the image again on the same disk"),
-    task!("delete-images", "deleting the images", "delete both copies of the image"),
+    task!("copy-image", "copying the image", "copy the image file from the second disk"),
+    task!("copy-image-again", "copying the image again", "copy the image file again on the same disk"),
+    task!("delete-images", "deleting the images", "delete both copies of the image file"),
     task!("copy-tree", "copying the tree", "copy the tree from the second disk"),
     task!("copy-tree-again", "copying the tree again", "copy the tree again on the same disk"),
     task!("list", "listing the tree", "list the tree, with each file's status, into a file"),

@@ -58,8 +58,8 @@ impl Workload for Tasks {
                      workload, one process makes the same system calls.",
             limits: "Starting separate programs would add some page faults and milliseconds to each task. \
                      The second disk has the size of the measured disk; its filesystem is the same for all \
-                     candidates. Only one client. Copies on the same disk read partly from the page cache, \
-                     as in the paper.",
+                     candidates. Only one client. Copies within one disk read partly from the page cache, \
+                     as in Ivers' comparison.",
         }
     }
 

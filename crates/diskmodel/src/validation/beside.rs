@@ -13,9 +13,9 @@ const HEAD: &str = "# The modelled disks in a guest against real ones
 
 A guest with one CPU runs the jobs of [validation.md](validation.md) in virtual time. Each job accesses the guest's block device by io_uring with
 direct I/O, without a filesystem. The table compares the guest's figures with those of the model alone in the same job, and with published
-figures. Jobs that are fast on flash are shorter than in validation.md and use 256 MiB, so the model's figures differ slightly. *Guest ÷ alone*
-shows the overhead of the guest's kernel and of the disk server, which runs the disk model. Drives marked with * are held out: their disk files
-were written before any comparison.
+figures. Jobs that finish quickly on flash are shortened here and use 256 MiB, so the model's figures differ slightly from those in validation.md.
+*Guest ÷ alone* is the figure in the guest divided by that of the model without a guest. It shows the overhead of the guest's kernel and of the
+disk server, which runs the disk model. Drives marked with * are held out: their disk files were written before any comparison.
 ";
 
 /// Explanation of the errors in the table of all drives.

@@ -76,7 +76,7 @@ impl Cell {
     fn spec(&self) -> Spec {
         let mut all = SHIPPED.iter().chain(TRACED);
         let (_, text) = all.find(|(name, _)| *name == self.disk).expect("a known disk");
-        let spec = Spec::parse(text).expect("a shipped disk file is valid");
+        let spec = Spec::parse(text).expect("fsderby's own disk files are valid");
         if self.write_through { spec.written_through() } else { spec }
     }
 

@@ -45,7 +45,7 @@ const MISSES: &str = "
 const HELD: &str = "
 ## Whether the samples of a run cover the real drives
 
-A run varies the unknown properties of a disk. A run has thirteen samples of the disk. In twelve samples each varied property is at one of its
+A run varies the unknown properties of a disk. A run has thirteen samples of the disk. Twelve of them set every varied property to one of its
 two extremes. A measured figure is *held* if it lies between the smallest and the largest value of the model in these samples, or within 3 % of
 that range (the margin of a verdict). Three sets of extremes are compared. *Estimated* extremes were set before any comparison with measurements.
 *Left out* extremes are fitted to all drives except the judged drive. *Run* extremes are fitted to all drives, and runs use them. Only the *left

@@ -127,8 +127,8 @@ impl Told<'_> {
             "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}, and {open} cannot tell."
         )];
         if judged.len() < all {
-            let (few, least) = (all - judged.len(), self.changes.needed());
-            said.push(format!("Not judged, with fewer than {least} rounds or samples: {few} more."));
+            let (others, least) = (count(all - judged.len(), "other comparison"), self.changes.needed());
+            said.push(format!("Not judged, with fewer than {least} rounds or samples: {others}."));
         }
         if differ == 0 {
             let rounds = judged.iter().flat_map(|change| change.n).min().unwrap_or(0);

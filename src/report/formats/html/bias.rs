@@ -6,7 +6,7 @@ pub const BIAS: &[&str] = &[
     "Not all filesystems support writeback within a memory cgroup, so the limit treats their dirty pages \
      differently. A VM with little RAM is the fairer memory limit.",
     "Work that fits into memory measures page cache and CPU, whatever the disk is.",
-    "Filesystems promise different things: a journal or none, checksums or none, ordered data or not. Speeds under unequal \
-     promises are not a like-for-like comparison; see what each kind can do.",
+    "Filesystems promise different things: a journal or none, checksums or none, ordered data or not. So their \
+     speeds are not like for like; the report's table of what each kind can do shows these guarantees.",
     "A disk that is a file on another filesystem adds that filesystem's own costs and its free space to every trial.",
 ];

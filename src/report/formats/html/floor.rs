@@ -30,7 +30,7 @@ pub struct Extrapolation {
 
 /// A horizontal line: the change of a ratio from its measured value.
 pub struct Grid {
-    /// In the chart's units, and for the text beside it.
+    /// Position of the line, in the chart's units and for the text beside it.
     pub y: String,
     pub from_top: String,
     pub text: String,

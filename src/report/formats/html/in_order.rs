@@ -30,7 +30,7 @@ pub struct InOrder {
 pub struct OrderRow {
     pub label: String,
     pub look: Look,
-    /// A line through all values, and the same as dots.
+    /// All values of the candidate, as a line and as dots.
     pub line: String,
     pub dots: String,
     /// Change from the earlier half to the later: `−3.1 %`.

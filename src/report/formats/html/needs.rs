@@ -26,7 +26,7 @@ pub struct Choosing<'r> {
 struct Chosen<'r> {
     choose: &'r ToChoose,
     columns: Vec<String>,
-    /// Each with its filesystem's look.
+    /// The table's lines, each with the look of its filesystem.
     lines: Vec<(Look, Vec<String>)>,
     weights: Table,
 }

@@ -34,7 +34,7 @@ pub const LEGEND: [(&str, &str); 8] = [
     ("cpu", "CPU"),
 ];
 
-/// The same for the charts.
+/// The classes of the charts' parts, and their labels.
 pub const REQUESTS: [(&str, &str); 3] = [("write", "writes"), ("read", "reads"), ("flush", "flushes")];
 
 /// A workload's charts, all from one round: all filesystems had the same disk.
@@ -57,9 +57,9 @@ pub struct Times {
 
 pub struct TimeRow {
     pub label: String,
-    /// Of the mechanism: look, left, width, words.
+    /// The activities of the disk's mechanism, one after the other: look, left, width, words.
     pub parts: Vec<Part>,
-    /// Parallel activities, a thin bar each.
+    /// Activities parallel to the mechanism, a thin bar each.
     pub beside: Vec<Part>,
     pub value: String,
     pub words: String,
