@@ -358,7 +358,7 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
     refuses(&["bonnie", "raid.txt", "--label", "black="], &["is not a label"]);
     refuses(
         &["bonnie", "raid.txt", "--set", "provao-1g"],
-        &["raid.txt:3 is from another workload", "a file of 250 MiB, here 1 GiB"],
+        &["raid.txt:3 is a result of another workload", "a file of 250 MiB, here 1 GiB"],
     );
     refuses(&["bonnie", "raid.txt", "--set", "raid-backp"], &["did you mean 'raid-backup'?"]);
     std::fs::create_dir(desk.path("there")).unwrap();
