@@ -280,7 +280,9 @@ fn an_ordinary_user_races_in_a_guest() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     let run = store::read(&folder.path().join("run")).unwrap();
-    assert!(run.records.iter().all(|r| r.outcome == Outcome::Done), "{errors}");
+    let whys: Vec<String> = run.records.iter().map(Record::why).collect();
+    // On a busy machine a trial may be void and repeated.
+    assert!(run.current().iter().all(|r| r.outcome == Outcome::Done), "{whys:?} {errors}");
 }
 
 const NOBODY: u32 = 65534;
