@@ -155,12 +155,29 @@ fn the_worker_has_no_rights_of_root() {
     }
 }
 
+/// Whether this process descends from this test's.
+fn is_below_us(process: &Path) -> bool {
+    let parent_of = |status: &str| -> Option<u32> {
+        status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
+    };
+    let mut status = fs::read_to_string(process.join("status"));
+    while let Some(parent) = status.ok().as_deref().and_then(parent_of) {
+        if parent == std::process::id() {
+            return true;
+        }
+        status = fs::read_to_string(format!("/proc/{parent}/status"));
+    }
+    false
+}
+
 /// What `/proc/PID/status` says of our worker.
 fn rights_of_a_worker() -> Option<BTreeMap<String, String>> {
     let is_ours = |process: &PathBuf| {
         let is_program = fs::read_link(process.join("exe"))
             .is_ok_and(|exe| exe == Path::new(env!("CARGO_BIN_EXE_fsderby")));
-        is_program && fs::read(process.join("cmdline")).is_ok_and(|line| line.ends_with(b"\0worker\0"))
+        let is_worker = fs::read(process.join("cmdline")).is_ok_and(|line| line.ends_with(b"\0worker\0"));
+        // Other tests have workers at the same time.
+        is_program && is_worker && is_below_us(process)
     };
     let mut all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     let status = fs::read_to_string(all.find(is_ours)?.join("status")).ok()?;
