@@ -2,11 +2,11 @@
 
 use std::io::{self, BufRead, Read};
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
-use fsderby_sys::process::{End, Fork, die_with_parent, exit_now, fork, isolate, reap};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use fsderby_sys::process::{End, Fork, die_with_parent, ends_within, exit_now, fork, isolate, reap};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use super::channel::Teller;
@@ -129,17 +129,6 @@ fn end(
     ends_within(&process, grace)
 }
 
-fn ends_within(process: impl AsFd, time: Duration) -> io::Result<bool> {
-    let begin = Instant::now();
-    loop {
-        let left = Timespec::try_from(time.saturating_sub(begin.elapsed())).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&left)) {
-            Err(rustix::io::Errno::INTR) => {}
-            ready => return Ok(ready? > 0),
-        }
-    }
-}
-
 fn remove_groups(token: &str) {
     memory_group::remove(token);
     device_group::remove(token);
@@ -158,6 +147,7 @@ mod tests {
     use super::*;
     use std::os::fd::OwnedFd;
     use std::process::{Child, Command};
+    use std::time::Instant;
 
     const SHORT: Duration = Duration::from_millis(50);
 

@@ -6,9 +6,8 @@ use std::process::Stdio;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use fsderby_sys::process::{End, Reaped, Usage, reap, tied_command};
+use fsderby_sys::process::{End, Reaped, Usage, ends_within, reap, tied_command};
 use fsderby_sys::sandbox::Confined;
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
@@ -91,11 +90,7 @@ pub fn ends_in_time(pid: u32, begin: Instant, limit: Duration) -> Result<bool, S
     let raw = pid.cast_signed();
     let child = Pid::from_raw(raw).ok_or_else(|| StepError::new("wait", "", "a process without a PID"))?;
     let descriptor = pidfd_open(child, PidfdFlags::empty()).map_err(|e| fault(e.into()))?;
-    let left = limit.saturating_sub(begin.elapsed());
-    let seconds = left.as_secs().cast_signed();
-    let timeout = rustix::time::Timespec { tv_sec: seconds, tv_nsec: i64::from(left.subsec_nanos()) };
-    let mut watched = [PollFd::new(&descriptor, PollFlags::IN)];
-    let in_time = poll(&mut watched, Some(&timeout)) != Ok(0);
+    let in_time = ends_within(&descriptor, limit.saturating_sub(begin.elapsed())).map_err(fault)?;
     if !in_time {
         let _ = kill_process(child, Signal::KILL);
     }

@@ -2,8 +2,10 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
 /// The unit of `ru_inblock` and `ru_oublock`, `include/linux/task_io_accounting_ops.h`
@@ -135,6 +137,21 @@ pub fn reap(block: bool) -> io::Result<Option<Reaped>> {
         // SAFETY: wait4 returned a child, so it has filled the structure.
         let usage = unsafe { usage.assume_init() };
         return Ok(Some(Reaped { pid, end, usage: usage.into() }));
+    }
+}
+
+/// Whether the process of this pidfd ends in that time. It is not waited for.
+///
+/// # Errors
+/// As poll(2); interruptions are retried.
+pub fn ends_within(process: impl AsFd, time: Duration) -> io::Result<bool> {
+    let begin = Instant::now();
+    loop {
+        let left = Timespec::try_from(time.saturating_sub(begin.elapsed())).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&left)) {
+            Err(rustix::io::Errno::INTR) => {}
+            ready => return Ok(ready? > 0),
+        }
     }
 }
 

@@ -7,8 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use fsderby_sys::process::{End, has_children, reap, tied_command};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use fsderby_sys::process::{End, ends_within, has_children, reap, tied_command};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, set_child_subreaper};
 
@@ -105,7 +104,7 @@ pub fn run(run: &Run<'_>) -> Result<Ended, OpError> {
 /// Waits for this child, then for all that it left; returns how the child ended.
 fn wait(own: u32, limit: Duration) -> Result<End, String> {
     let too_long = || format!("it took longer than {} s", limit.as_secs());
-    if !ends_within(own, limit).map_err(|e| e.to_string())? {
+    if !child_ends_within(own, limit).map_err(|e| e.to_string())? {
         return Err(too_long());
     }
     let (mut status, ended) = (None, Instant::now());
@@ -127,17 +126,9 @@ fn wait(own: u32, limit: Duration) -> Result<End, String> {
 }
 
 /// Whether this child ends in that time. It is not waited for.
-fn ends_within(child: u32, time: Duration) -> io::Result<bool> {
+fn child_ends_within(child: u32, time: Duration) -> io::Result<bool> {
     let pid = Pid::from_raw(child.cast_signed()).ok_or(io::ErrorKind::NotFound)?;
-    let process = pidfd_open(pid, PidfdFlags::empty())?;
-    let begin = Instant::now();
-    loop {
-        let left = Timespec::try_from(time.saturating_sub(begin.elapsed())).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&left)) {
-            Err(rustix::io::Errno::INTR) => {}
-            ready => return Ok(ready? > 0),
-        }
-    }
+    ends_within(pidfd_open(pid, PidfdFlags::empty())?, time)
 }
 
 /// Kills all descendants, also those that they start meanwhile; returns the names of the first few.
