@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::control_group;
+use super::{control_group, process_group};
 use crate::schema::units::Bytes;
 
 /// Prefix of our cgroups; the job's token follows.
@@ -41,6 +41,8 @@ impl MemoryGroup {
         let lock = control_group::make(&path)?;
         let group = MemoryGroup { path, _lock: lock };
         fs::write(group.path.join(names.limit), limit.0.to_string())?;
+        // In version 2, where one group has all limits; there is no such file without the controller.
+        let _ = fs::write(group.path.join(process_group::LIMIT), process_group::MOST.to_string());
         let without_swap = if names.swap == V1.swap { limit.0 } else { 0 };
         match fs::write(group.path.join(names.swap), without_swap.to_string()) {
             Err(e) if e.kind() != io::ErrorKind::NotFound && e.kind() != io::ErrorKind::PermissionDenied => {

@@ -1,6 +1,6 @@
 //! A limit on the number of processes of a work that runs programs: a cgroup of version 1's pids controller.
 //!
-//! In version 2 a process is in one cgroup only; there [`super::memory_group`] carries the limit.
+//! In version 2 a process is in one cgroup only; there [`super::memory_group`] has the limit too, if a run limits the memory.
 
 use std::fs::{self, File};
 use std::io;
