@@ -1,8 +1,6 @@
 //! Commands of the user's own as workloads: their labels, and their input files, found and hashed once.
 
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
@@ -11,6 +9,7 @@ use super::entry::WorkloadEntry;
 use crate::exit::Failure;
 use crate::schema::plan::{Plan, PlannedWork};
 use crate::workloads::command::{self, Parameters};
+use crate::workloads::programs;
 
 /// A command as options give it.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +57,7 @@ pub fn resolve(entry: &mut WorkloadEntry, from: &Path) -> Result<(), Failure> {
         for input in inputs {
             let Some(path) = input.as_str() else { continue };
             let found = fs::canonicalize(from.join(path));
-            let hashed = found.and_then(|path| Ok((hash(&path)?, path)));
+            let hashed = found.and_then(|path| Ok((programs::hash(&path)?, path)));
             let (blake3, path) = hashed.map_err(|e| {
                 fault(format!("could not read the input {path}: {e}\n  try: a file or folder"))
             })?;
@@ -113,44 +112,6 @@ pub fn options(plan: &Plan) -> Option<Vec<String>> {
     options.extend(exit_codes.map(|_| "--ignore-failure".to_owned()));
     options.extend(inputs.into_iter().flat_map(|path| ["--input".to_owned(), path]));
     Some(options)
-}
-
-/// BLAKE3 of a file's content, or of a folder's names, types, links and contents, in order of names.
-fn hash(path: &Path) -> io::Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    add(&mut hasher, path)?;
-    Ok(hasher.finalize().to_hex().to_string())
-}
-
-fn add(hasher: &mut blake3::Hasher, path: &Path) -> io::Result<()> {
-    let about = fs::symlink_metadata(path)?;
-    let mut named = |kind: &str, bytes: &[u8]| {
-        hasher.update(kind.as_bytes());
-        hasher.update(&(bytes.len() as u64).to_le_bytes());
-        hasher.update(bytes);
-    };
-    if about.is_symlink() {
-        named("link", fs::read_link(path)?.as_os_str().as_bytes());
-        return Ok(());
-    }
-    if about.is_file() {
-        named("file", &about.len().to_le_bytes());
-        io::copy(&mut File::open(path)?, hasher)?;
-        return Ok(());
-    }
-    if !about.is_dir() {
-        return Err(io::Error::other("it is neither a file nor a folder nor a link"));
-    }
-    let entries = fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>();
-    let mut names = entries?;
-    names.sort();
-    named("folder", &(names.len() as u64).to_le_bytes());
-    for name in names {
-        hasher.update(&(name.len() as u64).to_le_bytes());
-        hasher.update(name.as_bytes());
-        add(hasher, &path.join(&name))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -124,6 +124,27 @@ fn what_cannot_be_run_is_refused_before() {
     assert!(said.code != 0 && said.err.contains("which guests do not have"), "{said:#?}");
 }
 
+#[test]
+fn an_input_that_changes_fails_the_trials_after_it() {
+    if !has_loop("an input that changes") {
+        return;
+    }
+    let desk = Desk::new();
+    fs::create_dir(desk.path("tree")).unwrap();
+    desk.file("tree/file", "before");
+    let (said, _) = carry_out(&desk, "ext4", &["--command", "cat $INPUT/tree/file", "--input", "tree"]);
+    assert_eq!(said.code, 0, "{said:#?}");
+    desk.file("tree/file", "after!");
+    let said = desk.say(&["run", "--resume", "out", "--rounds", "2"]);
+    desk.leaves_nothing(said.pid);
+    assert_eq!(said.code, TRIALS, "{said:#?}");
+    let records = store::read(&desk.path("out")).unwrap().records;
+    let why = records.last().map(Record::why).unwrap_or_default();
+    assert!(why.contains("tree has changed since the run was planned"), "{why}");
+    desk.file("tree/file", "before");
+    assert_eq!(desk.say(&["verify", "out"]).code, 0);
+}
+
 /// Each is contained, ends in time, and leaves neither a process nor a file outside of the filesystem under test.
 #[test]
 fn a_hostile_command_is_contained() {

@@ -36,8 +36,8 @@ pub enum Need {
 
 const KEYS: &[&str] =
     &["command", "prepare", "cold", "exit_codes", "limit_seconds", "input", "metric", "needs"];
-/// A day: nobody waits longer for one trial.
-const LONGEST: u32 = 24 * 3600;
+/// The limit of a trial's work.
+const LONGEST: u32 = LIMIT.as_secs() as u32;
 
 impl Parameters {
     /// # Errors
@@ -142,7 +142,7 @@ mod tests {
             ("command = 'x'\ncold = true", "there is no prepare"),
             ("command = 'x'\nexit_codes = [300]", "300 is no exit code"),
             ("command = 'x'\nexit_codes = 'all'", "or 'any'"),
-            ("command = 'x'\nlimit_seconds = 0", "from 1 to 86400"),
+            ("command = 'x'\nlimit_seconds = 0", "from 1 to 3600"),
             ("command = 'x'\nneeds = ['owners']", "symlinks"),
             ("command = 'x'\nmetric.tps.find = 'x'", "metric.tps.find: put one pair"),
             ("command = 'x'\ninputs = []", "did you mean 'input'?"),

@@ -42,6 +42,7 @@ impl Work for Parameters {
             return Err(format!("it has no part {part}"));
         }
         programs::adopt().map_err(|e| format!("could not adopt the processes of the command: {e}"))?;
+        programs::unchanged(&self.input)?;
         let input = programs::folder(&self.input)?.map(programs::seen);
         let trial = Trial { parameters: self.clone(), input, keeps: portion.keep_files, live: Vec::new() };
         if let Some(prepare) = &self.prepare {
