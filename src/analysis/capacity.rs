@@ -66,7 +66,7 @@ pub fn metrics(record: &Record) -> Vec<Metric> {
     [initial, residual, lost, given(record)].into_iter().flatten().collect()
 }
 
-/// Measured while all files are there and everything is written.
+/// The free space that the files took, measured when all of them exist and are synced.
 fn given(record: &Record) -> Option<Metric> {
     let tree = record.trees.iter().find(|tree| tree.at == At::Filled && tree.bytes > 0)?;
     let before = record.space.iter().find(|space| space.at == At::Fresh)?.free;

@@ -12,8 +12,8 @@ use crate::store::Run;
 
 /// The verdict of the run's last analysis; without any, the figures so far.
 ///
-/// On testbeds whose figures scatter each interim analysis spends some of the error. Reading a run is no analysis. The runner
-/// makes one at the run's end or at a planned point, and the seal records it.
+/// On testbeds whose figures scatter each interim analysis spends some of the error. Reading a run spends none: only the runner
+/// analyses, at the run's end or at a planned point, and the seal records each analysis.
 pub fn of(run: &Run, dataset: &Dataset<'_>) -> Verdict {
     let looks = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
     let verdict = over_samples(run, dataset).unwrap_or_else(|| over_rounds(run, dataset, looks));

@@ -7,8 +7,8 @@ use crate::schema::units::Bytes;
 const ALWAYS_SHOWN: [&str; 9] =
     ["ro", "noatime", "relatime", "nosuid", "nodev", "noexec", "sync", "dirsync", "lazytime"];
 
-/// Compares type and options by name. A filesystem-specific option that mountinfo does not show passes, because the kernel
-/// hides defaults.
+/// Compares type and options by name. A filesystem-specific option is accepted even if mountinfo does not show it, because
+/// the kernel hides defaults.
 pub fn confirm_type_and_options(asked: &Mount, seen: &Mounted) -> Result<(), String> {
     if asked.fstype() != seen.fstype {
         return Err(format!("asked for type {}, mounted is {}", asked.fstype(), seen.fstype));

@@ -26,7 +26,7 @@ pub struct FilesystemEntry {
     pub conversion: bool,
     /// The options of a period, before its own.
     pub era: Option<String>,
-    /// Short for a testbed setting.
+    /// The testbed's setting `kernel=`, for `on` without it.
     pub kernel: Option<String>,
     // Not flattened, so that an error names its line.
     pub on: Option<String>,

@@ -159,7 +159,7 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
     }
 }
 
-/// `Paper: a partition on a Disk; a processor. This run: on loop, disk sda, another disk than the paper's.`
+/// `Paper: a partition on a Disk; a processor. This run: on loop, disk sda, a different disk from the paper's.`
 fn place(run: &Run, paper: &Paper) -> String {
     let modelled = run.records.iter().find_map(sampled).map(|m| m.disk);
     let is_model = modelled.is_some() && modelled == paper.model;

@@ -2,9 +2,11 @@
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// From open to close, including an fsync; the next two as well.
+    /// From open to close, with the fsync of a work that makes one.
     Create,
+    /// As [`Kind::Create`].
     Append,
+    /// From open to close.
     Read,
     Delete,
     Fsync,
