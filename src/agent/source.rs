@@ -75,7 +75,7 @@ impl Source {
         match ran.status {
             0 => Ok(()),
             status => {
-                let text = format!("exit code {status} of '{}': {}", argv.join(" "), ran.last);
+                let text = format!("exit code {status} of '{}': {}", argv.join(" "), ran.said);
                 Err(StepError::new("format", WHAT, text))
             }
         }

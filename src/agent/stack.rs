@@ -188,7 +188,7 @@ fn run(argv: &Argv, limit: Duration) -> Result<(), String> {
     let ran = tools::run(argv, limit, None, false).map_err(|e| e.to_string())?;
     match ran.status {
         0 => Ok(()),
-        status => Err(format!("exit code {status} of '{}': {}", argv.join(" "), ran.last)),
+        status => Err(format!("exit code {status} of '{}': {}", argv.join(" "), ran.said)),
     }
 }
 

@@ -53,7 +53,7 @@ static RATIO: Declared = Declared {
     section: Section::Device,
     over: Over::WorkAndSync,
     explained: "Bytes written to the device by the end of the sync ÷ bytes that the workload wrote. Above 1: \
-                metadata and journal. Below 0.5: most data stayed in the page cache.",
+                metadata and journal. Below 0.5: most data stayed in the page cache or was compressed.",
     key: true,
     footnote: true,
     ..Declared::ratio("of what was written")

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod clients;
+mod compression;
 mod conformance;
 mod fill;
 mod full_host;
