@@ -39,7 +39,8 @@ impl Key {
             return Err(Failure::usage(text));
         }
         let text = short(&mut file).map_err(|e| unusable(path, &e))?;
-        let stored = stored(&text).ok_or_else(|| unusable(path, &"its second line is not a key"))?;
+        let stored =
+            stored(&text).ok_or_else(|| unusable(path, &"the second line of the file is not a key"))?;
         let key = match stored[KDF] == NO_KDF {
             true => SecretKey::from_bytes(&stored),
             false => {
@@ -63,7 +64,11 @@ impl Key {
 pub fn make(path: &Path) -> anyhow::Result<PathBuf> {
     let public = PathBuf::from(format!("{}.pub", path.display()));
     let KeyPair { pk, sk } = KeyPair::generate_unencrypted_keypair()?;
-    write_new(path, 0o600, &sk.to_box(Some("signs runs of fsderby; keep it secret"))?.into_string())?;
+    write_new(
+        path,
+        0o600,
+        &sk.to_box(Some("this key signs runs of fsderby; keep it secret"))?.into_string(),
+    )?;
     write_new(&public, 0o644, &pk.to_box()?.into_string()).inspect_err(|_| drop(fs::remove_file(path)))?;
     Ok(public)
 }
@@ -145,5 +150,7 @@ fn unusable(path: &Path, why: &dyn std::fmt::Display) -> Failure {
 fn no_password(path: &Path) -> Failure {
     let path = path.display();
     let text = format!("the key {path} has a password, and there is no terminal to ask for it");
-    Failure::usage(format!("{text}\n  try: in a terminal, or a key without a password: fsderby key FILE"))
+    Failure::usage(format!(
+        "{text}\n  try: run this in a terminal, or use a key without a password; fsderby key FILE creates one"
+    ))
 }

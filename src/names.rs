@@ -45,7 +45,7 @@ pub fn unknown<'a>(what: &str, given: &str, known: impl IntoIterator<Item = &'a 
     let many = known.len();
     known.sort_by_key(|name| strsim::damerau_levenshtein(given, name));
     known.truncate(OFFERED);
-    format!("unknown {what} '{given}'; the nearest of {many} are {}{all}", listing(&known, "and"))
+    format!("unknown {what} '{given}'; of {many} names, the most similar are {}{all}", listing(&known, "and"))
 }
 
 /// `'ext2', 'ext3' or 'ext4'`
@@ -115,7 +115,10 @@ mod tests {
             assert!(said.ends_with("(fsderby list workloads shows all)"), "{said}");
         }
         let said = unknown("key", "zzz", many());
-        assert_eq!(said, "unknown key 'zzz'; the nearest of 40 are 'kind-0', 'kind-1' and 'kind-2'");
+        assert_eq!(
+            said,
+            "unknown key 'zzz'; of 40 names, the most similar are 'kind-0', 'kind-1' and 'kind-2'"
+        );
         assert!(unknown("metric of ext4", "zzz", many()).contains("fsderby list metrics"));
         assert_eq!(
             unknown("level", "raid9", ["raid0", "far"]),

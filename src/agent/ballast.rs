@@ -20,7 +20,7 @@ pub fn ballast(limit: Bytes) -> anyhow::Result<Ballast> {
     // Each piece may free some of the kernel's own memory, so the rest is read again. Separate pieces, because a growing vector
     // reserves more than it holds, and a process larger than the machine cannot fork for a command.
     for _ in 0..5 {
-        let surplus = for_use().context("the guest's memory is not known")?.saturating_sub(most);
+        let surplus = for_use().context("could not read the guest's memory size")?.saturating_sub(most);
         if surplus == 0 {
             break;
         }

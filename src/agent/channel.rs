@@ -60,15 +60,15 @@ pub fn decode(line: &str, expected: u64) -> Result<Event, String> {
     let mut parts = line.splitn(3, ' ');
     let (number, sum, json) = (parts.next(), parts.next(), parts.next());
     let (Some(number), Some(sum), Some(json)) = (number, sum, json) else {
-        return Err(format!("event {expected} is not a whole line"));
+        return Err(format!("the agent's event {expected} is not a whole line"));
     };
     if number.parse() != Ok(expected) {
-        return Err(format!("expected event {expected}, received {number}"));
+        return Err(format!("expected the agent's event {expected}, received {number}"));
     }
     if sum != format!("{:08x}", crc32fast::hash(json.as_bytes())) {
-        return Err(format!("event {expected} was damaged in transfer"));
+        return Err(format!("the agent's event {expected} was damaged in transfer"));
     }
-    serde_json::from_str(json).map_err(|e| format!("could not parse event {expected}: {e}"))
+    serde_json::from_str(json).map_err(|e| format!("could not parse the agent's event {expected}: {e}"))
 }
 
 #[cfg(test)]
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_gap_and_a_flipped_bit_are_noticed() {
         let sent = line(&Event::Bye { events: 3, clock_ns: 1 });
-        assert!(decode(&sent, 1).unwrap_err().contains("expected event 1"));
+        assert!(decode(&sent, 1).unwrap_err().contains("expected the agent's event 1"));
         assert!(decode(&sent.replace('3', "4"), 0).unwrap_err().contains("damaged"));
         assert!(decode(&sent[..5], 0).unwrap_err().contains("not a whole line"));
     }

@@ -32,6 +32,7 @@ pub struct Start<'a> {
     pub site: &'a Site,
     pub work: &'a WorkJob,
     pub memory_group: Option<PathBuf>,
+    pub process_group: Option<PathBuf>,
 }
 
 /// Observers of the running work.
@@ -195,7 +196,7 @@ impl Clients {
 }
 
 fn worker(start: &Start<'_>, client: u32, gate: &SharedGate) -> Result<Worker, StepError> {
-    let Start { site, work, memory_group } = start;
+    let Start { site, work, memory_group, process_group } = start;
     let place = match work.clients {
         1 => site.open(work)?,
         _ => site.open_within(work, &together::folder(client))?,
@@ -206,6 +207,7 @@ fn worker(start: &Start<'_>, client: u32, gate: &SharedGate) -> Result<Worker, S
         seed: together::seed(work.seed, client),
         gate,
         memory_group: memory_group.clone(),
+        process_group: process_group.clone(),
         identity: site.worker(),
         root: site.sandbox().map(|sandbox| sandbox.root().to_owned()),
         says_over: work.portion.stop_after.is_some(),

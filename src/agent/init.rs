@@ -51,8 +51,28 @@ pub fn main(mishap: Option<Mishap>, waits: bool) -> anyhow::Result<u8> {
     }
     tell.send(&Event::Bye { events: tell.sent(), clock_ns: monotonic_ns() })?;
     // A restart halts the CPU at once; only then may QEMU in virtual time see that it must end.
-    reboot(RebootCommand::Restart).context("could not power off the guest")?;
+    power_off()?;
     Ok(0)
+}
+
+/// Brings up a guest that has no job and another program as init: its own filesystems, all its modules, and its port, to write to.
+///
+/// # Errors
+/// If the kernel refuses one of them.
+pub fn bring_up() -> anyhow::Result<File> {
+    mount_own()?;
+    load("boot")?;
+    load("job")?;
+    open_port()
+}
+
+/// Ends the machine of this init.
+///
+/// # Errors
+/// If it is no guest's init.
+pub fn power_off() -> anyhow::Result<()> {
+    ensure!(rustix::process::getpid().is_init(), "only PID 1 of a guest can end it");
+    reboot(RebootCommand::Restart).context("could not power off the guest")
 }
 
 fn carry_out(job: &Job, loaded: anyhow::Result<()>, tell: &Teller) -> io::Result<()> {
@@ -103,8 +123,12 @@ struct Ready {
 
 /// Waits for the job's disk, and takes memory down to its limit.
 fn prepare(job: &Job) -> anyhow::Result<Ready> {
-    ensure!(job.protocol == PROTOCOL, "the job uses protocol {}, this agent {PROTOCOL}", job.protocol);
-    ensure!(job.guest, "the job is not for a guest");
+    ensure!(
+        job.protocol == PROTOCOL,
+        "the job uses protocol version {}, this agent version {PROTOCOL}",
+        job.protocol
+    );
+    ensure!(job.guest, "this job is for the host, but this agent runs in a guest");
     let seen = storage::find(&job.storage)?.bring_up(job)?;
     Ok(Ready { seen, _ballast: job.memory.map(ballast).transpose()?.unwrap_or_default() })
 }
@@ -128,8 +152,8 @@ fn load(list: &str) -> anyhow::Result<()> {
 }
 
 fn open_port() -> anyhow::Result<File> {
-    let path = wait_for(port).context("the machine has no port for events")?;
-    OpenOptions::new().write(true).open(path).context("could not open the port for events")
+    let path = wait_for(port).context("the guest has no virtio port for the agent's events")?;
+    OpenOptions::new().write(true).open(path).context("could not open the virtio port for the agent's events")
 }
 
 fn port() -> Option<PathBuf> {

@@ -14,6 +14,7 @@ mod alive;
 mod ballast;
 pub mod channel;
 mod clients;
+mod harmless;
 mod init;
 mod mishap;
 pub mod mounting;
@@ -31,7 +32,7 @@ mod trial;
 mod work;
 mod worker;
 
-pub use init::{PORT, main as init_main};
+pub use init::{PORT, bring_up, main as init_main, power_off};
 pub use mishap::Mishap;
 pub use supervisor::{STUCK, clean_up, main as supervisor_main, remove_what_dead_runs_left};
 pub use worker::main as worker_main;

@@ -5,15 +5,17 @@
 //! BASE             our own base tree, invisible to others
 //! └─ root          all files of this machine, read-only, without devices: the root of tools and worker
 //!    ├─ dev        null, zero, full, random, urandom, the trial's device, further ones of the kind
+//!    │  └─ shm     empty, writable
 //!    ├─ proc       this trial's processes, read-only
 //!    ├─ tmp        empty, writable
 //!    └─ run        empty, writable
 //!       ├─ site    where the filesystem is mounted
+//!       ├─ input   files that programs read, if they lie where this root has a folder of its own
 //!       └─ source  the second disk, if the work copies from one
 //! ```
 
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use fsderby_sys::device_filter::DeviceNumber;
@@ -25,7 +27,11 @@ use rustix::thread::CapabilitySet;
 use super::StepError;
 use crate::host::device_group::DeviceGroup;
 use crate::schema::job::Job;
-use crate::schema::setup::{self, Capability, Privileges};
+use crate::schema::setup::{self, Capability, Identity, Privileges};
+use crate::workloads::programs;
+
+/// An unused ID: "fsdr" as a number, far above those of accounts.
+pub const WORKER: Identity = Identity { uid: 0x6673_6472, gid: 0x6673_6472 };
 
 /// Devices that cannot affect the machine.
 const HARMLESS: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
@@ -48,6 +54,16 @@ impl Sandbox {
     pub fn around(devices: &[&Path], job: &Job, base: &Path, tree: &Tree) -> Result<Self, StepError> {
         let root = base.join("root");
         furnish(&root, tree)?;
+        let works = || job.works.iter().map(|work| &work.work);
+        if works().any(programs::starts) {
+            fs::create_dir(root.join("dev/shm"))
+                .map_err(|e| StepError::io("make", root.join("dev/shm"), e))?;
+            mount_empty(&root, "dev/shm", c"size=256m,mode=1777")?;
+            introduce(base, &root)?;
+        }
+        for (path, at) in works().flat_map(programs::input) {
+            bind(&path, &inside(&root, &at.display().to_string()))?;
+        }
         let harmless = HARMLESS.iter().map(Path::new);
         let stated = job.privileges.devices.iter().map(Path::new);
         let paths: Vec<&Path> = harmless.chain(devices.iter().copied()).chain(stated).collect();
@@ -120,7 +136,7 @@ pub struct Tree(std::os::fd::OwnedFd);
 impl Tree {
     pub fn new() -> Result<Self, StepError> {
         sandbox::read_only_tree().map(Tree).map_err(|e| {
-            let text = format!("{e}; tools are given a read-only copy of all mounts, which needs Linux 5.12");
+            let text = format!("{e}; tools run on a read-only copy of all mounts, which needs Linux 5.12");
             StepError::new("copy", "the mounts of this machine", text)
         })
     }
@@ -137,7 +153,47 @@ fn node(root: &Path, path: &Path) -> Result<DeviceNumber, StepError> {
     let kind = if is_block { FileType::BlockDevice } else { FileType::CharacterDevice };
     let at = inside(root, &path.display().to_string());
     mknodat(CWD, &at, kind, Mode::RUSR | Mode::WUSR, number).map_err(|e| StepError::io("make", &at, e))?;
+    if HARMLESS.iter().any(|harmless| Path::new(harmless) == path) {
+        // Programs of a workload are ordinary users'.
+        let everybody = fs::Permissions::from_mode(0o666);
+        fs::set_permissions(&at, everybody).map_err(|e| StepError::io("open to all", &at, e))?;
+    }
     Ok(DeviceNumber { is_block, major: rustix::fs::major(number), minor: rustix::fs::minor(number) })
+}
+
+/// Adds the worker to the list of users, where programs look for their own name and home.
+fn introduce(base: &Path, root: &Path) -> Result<(), StepError> {
+    let Identity { uid, gid } = WORKER;
+    for (file, line) in [
+        ("passwd", format!("fsderby:x:{uid}:{gid}:fsderby:/tmp:/bin/sh\n")),
+        ("group", format!("fsderby:x:{gid}:\n")),
+    ] {
+        let at = root.join("etc").join(file);
+        let Ok(known) = fs::read_to_string(&at) else { continue };
+        let own = base.join(file);
+        fs::write(&own, known + &line).map_err(|e| StepError::io("write", &own, e))?;
+        sandbox::bind_read_only(&own, &at).map_err(|e| StepError::io("mount", &at, e))?;
+    }
+    Ok(())
+}
+
+/// Mounts a file or folder there, read-only. One that is there already is the same.
+fn bind(path: &Path, at: &Path) -> Result<(), StepError> {
+    let fault = |what: &str, e: std::io::Error| StepError::io(what, path, e);
+    if at.exists() {
+        return Ok(());
+    }
+    let folder = at.parent().unwrap_or(at);
+    fs::create_dir_all(folder).map_err(|e| fault("make room for", e))?;
+    let made = if path.is_dir() { fs::create_dir(at) } else { fs::File::create_new(at).map(drop) };
+    made.map_err(|e| fault("make room for", e))?;
+    sandbox::bind_read_only(path, at).map_err(|e| fault("mount", e))
+}
+
+fn mount_empty(root: &Path, folder: &str, options: &std::ffi::CStr) -> Result<(), StepError> {
+    let (at, flags) = (root.join(folder), MountFlags::NOSUID | MountFlags::NODEV);
+    let mounted = rustix::mount::mount("tmpfs", &at, "tmpfs", flags, Some(options));
+    mounted.map_err(|e| StepError::io("mount", &at, e))
 }
 
 /// All files of this machine, read-only, with separate writable folders.

@@ -67,7 +67,7 @@ fn drop_pages(path: &Path) -> io::Result<()> {
 /// Drops the caches and proves it with a witness: a previously cached file is read from the device.
 fn cool_down(site: &Site) -> Result<Seen, StepError> {
     let witness = site.place().join("witness");
-    let fault = |e: io::Error| StepError::io("wait for the CPU to cool down by", &witness, e);
+    let fault = |e: io::Error| StepError::io("check that caches are cold with the test file", &witness, e);
     write_witness(&witness).map_err(fault)?;
     fs::write(DROP_CACHES, "3").map_err(|e| StepError::io("write", DROP_CACHES, e))?;
     let devices = site.devices();

@@ -13,10 +13,10 @@ use std::time::Duration;
 use fsderby_sys::process::{Usage, thread_usage};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, StatVfs, Uid};
 
-use super::sandbox::{Sandbox, Tree};
+use super::sandbox::{Sandbox, Tree, WORKER};
 use super::source::{Filling, Source};
 use super::stack::{self, Raise, Stack};
-use super::{StepError, monotonic_ns, mounting};
+use super::{StepError, harmless, monotonic_ns, mounting};
 use crate::host::own_folder::OwnFolder;
 use crate::probes::Devices;
 use crate::schema::event::Space;
@@ -27,9 +27,6 @@ use crate::storage::{self, Attached, Device};
 
 /// Folders of every Linux on which our base tree can be mounted, invisibly to others.
 const BASES: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
-
-/// An unused ID: "fsdr" as a number, far above those of accounts.
-const WORKER: Identity = Identity { uid: 0x6673_6472, gid: 0x6673_6472 };
 
 /// Opens a folder without following links.
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -263,6 +260,10 @@ impl Site {
     /// caller, who then reports it.
     pub fn mount(&self, fstype: &str, options: &[String]) -> Result<(u64, Usage), StepError> {
         let (device, target) = (self.device(), self.mountpoint_inside());
+        let options = match self.sandbox {
+            Some(_) => &harmless::options(device, fstype, options)?,
+            None => options,
+        };
         let mount = || {
             let (begin, before) = (monotonic_ns(), thread_usage());
             mounting::mount(device, target, fstype, options)?;

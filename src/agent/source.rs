@@ -13,7 +13,7 @@ use rustix::fs::{Gid, Mode, OFlags, Uid};
 use super::sandbox::Sandbox;
 use super::work::{Start, Worker};
 use super::worker::Told;
-use super::{StepError, mounting, tools};
+use super::{StepError, harmless, mounting, tools};
 use crate::schema::job::{Portion, WorkJob};
 use crate::schema::setup::{Argv, DEVICE, Identity, Mount};
 use crate::storage::Device;
@@ -59,11 +59,11 @@ impl Source {
         for argv in filling.make {
             self.tool(argv, filling)?;
         }
-        self.mount(filling.mount, None)?;
+        self.mount(filling, None)?;
         self.work(filling)?;
         self.unmount()?;
         self.device.forget_cached().map_err(|e| StepError::io("drop the page cache of", WHAT, e))?;
-        self.mount(filling.mount, Some(READ_ONLY))?;
+        self.mount(filling, Some(READ_ONLY))?;
         self.filled = true;
         Ok(())
     }
@@ -75,14 +75,20 @@ impl Source {
         match ran.status {
             0 => Ok(()),
             status => {
-                let text = format!("exit code {status} of '{}': {}", argv.join(" "), ran.said);
+                let (command, said) = (argv.join(" "), ran.said);
+                let text = format!("exit code {status} of '{command}': {said}");
                 Err(StepError::new("format", WHAT, text))
             }
         }
     }
 
-    fn mount(&mut self, mount: &Mount, more: Option<&str>) -> Result<(), StepError> {
-        let options: Vec<String> = mount.options().iter().cloned().chain(more.map(str::to_owned)).collect();
+    fn mount(&mut self, filling: &Filling<'_>, more: Option<&str>) -> Result<(), StepError> {
+        let mount = filling.mount;
+        let mut options: Vec<String> =
+            mount.options().iter().cloned().chain(more.map(str::to_owned)).collect();
+        if filling.sandbox.is_some() {
+            options = harmless::options(self.device.path(), mount.fstype(), &options)?;
+        }
         mounting::mount(self.device.path(), &self.mountpoint, mount.fstype(), &options)?;
         self.mounted = true;
         Ok(())
@@ -107,6 +113,7 @@ impl Source {
             seed: work.seed,
             gate: &gate,
             memory_group: None,
+            process_group: None,
             identity: filling.worker,
             root: filling.sandbox.map(|sandbox| sandbox.root().to_owned()),
             says_over: false,

@@ -54,7 +54,7 @@ impl Stack {
         let fault = |text: String| StepError::new("build", "the layers", text);
         let layers = layers::of(&job.layers).map_err(fault)?;
         if !(layers.is_empty() || job.guest) {
-            return Err(fault("they are created only in guests".into()));
+            return Err(fault("layers are created only in guests (--on vm, --on model)".into()));
         }
         let disk = |path: &Path| {
             let seen = if layers.is_empty() { None } else { bytes_of(path) };
@@ -68,7 +68,8 @@ impl Stack {
             below = stack.add(&**layer, Place { at, below }, how).map_err(|e| stack.give_up(e))?;
         }
         let [top] = &below[..] else {
-            return Err(fault(format!("a filesystem needs one device, but there are {}", below.len())));
+            let devices = below.len();
+            return Err(fault(format!("a filesystem needs one device, but these layers provide {devices}")));
         };
         (stack.top, stack.bytes) = (PathBuf::from(&top.path), top.bytes);
         Ok(stack)
@@ -188,13 +189,16 @@ fn run(argv: &Argv, limit: Duration) -> Result<(), String> {
     let ran = tools::run(argv, limit, None, false).map_err(|e| e.to_string())?;
     match ran.status {
         0 => Ok(()),
-        status => Err(format!("exit code {status} of '{}': {}", argv.join(" "), ran.said)),
+        status => {
+            let (command, said) = (argv.join(" "), ran.said);
+            Err(format!("exit code {status} of '{command}': {said}"))
+        }
     }
 }
 
 /// A layer's device under the kernel's name, as in mountinfo and /sys.
 fn found(path: &str) -> Result<Below, String> {
-    let missing = || format!("it was created, but {path} does not exist");
+    let missing = || format!("the layer was created, but its device {path} does not exist");
     let own = wait_for(|| own_name(Path::new(path))).ok_or_else(missing)?;
     let bytes = bytes_of(&own).filter(|bytes| bytes.0 > 0).ok_or_else(|| format!("{path} is empty"))?;
     Ok(Below { path: own.display().to_string(), bytes })

@@ -11,7 +11,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use super::channel::Teller;
 use super::{monotonic_ns, trial};
-use crate::host::{device_group, memory_group};
+use crate::host::{device_group, memory_group, process_group};
 use crate::schema::event::Event;
 use crate::schema::job::{Job, PROTOCOL};
 use crate::storage;
@@ -20,8 +20,7 @@ use crate::storage;
 const GRACE: Duration = Duration::from_secs(10);
 /// The supervisor's exit code if its agent does not end, as timeout(1) uses.
 pub const STUCK: u8 = 124;
-const WHY_STUCK: &str =
-    "it, or a process that it started, is in uninterruptible sleep (D); its mounts and files may remain";
+const WHY_STUCK: &str = "the agent, or a process that it started, is in uninterruptible sleep (D); its mounts and files may remain";
 /// The agent's exit code when its lifeline is cut.
 const CUT: i32 = 130;
 
@@ -33,10 +32,10 @@ pub fn main() -> anyhow::Result<u8> {
     let job: Job = serde_json::from_str(&line).context("could not parse the job")?;
     anyhow::ensure!(
         job.protocol == PROTOCOL,
-        "the job uses protocol {}, this agent {PROTOCOL}",
+        "the job uses protocol version {}, this agent version {PROTOCOL}",
         job.protocol
     );
-    anyhow::ensure!(!job.guest, "this job is for a guest, not for this machine");
+    anyhow::ensure!(!job.guest, "this job is for a guest, but this agent runs on the host");
     // A separate session: the host handles Ctrl-C of the terminal.
     let _ = rustix::process::setsid();
     let root = rustix::process::geteuid().is_root();
@@ -82,7 +81,7 @@ fn keep(pid: i32, job: &Job) -> anyhow::Result<u8> {
         clean_up(job);
         return Ok(code);
     }
-    eprintln!("the agent does not die: {WHY_STUCK}");
+    eprintln!("could not kill the agent: {WHY_STUCK}");
     // A folder is on the filesystem that has probably hung, so removing it could hang too.
     remove_groups(&job.token);
     Ok(STUCK)
@@ -144,12 +143,14 @@ fn ends_within(process: impl AsFd, time: Duration) -> io::Result<bool> {
 fn remove_groups(token: &str) {
     memory_group::remove(token);
     device_group::remove(token);
+    process_group::remove(token);
 }
 
 /// Removes cgroups of runs whose supervisor was killed too; keeps those of living runs.
 pub fn remove_what_dead_runs_left() {
     memory_group::remove_orphans();
     device_group::remove_orphans();
+    process_group::remove_orphans();
 }
 
 #[cfg(test)]

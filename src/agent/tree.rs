@@ -94,7 +94,7 @@ pub fn read_all(place: &Path, aside: &[PathBuf]) -> Result<(Vec<LiveFile>, Occup
 /// The entry at this path as read back, with its path below `place`.
 pub fn live_file(place: &Path, path: &Path) -> io::Result<LiveFile> {
     let found = live_file_of(place, path, &fs::symlink_metadata(path)?)?;
-    found.ok_or_else(|| io::Error::other("it is neither a file nor a directory nor a link"))
+    found.ok_or_else(|| io::Error::other("only regular files, directories and symbolic links are supported"))
 }
 
 fn live_file_of(place: &Path, path: &Path, about: &Metadata) -> io::Result<Option<LiveFile>> {

@@ -16,7 +16,7 @@ use super::recovery::{first_file, survivors};
 use super::site::Site;
 use super::stack::{Raise, Stack};
 use super::{StepError, monotonic_ns, raw, settle, tools, tree};
-use crate::host::{self, memory_group::MemoryGroup};
+use crate::host::{self, memory_group::MemoryGroup, process_group::ProcessGroup};
 use crate::probes::{self, NotAvailable, Running};
 use crate::schema::event::{Event, Stepped, Tree};
 use crate::schema::job::{Job, Step, WorkJob};
@@ -25,6 +25,7 @@ use crate::schema::work::LiveFile;
 use crate::stages;
 use crate::storage::image::Image;
 use crate::storage::{self, Storage};
+use crate::workloads::programs;
 
 /// Reading interval of probe counters during the work: see [`probes::Running::sample`].
 const LOOK: Duration = Duration::from_millis(100);
@@ -40,6 +41,7 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
         probes: Vec::new(),
         clients: None,
         group: None,
+        processes: None,
         site: None,
         live: None,
         is_last: false,
@@ -109,6 +111,8 @@ struct Hands<'a> {
     clients: Option<Clients>,
     /// From the first work to the last.
     group: Option<MemoryGroup>,
+    /// Around works that start programs, if the kernel has one for them.
+    processes: Option<ProcessGroup>,
     site: Option<Site>,
     /// The files that must exist according to the engines, if works kept their files.
     live: Option<Vec<LiveFile>>,
@@ -186,7 +190,7 @@ impl Hands<'_> {
         self.job
             .works
             .get(work)
-            .ok_or_else(|| StepError::new("find", "the workload", "the job has no such stage"))
+            .ok_or_else(|| StepError::new("find", "the workload", "the job has no workload with this number"))
     }
 
     /// The folders of works that do not keep their files.
@@ -266,7 +270,8 @@ impl Hands<'_> {
         let argv = site.expand(argv);
         let ran = tools::run(&argv, limit, site.sandbox(), mounts)?;
         if !good.contains(&ran.status) {
-            let text = format!("exit code {} of '{}': {}", ran.status, argv.join(" "), ran.said);
+            let (status, command, said) = (ran.status, argv.join(" "), ran.said);
+            let text = format!("exit code {status} of '{command}': {said}");
             return Err(StepError::new("run", &argv[0], text));
         }
         Ok(stepped(ran.ns, ran.usage, ran.status))
@@ -350,11 +355,16 @@ impl Hands<'_> {
             (None, None) => {}
         }
         let group = self.group.as_ref().map(|g| g.path().to_owned());
+        if self.processes.is_none() && programs::starts(&self.work_job(work)?.work) {
+            self.processes = ProcessGroup::new(&job.token).ok();
+        }
         let work = self.work_job(work)?;
+        let process_group = self.processes.as_ref().map(|group| group.path().to_owned());
         let site = self.site()?;
         told.extend(site.worker().map(Event::Worker));
         let devices = site.devices();
-        let clients = Clients::start(&clients::Start { site, work, memory_group: group.clone() })?;
+        let clients =
+            Clients::start(&clients::Start { site, work, memory_group: group.clone(), process_group })?;
         let (place, progress) = (site.place_of(work), job.alive_every_ms.map(|_| clients.progress()));
         self.clients = Some(clients);
         self.take_surplus()?;
@@ -400,6 +410,7 @@ impl Hands<'_> {
         }
         if work + 1 == self.job.works.len() {
             self.group = None;
+            self.processes = None;
         }
         Ok(())
     }
@@ -489,8 +500,10 @@ fn until_ended(
             Some(Reaped { usage, .. }) => used = used.plus(usage),
             None if !has_children() => return Ok(used),
             None if begin.elapsed() > limit => {
-                let text =
-                    format!("it did not end within {} s after its filesystem was unmounted", limit.as_secs());
+                let text = format!(
+                    "the daemon did not end within {} s after its filesystem was unmounted",
+                    limit.as_secs()
+                );
                 return Err(StepError::new("wait for", WHAT, text));
             }
             None => std::thread::sleep(Duration::from_millis(1)),

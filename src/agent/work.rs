@@ -17,12 +17,14 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::worker::{OVER, Orders, READY, Told};
 use super::{StepError, tools};
-use crate::host::memory_group;
+use crate::host::{control_group, memory_group};
 use crate::schema::job::WorkJob;
 use crate::schema::setup::Identity;
 
 /// Time for a worker to end when it has nothing more to do.
 pub const TO_END: Duration = Duration::from_secs(5);
+
+const OUT_OF_MEMORY: &str = "the workload ran out of memory; try a larger --memory or a smaller --scale";
 
 /// A worker that is ready and waits at its gate.
 pub struct Worker {
@@ -42,6 +44,8 @@ pub struct Start<'a> {
     pub seed: u64,
     pub gate: &'a SharedGate,
     pub memory_group: Option<PathBuf>,
+    /// If it starts programs.
+    pub process_group: Option<PathBuf>,
     pub identity: Option<Identity>,
     pub root: Option<PathBuf>,
     /// Whether it reports its last operation at once.
@@ -69,8 +73,8 @@ impl Worker {
         let gate = inherited.path(start.gate.descriptor()).map_err(fault)?;
         inherited.hand_to(&mut command);
         let mut child = command.spawn().map_err(fault)?;
-        if let Some(group) = &start.memory_group {
-            memory_group::add(group, child.id()).map_err(fault)?;
+        for group in [&start.memory_group, &start.process_group].into_iter().flatten() {
+            control_group::add(group, child.id()).map_err(fault)?;
         }
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let (Some(mut input), Some(output)) = (input, output) else {
@@ -112,7 +116,14 @@ impl Worker {
             over();
             line = self.hear().map_err(fault)?;
         }
-        serde_json::from_str(&line).map_err(|_| self.died("run"))
+        let told = serde_json::from_str(&line).map_err(|_| self.died("run"))?;
+        Ok(match told {
+            // A program that it started may have been killed instead of it.
+            Told::Failed { operation, path, errno, text } if self.is_out_of_memory() => {
+                Told::Failed { operation, path, errno, text: format!("{text}; {OUT_OF_MEMORY}") }
+            }
+            told => told,
+        })
     }
 
     /// Waits for its end; kills it at `limit` after `begin`.
@@ -156,11 +167,9 @@ impl Worker {
         let how = match ended {
             Err(e) => e.text,
             Ok(status) => match (status.signal(), status.code()) {
-                (Some(9), _) if self.is_out_of_memory() => {
-                    "it ran out of memory; try a larger --memory or a smaller --scale".to_owned()
-                }
-                (Some(signal), _) => format!("it was killed by signal {signal}"),
-                (None, code) => format!("it ended with exit code {}", code.unwrap_or_default()),
+                (Some(9), _) if self.is_out_of_memory() => OUT_OF_MEMORY.to_owned(),
+                (Some(signal), _) => format!("the workload was killed by signal {signal}"),
+                (None, code) => format!("the workload ended with exit code {}", code.unwrap_or_default()),
             },
         };
         let words = words.trim();

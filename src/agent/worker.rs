@@ -9,12 +9,12 @@ use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Write};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use fsderby_sys::gate::SharedGate;
-use fsderby_sys::process::{die_with_parent, own_usage};
-use fsderby_sys::sandbox::renounce;
+use fsderby_sys::process::{children_usage, die_with_parent, own_usage};
+use fsderby_sys::sandbox::{confine, renounce};
 use fsderby_sys::shared::SharedProgress;
 use serde::{Deserialize, Serialize};
 
@@ -82,12 +82,20 @@ pub fn main() -> anyhow::Result<u8> {
     let progress = progress.context("could not share progress")?;
     let gate = shared(&orders.gate).and_then(SharedGate::inherited).context("could not share the gate")?;
     let schedule = Schedule::open();
-    let source =
-        orders.source.as_ref().map(File::open).transpose().context("could not open the second disk")?;
+    let source = orders
+        .source
+        .as_ref()
+        .map(File::open)
+        .transpose()
+        .context("could not open the second disk of the workload")?;
     give_up_rights(&orders).context("could not drop root privileges")?;
     let WorkJob { work, portion, .. } = &orders.work;
-    let engine = workloads::engine(&work.engine).context("this build has no such workload")?;
+    let engine =
+        workloads::engine(&work.engine).context("this build of fsderby does not have this workload")?;
     let work = engine.parse(&work.parameters).map_err(anyhow::Error::msg)?;
+    if work.needs().programs && orders.root.is_none() {
+        confine_programs().context("could not confine the programs")?;
+    }
     let mut ready = work.prepare(orders.seed, portion).map_err(anyhow::Error::msg)?;
     if let Some(source) = source {
         ready.take_source(source.into());
@@ -99,11 +107,13 @@ pub fn main() -> anyhow::Result<u8> {
     let mut log = Notes { progress: &progress, clock: &clock, phases, histograms, says_over };
     gate.pass().context("could not wait for the other clients")?;
     let waited_ns = schedule.waited_ns();
-    let (before, began_ns) = (own_usage(), monotonic_ns());
+    // Programs that a work starts are part of it.
+    let all_usage = || own_usage().plus(children_usage());
+    let (before, began_ns) = (all_usage(), monotonic_ns());
     let outcome = ready.run(&clock, &mut log);
     // An engine that has not reported it has not yet begun a long computation.
     log.finished();
-    let (ended_ns, used) = (monotonic_ns(), own_usage().since(before));
+    let (ended_ns, used) = (monotonic_ns(), all_usage().since(before));
     let waited_ns = waited_ns.zip(schedule.waited_ns()).map(|(was, is)| is.saturating_sub(was));
     let Notes { phases, histograms, .. } = log;
     let told = match outcome {
@@ -144,6 +154,14 @@ fn give_up_rights(orders: &Orders) -> io::Result<()> {
         rustix::process::chroot(root)?;
     }
     orders.identity.map_or(Ok(()), |Identity { uid, gid }| renounce(uid, gid))
+}
+
+/// Programs write into the filesystem under test and into memory alone. In a sandbox that is so already, without Landlock's cost.
+fn confine_programs() -> io::Result<()> {
+    rustix::thread::set_no_new_privs(true)?;
+    let all = [".", "/tmp", "/dev"].map(Path::new);
+    let there: Vec<&Path> = all.into_iter().filter(|folder| folder.is_dir()).collect();
+    confine(&there)
 }
 
 /// The scheduler's statistics of this process, opened while its /proc is accessible (`Documentation/scheduler/sched-stats.rst`).

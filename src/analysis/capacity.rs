@@ -32,7 +32,7 @@ static RESIDUAL: Declared = Declared {
 
 static LOST: Declared = Declared {
     name: "capacity.lost",
-    title: "no longer usable after everything was deleted",
+    title: "capacity lost after everything was deleted",
     better: Better::Lower,
     explained: "Loss of space available to an ordinary user, from mkfs to the deletion of all files after the work, as a share of the \
                 volume: space that the filesystem took for its own structures and did not give back.",
@@ -45,8 +45,9 @@ static GIVEN: Declared = Declared {
     better: Better::Lower,
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "Loss of free space since mkfs ÷ bytes of the existing files, in the integrity check. Above 1 it includes names, inodes, \
-                unused ends of blocks and copies. Below 1 the filesystem compresses or packs.",
+    explained: "Free space lost since mkfs ÷ size of all existing files, measured in the integrity check. A ratio above 1 includes \
+                names, inodes, unused ends of blocks and copies. A ratio below 1 means that the filesystem compresses data or \
+                packs small files.",
     ..Declared::ratio("given for each byte")
 };
 

@@ -193,7 +193,7 @@ fn over_samples(met: &[Met<'_>], candidates: &[String], margin: Percent) -> Vec<
     ensemble::decided(met.iter().flat_map(open).collect()).into_iter().map(change).collect()
 }
 
-/// The candidate after, relative to itself before.
+/// The change of a candidate: its figure in the second run relative to its figure in the first.
 fn change(finding: Finding) -> Change {
     Change {
         finding: finding.finding,

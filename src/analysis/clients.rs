@@ -16,8 +16,8 @@ static FAIRNESS: Declared = Declared {
         note: "Every client does all of the work in its own folder; all start together.",
     },
     over: Over::Work,
-    explained: "The rate of the slowest client ÷ that of the fastest: the time of the client that was done first ÷ that of the last one. \
-                1 is fair; with 0.5 one client waited twice as long as another for as much work.",
+    explained: "The slowest client's rate ÷ the fastest client's: the time of the client that ended first ÷ that of the client \
+                that ended last. 1 is fair; at 0.5 one client needed twice as long as another for the same amount of work.",
     key: true,
     ..Declared::ratio("slowest ÷ fastest")
 };
@@ -31,7 +31,7 @@ pub fn metrics(clients: &[Client]) -> Vec<Metric> {
     fairness(clients).map(|value| FAIRNESS.metric(value)).into_iter().collect()
 }
 
-/// Over all parts of the work.
+/// Fairness among the clients, over all parts of the work.
 fn fairness(clients: &[Client]) -> Option<f64> {
     let mut taken_ns: BTreeMap<u32, u64> = BTreeMap::new();
     for client in clients {

@@ -7,9 +7,9 @@ use crate::schema::change::ChangeBasis::{Samples, TwoRuns};
 use crate::schema::change::{Change, Changes};
 use crate::schema::finding::Found;
 
-/// The syntax.
+/// The syntax of a condition, for messages.
 pub const WRITTEN: &str =
-    "\"worse > 5%\", with better, worse or different, and after it: by estimate, in METRIC, for LABEL";
+    "\"worse > 5%\" (worse, better or different), optionally followed by: by estimate, in METRIC, for LABEL";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
@@ -34,7 +34,7 @@ impl FromStr for Condition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}' is no condition; write {WRITTEN}");
+        let wrong = || format!("'{text}' is not a condition; write {WRITTEN}");
         // A label may contain any word, so it comes last.
         let (head, label) = cut(text, "for");
         let (head, metric) = cut(&head, "in");
@@ -54,7 +54,7 @@ impl FromStr for Condition {
         let percent: f64 =
             threshold.trim().strip_suffix('%').ok_or_else(wrong)?.trim().parse().map_err(|_| wrong())?;
         if !(0.0..=10_000.0).contains(&percent) {
-            return Err(format!("'{text}': a threshold lies between 0% and 10000%"));
+            return Err(format!("'{text}': the threshold must be between 0% and 10000%"));
         }
         if metric.as_deref() == Some("") || label.as_deref() == Some("") {
             return Err(wrong());
@@ -82,9 +82,9 @@ fn cut(text: &str, word: &str) -> (String, Option<String>) {
 /// The evidence that a run will offer, known before it starts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgeable {
-    /// Its candidates.
+    /// Names of the candidates.
     pub candidates: Vec<String>,
-    /// Its headline metrics, by name.
+    /// Names of the headline metrics.
     pub headlines: Vec<String>,
     /// Headline metrics that are times, on a testbed whose times do not count.
     pub timeless: Vec<String>,
@@ -115,10 +115,12 @@ impl Condition {
             }
             _ => Ok(()),
         };
-        let cannot = |why: String| Err(format!("'{}' could never be judged: {why}", self.written));
+        let condition = &self.written;
+        let cannot = |why: String| Err(format!("'{condition}' could never be judged: {why}"));
         if let Some(metric) = self.metric.as_ref().filter(|metric| run.timeless.contains(metric)) {
             return cannot(format!(
-                "{metric} is a time, and on an emulated CPU none counts\n  try: --on model:DISK, or a count such as one of fsderby list metrics"
+                "{metric} is a time, and times on an emulated CPU are not judged\n  try: --on model:DISK, or a counter from \
+                 fsderby list metrics"
             ));
         }
         known("headline metric", &run.headlines, &self.metric)?;
@@ -136,8 +138,8 @@ impl Condition {
         match run.evidence.iter().filter(is_asked).find(is_short) {
             None => Ok(()),
             Some(Evidenced { candidate, needed, grows: false, .. }) => cannot(format!(
-                "with samples=off every round of {candidate} has the same sample of the disk, and an interval takes {needed}\n  \
-                 try: without samples=off and with --rounds {needed}, or '{} by estimate'",
+                "with samples=off every round of {candidate} has the same sample of the disk, but an interval needs \
+                 {needed} samples\n  try: without samples=off and with --rounds {needed}, or '{} by estimate'",
                 self.side_and_threshold()
             )),
             Some(Evidenced { candidate, most, needed, .. }) => {
@@ -145,7 +147,7 @@ impl Condition {
                 let needed = if self.by_estimate { 2 } else { *needed };
                 let rounds = if most == 1 { "round" } else { "rounds" };
                 cannot(format!(
-                    "{candidate} has {most} {rounds} of {needed} at least\n  try: --rounds {needed}"
+                    "{candidate} has {most} {rounds}, but at least {needed} are needed\n  try: --rounds {needed}"
                 ))
             }
         }
@@ -172,14 +174,16 @@ impl Condition {
             let (few, needed) = (open.n[0].min(open.n[1]), needed(changes));
             let (what, more) = match (&changes.basis, few) {
                 (Samples { .. }, 0 | 1) => {
-                    ("sample of the disk", "both runs without samples=off, with --rounds")
+                    ("sample of the disk", "repeat both runs without samples=off, with --rounds")
                 }
-                (Samples { .. }, _) => ("samples of the disk", "both runs with --rounds"),
-                (TwoRuns { .. }, _) => ("rounds", "both runs with --rounds"),
+                (Samples { .. }, _) => ("samples of the disk", "repeat both runs with --rounds"),
+                (TwoRuns { .. }, _) => ("rounds", "repeat both runs with --rounds"),
             };
             return Err(format!(
-                "'{}' cannot be judged: {} has no interval, because {few} {what} in common are too few\n  try: {more} {needed}, or by estimate",
-                self.written, open.candidate,
+                "'{condition}' cannot be judged: {candidate} has no interval, because {few} {what} in both runs are too few\n  \
+                 try: {more} {needed}, or the condition with 'by estimate'",
+                condition = self.written,
+                candidate = open.candidate,
             ));
         }
         Ok(about.into_iter().filter(|change| self.is_met(change)).collect())
@@ -198,8 +202,9 @@ impl Condition {
         known("headline metric", |change| &change.metric, &self.metric)?;
         if let Some(label) = self.label.as_ref().filter(|label| changes.controls().contains(label)) {
             return Err(format!(
-                "'{}': {label} is a control, with which the others are compared, so it has no findings\n  try: --control with another one",
-                self.written
+                "'{condition}': {label} is a control, with which the other candidates are compared, so it has no findings\n  \
+                 try: --control with another candidate",
+                condition = self.written
             ));
         }
         known("candidate", |change| &change.candidate, &self.label)?;
@@ -209,7 +214,10 @@ impl Condition {
         };
         let about: Vec<&Change> = changes.findings.iter().filter(is_asked).collect();
         match about.is_empty() {
-            true => Err(format!("'{}' is about nothing that was compared", self.written)),
+            true => {
+                let condition = &self.written;
+                Err(format!("'{condition}' matches no candidate and metric that were compared"))
+            }
             false => Ok(about),
         }
     }
@@ -218,7 +226,7 @@ impl Condition {
         self.is_beyond(change) && (self.by_estimate || change.finding != Found::CannotTell)
     }
 
-    /// Whether the interval (or, by estimate, the ratio) lies beyond the threshold.
+    /// Whether the interval lies beyond the threshold; for a condition "by estimate", whether the ratio does.
     fn is_beyond(&self, change: &Change) -> bool {
         let (low, high) = match (change.low, change.high) {
             (Some(low), Some(high)) if !self.by_estimate => (low, high),
@@ -237,7 +245,7 @@ impl Condition {
     /// # Errors
     /// As for [`holds`](Self::holds).
     pub fn said(&self, changes: &Changes) -> Result<String, String> {
-        let with = if self.by_estimate { "ratio" } else { "end of each interval nearest to 1" };
+        let with = if self.by_estimate { "ratio" } else { "end nearest to 1 of each interval" };
         let list = |these: Vec<&Change>| {
             let one = |change: &&Change| {
                 format!("{} in {} of {}", change.candidate, change.metric, change.scenario)
@@ -248,10 +256,10 @@ impl Condition {
         let is_open = |change: &&Change| self.is_beyond(change) && !self.is_met(change);
         let open: Vec<&Change> = self.about(changes)?.into_iter().filter(is_open).collect();
         let mut said = match holds.is_empty() {
-            true => format!("'{}' does not hold. Compared with the threshold: the {with}.", self.written),
+            true => format!("'{}' does not hold. The threshold was compared with the {with}.", self.written),
             false => {
                 format!(
-                    "'{}' holds for {}. Compared with the threshold: the {with}.",
+                    "'{}' holds for {}. The threshold was compared with the {with}.",
                     self.written,
                     list(holds)
                 )
@@ -259,7 +267,7 @@ impl Condition {
         };
         if !open.is_empty() {
             said += &format!(
-                " Beyond the threshold but no finding, for the reason given in the report: {}.",
+                " These lie beyond the threshold, but no difference was found, for the reason given in the report: {}.",
                 list(open)
             );
         }
@@ -332,10 +340,11 @@ mod tests {
         let said = |text: &str| text.parse::<Condition>().expect(text).said(&changes).expect(text);
         assert_eq!(
             said("worse > 5%"),
-            "'worse > 5%' does not hold. Compared with the threshold: the end of each interval nearest to 1. Beyond the \
-             threshold but no finding, for the reason given in the report: ext4, in a hurry in transactions.rate of mail."
+            "'worse > 5%' does not hold. The threshold was compared with the end nearest to 1 of each interval. These \
+             lie beyond the threshold, but no difference was found, for the reason given in the report: ext4, in a hurry in \
+             transactions.rate of mail."
         );
-        assert!(said("worse > 7%").ends_with("nearest to 1."));
+        assert!(said("worse > 7%").ends_with("nearest to 1 of each interval."));
         assert!(
             said("worse > 5% by estimate").starts_with("'worse > 5% by estimate' holds for ext4, in a hurry")
         );
@@ -376,7 +385,7 @@ mod tests {
         let worse: Condition = "worse > 5%".parse().expect("a condition");
         assert!(worse.holds(&few).unwrap_err().contains("cannot be judged"));
         few.findings.clear();
-        assert!(worse.holds(&few).unwrap_err().contains("about nothing"));
+        assert!(worse.holds(&few).unwrap_err().contains("matches no candidate and metric"));
     }
 
     #[test]
@@ -405,7 +414,7 @@ mod tests {
         assert!(refused.contains("without samples=off, with --rounds 13"), "{refused}");
         one.findings[0].n = [12, 12];
         let refused = "worse > 5%".parse::<Condition>().expect("a condition").holds(&one).unwrap_err();
-        assert!(refused.contains("try: both runs with --rounds 13"), "{refused}");
+        assert!(refused.contains("try: repeat both runs with --rounds 13"), "{refused}");
     }
 
     fn judgeable(most: Option<u32>, needed: u32, grows: bool) -> Judgeable {
@@ -436,10 +445,13 @@ mod tests {
         assert_eq!(before("worse > 5% by estimate", &off), "", "one sample gives an estimate");
         assert_eq!(before("worse > 5% for xfs", &off), "", "the other one has enough");
         let few = judgeable(Some(5), 6, true);
-        assert!(before("worse > 5%", &few).contains("has 5 rounds of 6 at least\n  try: --rounds 6"));
+        assert!(
+            before("worse > 5%", &few).contains("has 5 rounds, but at least 6 are needed\n  try: --rounds 6")
+        );
         assert_eq!(before("worse > 5% by estimate", &few), "");
         assert!(
-            before("worse > 5% by estimate", &judgeable(Some(1), 6, true)).contains("1 round of 2 at least")
+            before("worse > 5% by estimate", &judgeable(Some(1), 6, true))
+                .contains("1 round, but at least 2 are needed")
         );
         assert_eq!(
             before("worse > 5%", &judgeable(None, 6, true)),
@@ -456,7 +468,10 @@ mod tests {
         assert!(before("worse > 5% for xsf", &run).contains("did you mean 'xfs'?"));
         run.timeless = vec!["transactions.rate".into()];
         run.headlines = vec!["requests".into()];
-        assert!(before("worse > 5% in transactions.rate", &run).contains("on an emulated CPU none counts"));
+        assert!(
+            before("worse > 5% in transactions.rate", &run)
+                .contains("times on an emulated CPU are not judged")
+        );
         assert_eq!(before("worse > 5% in requests", &run), "");
     }
 }

@@ -54,7 +54,7 @@ mod tests {
 
     const CPU: &str = "cpu.work";
     const RATE: &str = "transactions.rate";
-    /// What each takes, in seconds of CPU time.
+    /// Seconds of CPU time that each candidate takes.
     const TAKES: [(&str, f64); 3] = [("lean", 1.0), ("alike", 1.0), ("busy", 1.5)];
 
     fn plan() -> Plan {
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(findings(&plan, &once, &verdict(by_rounds(0.05)), &is_cpu), []);
     }
 
-    /// A trial on a modelled disk, which waits for it for most of its time where it is lean.
+    /// A trial on a modelled disk. The candidate `lean` waits for the disk for most of its time.
     fn on_model(label: &str, takes: f64, (round, purpose): (u32, Purpose)) -> Record {
         let mut record = Record { round, purpose, filesystem: label.into(), ..example::record() };
         let (_, text) = SHIPPED.iter().find(|(name, _)| *name == "hdd-16tb").expect("it is shipped");

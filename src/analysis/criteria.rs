@@ -17,7 +17,7 @@ pub use crate::schema::recommendation::{Missing, Need};
 pub struct Stated {
     pub need: Need,
     pub weight: f64,
-    /// Equally weighted.
+    /// The criteria of this need, all with equal weight.
     pub criteria: Vec<Criterion>,
     /// Why there is no criterion.
     pub missing: Option<Missing>,
@@ -31,9 +31,9 @@ pub struct Criterion {
     pub dimensions: String,
     pub unit: String,
     pub better: Better,
-    /// Rounds in each mean.
+    /// Number of rounds in each of the means.
     pub rounds: usize,
-    /// By candidate.
+    /// Each candidate's mean.
     pub means: Vec<Option<f64>>,
 }
 

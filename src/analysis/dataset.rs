@@ -39,13 +39,13 @@ pub struct Series {
     pub dimensions: String,
     /// The numeric dimensions: see [`quantities`].
     pub quantities: Vec<(String, u64)>,
-    /// The work it belongs to, if a trial has several.
+    /// The work that the metric belongs to, if a trial has several works.
     pub work: Owner,
     pub unit: String,
     pub of: Of,
     pub better: Better,
     pub headline: bool,
-    /// A headline only because times do not count here: see [`super::standing_in`].
+    /// Whether the metric is a headline only because times do not count on this testbed: see [`super::standing_in`].
     pub stands_in: bool,
     /// Measured once, in the integrity check, not in the rounds.
     pub once: bool,
@@ -60,7 +60,7 @@ pub struct Cell {
     pub median: Option<f64>,
     pub min: Option<f64>,
     pub max: Option<f64>,
-    /// In round order.
+    /// The values, in round order.
     pub values: Vec<Value>,
 }
 
@@ -139,7 +139,7 @@ impl<'r> Work<'r> {
 }
 
 impl Series {
-    /// Its value in this trial, if that has a logarithm.
+    /// This metric's value in a trial; `None` if it is missing or has no logarithm.
     pub fn value_in(&self, record: &Record) -> Option<f64> {
         let mut metrics = record.metrics.iter().filter(|metric| metric.name == self.name);
         let metric = metrics.find(|metric| dimensions(metric) == self.dimensions)?;
@@ -245,12 +245,12 @@ struct Collected<'r> {
 }
 
 struct Found<'r> {
-    /// The first of them.
+    /// The first metric found with this name and these dimensions.
     like: &'r Metric,
     is_said: bool,
-    /// The last record that has it, counted from 1: if one record has it twice, the first counts.
+    /// Number of the last record with this metric, counted from 1. If a record has the metric twice, the first one counts.
     last: usize,
-    /// By index of the filesystem.
+    /// The metric's values, by index of the filesystem.
     values: BTreeMap<usize, Vec<Value>>,
 }
 
@@ -297,7 +297,7 @@ fn cells(filesystems: &[String], mut values: BTreeMap<usize, Vec<Value>>) -> Vec
     filesystems.iter().enumerate().map(of).collect()
 }
 
-/// In round order, with median and range.
+/// A cell with the values in round order, their median and their range.
 pub fn cell(filesystem: &str, mut values: Vec<Value>) -> Cell {
     values.sort_by_key(|v| v.round);
     let plain: Vec<f64> = values.iter().map(|v| v.value).collect();

@@ -358,7 +358,7 @@ mod tests {
         (0..samples).map(nth).map(|m| (m.clone(), ratio(&m).ln())).collect()
     }
 
-    /// The same, with what each factor does.
+    /// The effect of each factor, for a pair with these samples and ratios.
     fn deciders(samples: u32, ratio: impl Fn(&Sampled) -> f64) -> Vec<Decider> {
         let samples = logs(samples, ratio);
         let factors = factors(samples.iter().map(|(sampled, _)| sampled));

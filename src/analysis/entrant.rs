@@ -33,7 +33,7 @@ impl<'w> Entrant<'w> {
         Some(log_ratio(self.series.better, self.series.value_in(record)?, 1.0))
     }
 
-    /// With each of the six workload seeds, on the first round's disk.
+    /// The candidate's trials with each of the six workload seeds, all on the first round's disk.
     pub fn seeds(&self) -> Option<Vec<&'w Record>> {
         let record = |seed: u8| match seed {
             0 => self.first(),
@@ -42,13 +42,13 @@ impl<'w> Entrant<'w> {
         (0..=RESEEDED).map(record).collect()
     }
 
-    /// The logarithms with each seed.
+    /// The logarithm of the candidate's value with each workload seed.
     pub fn seeded(&self) -> Option<Vec<f64>> {
         self.seeds()?.into_iter().map(|record| self.log(record)).collect()
     }
 
-    /// Its time on the assumed machine (the mean over the seeds, in a unit common to a pair), and the part that scales with
-    /// instruction cost.
+    /// The candidate's time on the assumed machine (the mean over the seeds, in a unit common to a pair), and the part of this
+    /// time that scales with instruction cost.
     pub fn timed(&self) -> Option<Timed> {
         let logs = self.seeded()?;
         let time = (-logs.iter().sum::<f64>() / logs.len() as f64).exp();

@@ -58,11 +58,11 @@ impl Coverage {
         class_of(disk).map_or(Coverage::ModelOnly, coverage)
     }
 
-    /// The heading of findings that no measured drive supports, or too few to test that.
+    /// A short note for the heading of findings, if no drive or too few drives were measured.
     pub fn heading(self) -> Option<&'static str> {
         match self {
             Coverage::ModelOnly => Some("on the model only"),
-            Coverage::Untested { .. } => Some("coverage untested"),
+            Coverage::Untested { .. } => Some("tested with too few real drives"),
             Coverage::Tested { .. } => None,
         }
     }
@@ -71,13 +71,16 @@ impl Coverage {
     pub fn said(self) -> String {
         match self {
             Coverage::ModelOnly => {
-                "No drive of this class was measured: this holds on the model only.".into()
+                "No drive of this class was measured, so this result holds for the disk model only.".into()
             }
             Coverage::Untested { drives } => {
-                format!("Coverage is untested: measured drives of this class: {drives}.")
+                format!(
+                    "The samples' coverage of real drives is untested: too few drives of this class were measured ({drives})."
+                )
             }
             Coverage::Tested { drives, held, figures } => format!(
-                "With each of {drives} measured drives left out, the samples hold {held} of {figures} published figures."
+                "In cross-validation over {drives} measured drives, each left out once, the samples cover {held} of {figures} \
+                 published figures."
             ),
         }
     }
@@ -88,9 +91,9 @@ impl Coverage {
 pub struct Shares([f64; Access::ALL.len()]);
 
 impl Shares {
-    /// From the elapsed nanoseconds, those with an idle CPU, and those in which the disks held each kind of request. Several
-    /// disks, or a busy CPU, can make the last exceed the idle time; all kinds are then scaled down alike. `None` if no time
-    /// elapsed.
+    /// From the elapsed nanoseconds, those with an idle CPU, and those in which the disks held each kind of request. With
+    /// several disks or a busy CPU, the time in which disks held requests can exceed the idle time; the times of all kinds are
+    /// then scaled down by the same factor. `None` if no time elapsed.
     pub fn of(elapsed_ns: u64, idle_ns: Option<u64>, held_ns: impl Fn(Access) -> u64) -> Option<Shares> {
         let held = Access::ALL.map(|access| held_ns(access) as f64);
         let elapsed = elapsed_ns as f64;
@@ -122,7 +125,7 @@ impl Shares {
 /// A candidate on its disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting {
-    /// By its name.
+    /// Name of the disk.
     pub disk: String,
     /// `None` for a user's file, which may be of any class.
     pub class: Option<Class>,
@@ -142,7 +145,7 @@ impl Waiting {
         f64::from(permille) / 1000.0
     }
 
-    /// Whether both have the same error: one class of disks, or one file.
+    /// Whether the models of both disks have the same error, because the disks are of one class or described by one file.
     fn is_off_as(&self, other: &Waiting) -> bool {
         self.class == other.class && (self.class.is_some() || self.disk == other.disk)
     }
@@ -296,7 +299,10 @@ mod tests {
         let said = coverage(Class::Hard).said();
         assert!(said.contains(&format!("{held} of {figures} published figures")), "{said}");
         let untested = Coverage::Untested { drives: 2 };
-        assert_eq!(untested.said(), "Coverage is untested: measured drives of this class: 2.");
-        assert_eq!(untested.heading(), Some("coverage untested"));
+        assert_eq!(
+            untested.said(),
+            "The samples' coverage of real drives is untested: too few drives of this class were measured (2)."
+        );
+        assert_eq!(untested.heading(), Some("tested with too few real drives"));
     }
 }

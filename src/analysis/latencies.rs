@@ -34,7 +34,7 @@ pub struct Merged {
 #[derive(Debug, Default)]
 pub struct Done {
     pub counts: Counts,
-    /// The same by span of rounds; empty in virtual time.
+    /// The latencies by span of rounds; empty in virtual time.
     pub spans: Spans,
 }
 

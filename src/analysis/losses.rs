@@ -57,8 +57,8 @@ pub fn said(work: &Work<'_>, losses: &[&Record], filesystem: &str) -> Option<Str
     let lost = steps::lost(first);
     let example = first.lost.first().map_or(String::new(), |one| format!(" ({one})"));
     Some(format!(
-        "{lost} of {} synced files were lost{example}, in {} of {} trials with a power cut: they failed and are not compared; their \
-         recovery is shown",
+        "{lost} of {} synced files were lost{example}, in {} of {} trials with a power cut: these trials failed and are not \
+         compared; their recovery is shown",
         first.files,
         mine.len(),
         mine.len() + kept,

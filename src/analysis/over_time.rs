@@ -33,7 +33,7 @@ pub struct Course {
     pub rates: Vec<f64>,
     /// The median time of the work.
     pub seconds: f64,
-    /// The longest one of any round without a completed operation.
+    /// The longest time without a completed operation, over all rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stall: Option<Stall>,
 }
@@ -41,17 +41,17 @@ pub struct Course {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Stall {
     pub round: u32,
-    /// Since the start of that round's work.
+    /// Start of the stall, in seconds since the start of that round's work.
     pub from_s: f64,
     pub seconds: f64,
-    /// Start and end, as shares of that round's time.
+    /// Start and end of the stall, as shares of that round's time.
     pub from: f64,
     pub to: f64,
 }
 
 /// A stage's readings, by round.
 type Rounds<'r> = Vec<(u32, &'r Series)>;
-/// By filesystem.
+/// A stage's readings, by filesystem.
 type Stage<'r> = BTreeMap<&'r str, Rounds<'r>>;
 
 /// One for each stage with readings; none in virtual time.

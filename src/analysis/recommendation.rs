@@ -34,7 +34,7 @@ pub struct Pair<'p> {
 
 pub type Compare<'c> = &'c dyn Fn(&Pair<'_>) -> Comparison;
 
-/// By the means alone: a difference within the margin is equal.
+/// Compares only the means: a difference within the margin counts as equal.
 pub fn by_margin(margin: Percent) -> impl Fn(&Pair<'_>) -> Comparison {
     let margin = ln(margin);
     move |pair| match pair.by {

@@ -49,7 +49,7 @@ pub fn aspects(run: &Run, known: Known) -> impl Fn(&str) -> Option<Aspect> {
     move |metric| declared.iter().find(|(name, _)| *name == metric).map(|(_, aspect)| *aspect)
 }
 
-/// An unknown kind, as on a directory, meets no requirement.
+/// The requirements that a candidate does not meet. A filesystem of an unknown kind, as with `--on directory`, meets none.
 fn lacks(plan: &Plan, needs: &Needs, known: Known, label: &str) -> Vec<Lack> {
     let candidate = plan.candidates.iter().find(|candidate| candidate.label == label);
     let kind = candidate.and_then(|candidate| (known.kind)(&candidate.kind));

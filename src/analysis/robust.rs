@@ -30,7 +30,7 @@ pub const COST: f64 = 1.3;
 pub struct Pair<'w> {
     pub a: Entrant<'w>,
     pub b: Entrant<'w>,
-    /// The factors varied for either, by column of the design.
+    /// The factors varied for at least one of the two candidates, by column of the design.
     pub factors: [Vec<Factor>; COLUMNS],
     pub excess: Excess,
     pub model_error: Option<Box<ModelError>>,
@@ -44,10 +44,10 @@ pub struct Pair<'w> {
 /// How the worst corner is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Corners {
-    /// By a trial of both there, which the run has.
+    /// By a trial of both candidates at the corner, which the run has.
     Tried,
-    /// By a trial if there is one, otherwise by the main effects. For two runs, which do not know each other's corners, and for
-    /// metrics without corner trials.
+    /// By a trial at the corner if there is one, otherwise by the main effects. Used for two runs, which do not know each
+    /// other's corners, and for metrics without corner trials.
     Expected,
 }
 
@@ -122,7 +122,7 @@ impl Pair<'_> {
         Within { log, least: log + slack.least, most: log + slack.most }
     }
 
-    /// With the first round's seed and each further one; `None` if one is untried.
+    /// The pair's log ratio with each workload seed, the first round's included; `None` if a seed is untried.
     fn seeds(&self) -> Option<Vec<Within>> {
         let both = self.a.seeds()?.into_iter().zip(self.b.seeds()?);
         both.map(|(a, b)| self.beside(Some(a), Some(b))).collect()
@@ -153,8 +153,8 @@ impl Pair<'_> {
         })
     }
 
-    /// Both times with their shared part. Candidates of one kind share all instructions of the lesser one, others at most those
-    /// of the workload itself.
+    /// Both candidates' times, with the part spent on instructions that both execute. Two candidates of one kind share all
+    /// instructions of the one that executes fewer; other pairs share at most those of the workload itself.
     fn timed(&self) -> Option<(Timed, Timed, bool)> {
         let (first, other) = (self.a.first()?, self.b.first()?);
         self.seeds()?;
@@ -182,7 +182,7 @@ impl Pair<'_> {
         [robust::survives(self.seeds().as_deref(), side, self.margin), self.bears(side), self.outdoes(side)]
     }
 
-    /// Whether its corner must be tried: no other check refutes the finding.
+    /// Whether the worst corner of this pair must be tried, because no other check refutes the finding.
     pub fn awaits_its_corner(&self, holds: Found) -> bool {
         side(holds).is_some_and(|side| self.withstands(side) == [Held::Yes; 3])
     }
@@ -255,7 +255,7 @@ impl Pair<'_> {
         self.beside(a, b)
     }
 
-    /// As tried there, or as the main effects predict it.
+    /// Whether the result holds at this corner, by a trial there or by the prediction of the main effects.
     fn holds_in(&self, corner: &Corner, side: Side) -> Held {
         let expected = || Some(self.within(corner.expected.ln(), self.a.first()?.sampled()?.mips));
         let there =

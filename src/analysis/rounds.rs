@@ -110,9 +110,9 @@ pub fn findings_on(
 pub struct Scatter {
     /// Complete rounds.
     pub rounds: u32,
-    /// For each candidate in each table of the verdict's family.
+    /// The noise of each candidate in each table of the verdict's family.
     pub seen: Expected,
-    /// The noise itself, if there are enough rounds to resample.
+    /// The noise as measured values, if there are enough rounds to resample.
     pub noise: Option<Noise>,
 }
 
@@ -129,7 +129,8 @@ impl Scatter {
     }
 }
 
-/// Shows no difference, so it spends no error. `None` with too few rounds, or with nothing to compare.
+/// The scatter of the rounds so far. It shows no difference between candidates, so reading it is no interim analysis and
+/// spends none of the allowed error. `None` with too few rounds, or with nothing to compare.
 pub fn scatter(plan: &Plan, dataset: &Dataset<'_>) -> Option<Scatter> {
     let measured = match measured(plan, dataset) {
         // The copy of a single candidate scatters like the candidate.
@@ -174,7 +175,7 @@ struct Measured<'d> {
     scenario: &'d str,
     series: &'d Series,
     cells: Vec<&'d Cell>,
-    /// Rounds in which all of them have a value, ascending.
+    /// Rounds in which all candidates have a value, ascending.
     rounds: Vec<u32>,
 }
 
@@ -266,7 +267,7 @@ impl Measured<'_> {
         })
     }
 
-    /// Best first. Candidates that no finding separates share ranks.
+    /// The ranks of the candidates, best first. Candidates that no finding separates share ranks.
     fn ranks(&self, table: &Table, judged: &Judged, judging: Judging<'_>) -> Ranks {
         let is_apart = |pair: &Pair| matches!(found(pair, judging.margin), Found::Better | Found::Worse);
         let apart = |pair: &&Pair| judging.is_final && is_apart(pair);

@@ -4,7 +4,7 @@
 use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
 
-/// More spans would not improve an interval.
+/// Largest number of spans; more would not improve an interval.
 const MOST: u32 = 32;
 
 /// Maps rounds to spans. Neighbours share a span, because drift affects them alike.
@@ -92,7 +92,8 @@ struct Packed(u32);
 
 const COUNT_BITS: u32 = 21;
 const COUNT_MOST: u32 = (1 << COUNT_BITS) - 1;
-const _: () = assert!(BUCKETS <= 1 << (u32::BITS - COUNT_BITS), "a bucket's number fits beside its count");
+const _: () =
+    assert!(BUCKETS <= 1 << (u32::BITS - COUNT_BITS), "a bucket number and a count must fit into 32 bits");
 
 impl Packed {
     fn bucket(self) -> u16 {

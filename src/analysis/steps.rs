@@ -12,7 +12,7 @@ const fn step(name: &'static str, over: &'static [StepName]) -> Declared {
     Declared { name, over: Over::Steps(over), section: Section::Steps, ..Declared::SECONDS }
 }
 
-/// For each work, not for the trial as a whole.
+/// Measured for each work, not for the trial as a whole.
 static SYNC: Declared = Declared {
     title: "sync after the work",
     short: "sync",
@@ -25,7 +25,7 @@ static STEPS: [Declared; 8] = [
     Declared {
         title: "mkfs",
         aspect: Some(Aspect::Mkfs),
-        explained: "Time to make the filesystem on the volume; with a conversion, of all its commands.",
+        explained: "Time to make the filesystem on the volume; for a converted filesystem, the time of all commands.",
         key: true,
         ..step("mkfs.time", &[StepName::Make])
     },
@@ -37,7 +37,7 @@ static STEPS: [Declared; 8] = [
     },
     Declared {
         title: "deleting what the work left",
-        explained: "Deleting every file and folder that the work left, before the space is looked at again.",
+        explained: "Time to delete every file and folder that the work left, before the free space is measured again.",
         ..step("empty.time", &[StepName::Empty])
     },
     Declared {
@@ -67,7 +67,7 @@ static STEPS: [Declared; 8] = [
     },
     Declared {
         title: "reverting the conversion",
-        explained: "Turning the filesystem back into the kind that it was converted from.",
+        explained: "Time to turn the filesystem back into the kind that it was converted from.",
         ..step("revert.time", &[StepName::Revert])
     },
 ];
@@ -78,7 +78,7 @@ const fn cpu(name: &'static str, over: &'static [StepName]) -> Declared {
     Declared { drawn: false, ..step(name, over) }
 }
 
-/// For each work, like its time.
+/// CPU time of the sync of each work, measured like the time of that sync.
 static SYNC_CPU: Declared = Declared {
     title: "CPU time of the sync after the work",
     explained: "CPU time of the process that calls the sync. Kernel threads that write during the sync are counted in cpu.rest.",
@@ -98,7 +98,8 @@ static CPU: [Declared; 4] = [
     },
     Declared {
         title: "CPU time of unmount",
-        explained: "User and system time of the unmount. For a filesystem with a daemon it includes the daemon's CPU time of the whole trial.",
+        explained: "User and system time of the unmount. For a FUSE filesystem, its daemon's CPU time of the whole trial is \
+                    included.",
         ..cpu("unmount.cpu", &[StepName::Unmount])
     },
     Declared {
@@ -136,19 +137,19 @@ static RECOVERY: Declared = Declared {
     did: "recovered",
     aspect: Some(Aspect::Recovery),
     section: Section::Headline,
-    explained: "From the disk as a power cut in the middle of the work left it until the first new file is safe: the sum of repair, \
-                mount and file. The machine's own boot is not counted.",
+    explained: "Time from a power cut in the middle of the work until the first new file is synced: the sum of repair, mount and \
+                file creation. The machine's boot time is not counted.",
     ..step("recovery.time", &[StepName::Repair, StepName::MountAgain, StepName::FirstFile])
 };
 
-/// Only if the scenario has the stage.
+/// Metrics of a forced check, for scenarios with that stage.
 static FORCED: [Declared; 2] = [
     Declared {
         title: "forced check",
         did: "was checked",
         section: Section::Headline,
-        explained: "The filesystem's own full check, read-only, with all files of that point of the trial. The unmount before it and the \
-                    mount after it are not counted.",
+        explained: "The filesystem's own full check, read-only, with all files that exist at that point of the trial. The \
+                    unmount before the check and the mount after it are not counted.",
         ..step("forced-check.time", &[StepName::ForcedCheck])
     },
     Declared {
@@ -161,7 +162,7 @@ static FORCED: [Declared; 2] = [
 static RECOVERIES: [Declared; 3] = [
     Declared {
         title: "repair",
-        explained: "The repair that an administrator must run before the mount, if the kind needs one.",
+        explained: "Time of the repair that an administrator must run before the mount, if the filesystem needs one.",
         section: Section::Recovery,
         key: true,
         ..step("recovery.repair.time", &[StepName::Repair])
@@ -169,14 +170,14 @@ static RECOVERIES: [Declared; 3] = [
     Declared {
         title: "mount with replay",
         short: "mount",
-        explained: "The mount, in which a journal or log is replayed.",
+        explained: "Time of the first mount after the power cut, which replays the journal or log.",
         section: Section::Recovery,
         key: true,
         ..step("recovery.mount.time", &[StepName::MountAgain])
     },
     Declared {
         title: "first new file",
-        explained: "Creating one file and syncing it.",
+        explained: "Time to create and sync one new file after the recovery.",
         section: Section::Recovery,
         ..step("recovery.first_file.time", &[StepName::FirstFile])
     },
@@ -223,14 +224,14 @@ pub fn declared() -> Vec<&'static Declared> {
         .collect()
 }
 
-/// For the steps that this trial had.
+/// The metrics of the steps that this trial had.
 pub fn metrics(record: &Record) -> Vec<Metric> {
     let times = STEPS.iter().filter_map(|declared| time(record, declared));
     let taken = CPU.iter().filter_map(|declared| taken(record, declared));
     times.chain(taken).chain(SHARES.iter().filter_map(|declared| of_time(record, declared))).collect()
 }
 
-/// Summed over all parts of a work.
+/// Time and CPU time of the sync after a work, summed over all parts of the work.
 pub fn sync(record: &Record, of: usize) -> Vec<Metric> {
     let steps = || of_work(record, of, StepName::Sync);
     let ns = steps().map(|step| step.ns).reduce(u64::saturating_add);
@@ -247,13 +248,13 @@ pub fn of_work(record: &Record, of: usize, name: StepName) -> impl Iterator<Item
     record.steps.iter().filter(belongs)
 }
 
-/// Only after a forced check.
+/// The metrics of a forced check.
 pub fn forced(record: &Record) -> Vec<Metric> {
     let [whole, cpu] = &FORCED;
     time(record, whole).into_iter().chain(taken(record, cpu)).collect()
 }
 
-/// Only after a power cut.
+/// The metrics of the recovery; empty unless the trial had a power cut.
 pub fn recovery(record: &Record) -> Vec<Metric> {
     let Some(seen) = &record.survivors else { return Vec::new() };
     let whole = time(record, &RECOVERY).unwrap_or_else(|| RECOVERY.metric(0.0));
@@ -281,7 +282,7 @@ fn cpu_time<'r>(declared: &Declared, steps: impl Iterator<Item = &'r Stepped>) -
     (ns > 0).then(|| declared.metric(ns as f64 / 1e9))
 }
 
-/// `None` if no CPU time was counted, as above.
+/// CPU time as a share of the steps' elapsed time. `None` if no CPU time was counted: see [`taken`].
 fn of_time(record: &Record, declared: &Declared) -> Option<Metric> {
     let Over::Steps(steps) = declared.over else { return None };
     let of =

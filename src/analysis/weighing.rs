@@ -44,7 +44,7 @@ impl Weighing<'_> {
         sum / weights.iter().sum::<f64>()
     }
 
-    /// All candidates; each is the choice among those left.
+    /// All candidates in order: first the choice among all, then the choice among the rest, and so on.
     pub fn ranking(&self) -> Vec<usize> {
         let mut left: Vec<usize> = (0..self.candidates()).collect();
         let mut ranking = Vec::new();
@@ -123,7 +123,7 @@ impl Weighing<'_> {
     }
 }
 
-/// The first of equal ones.
+/// The largest score; of several equal ones, the first.
 fn first_largest(scores: &[(usize, f64)]) -> Option<(usize, f64)> {
     scores.iter().copied().reduce(|most, next| if next.1 > most.1 { next } else { most })
 }

@@ -8,7 +8,7 @@ use super::output::say;
 use crate::dropins::bonnie::{self, Console, Ended};
 use crate::exit;
 
-/// The original's exit code when anything goes wrong.
+/// Bonnie++'s exit code for any error.
 const FAILED: u8 = 1;
 /// The exit code that a shell shows for a program killed by SIGPIPE.
 const BROKEN_PIPE: u8 = 141;
@@ -19,25 +19,26 @@ pub const USAGE: &str = "fsderby bonnie [-d DIRECTORY] [-s SIZE] [-n NUMBER] [OP
 pub const HELP: &str = "\
 Options of bonnie++:
   -d DIRECTORY                      directory to work in
-  -s MIB[:CHUNK[:SEEKS[:SEEKERS]]]  the large file; 0 skips it
+  -s MIB[:CHUNK[:SEEKS[:SEEKERS]]]  size of the large file; 0 skips its tests
   -n NUMBER[:MAX[:MIN[:DIRECTORIES[:PIECE]]]]
-                                    small files in units of 1024, and their sizes; MAX -1: hard links, -2: symbolic links; 0 skips them
-  -f[MIB]                           MiB written by single characters; without a number, none
-  -b                                fsync after each write of a seek, and each small file with its directory
-  -D                                O_DIRECT for the large file
-  -r MIB                            memory size to assume; 0: do not require twice as much data
-  -x TESTS                          number of runs; prints only lines of comma-separated values
+                                    number of small files in units of 1024, and their sizes; with MAX -1 hard links,
+                                    with -2 symbolic links; 0 skips these tests
+  -f[MIB]                           MiB written by single characters; -f without a number skips these tests
+  -b                                fsync after each write of the seek test, and fsync of each small file and its directory
+  -D                                use O_DIRECT for the large file
+  -r MIB                            memory size to assume; 0 allows data smaller than twice the memory
+  -x TESTS                          number of runs; only CSV lines are printed
   -m NAME                           the machine's name in the output
-  -q                                no progress; the table is printed to standard error
-  -z SEED                           seed of names, sizes and seek offsets
-  -c CONCURRENCY                    only printed, and used in the check of data size against memory
+  -q                                print no progress messages, and the table to standard error
+  -z SEED                           seed of file names, file sizes and seek offsets
+  -c CONCURRENCY                    number that is printed, and used when the data size is checked against memory
   -u USER[:GROUP], -g GROUP         owner of the files; required for root
 
 fsderby only:
   --as VERSION                      behave and print like this version: 2.00a, 1.98 (same fields in the line),
                                     1.97, or 1.03 with its phases (default: 2.00a)";
 
-/// Exit codes of the original: 0; 1 when anything goes wrong; 5 when stopped.
+/// Exit codes as in Bonnie++: 0 for success, 1 for any error, 5 when stopped by a signal.
 pub fn run(words: &[OsString]) -> anyhow::Result<ExitCode> {
     if let [only] = words
         && (only == "--help" || only == "-h")

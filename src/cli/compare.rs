@@ -30,11 +30,11 @@ pub struct Arguments {
     /// Folder of the run after the change, with the same workloads in the same setup
     second: PathBuf,
     /// Exit with 1 if any finding meets this condition: "worse > 5%", "different > 3% in METRIC", "better > 0% for
-    /// LABEL". The end of the interval nearest to 1 must exceed the limit; with "by estimate" the ratio itself
+    /// LABEL". The end nearest to 1 of the interval must lie beyond the threshold; with "by estimate", the ratio itself must
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
-    /// A candidate that the change cannot have affected. What changed for all control candidates alike is removed from
-    /// the comparison of the others. Default: candidates with identical setups in both runs, if other candidates differ
+    /// A candidate that the change cannot have affected. A change that all control candidates share is removed from the
+    /// comparison of the other candidates. Default: candidates with identical setups in both runs, if other candidates differ
     #[arg(long, value_name = "LABEL")]
     control: Vec<String>,
     /// Print JSON instead of the tables
@@ -107,7 +107,7 @@ fn usable(path: &Path) -> anyhow::Result<(Run, Option<String>)> {
     let folder = run.folder.display();
     if run.seal.is_none() || run.unsealed > 0 {
         let text = format!(
-            "{folder} has not ended: it is still running or was killed\n  try: wait for its end, or fsderby run \
+            "the run in {folder} has not ended: it is still running or was killed\n  try: wait for its end, or fsderby run \
                 --resume {folder}"
         );
         return Err(Failure::usage(text).into());
@@ -119,7 +119,7 @@ fn usable(path: &Path) -> anyhow::Result<(Run, Option<String>)> {
     }
     if run.verdict.as_ref().is_some_and(Verdict::is_void) {
         let text = format!(
-            "{folder} is void: its A/A candidate, the same filesystem entered twice, differs from itself\n  try: \
+            "the run in {folder} is void: its A/A candidate, the same filesystem entered twice, differs from itself\n  try: \
                 fsderby report {folder}, and repeat the run on a quieter machine"
         );
         return Err(Failure::new(exit::TRIALS, text).into());
@@ -145,7 +145,7 @@ fn controls(
     if let Some(unknown) = arguments.control.iter().find(|label| !candidates.contains(label)) {
         let known = candidates.iter().map(String::as_str);
         let unknown = names::unknown("candidate", unknown, known);
-        return Err(Failure::usage(format!("--control: {unknown}\n  try: a label of both runs")));
+        return Err(Failure::usage(format!("--control: {unknown}\n  try: a label that both runs have")));
     }
     if arguments.control.is_empty() {
         return Ok(untouched());

@@ -37,7 +37,7 @@ fn steady(disk: &str) -> anyhow::Result<ExitCode> {
     let text = disks::text(disk).map_err(Failure::usage)?;
     let spec =
         Spec::parse(&text).map_err(|e| Failure::usage(format!("could not parse the disk {disk}: {e}")))?;
-    let nothing = "not a flash disk with a mapping layer, so overwriting does not change its speed\n  try: \
+    let nothing = "is not a flash disk with a mapping layer, so overwriting does not change the speed\n  try: \
                    samsung-pm9a3-1920";
     let found =
         validation::steady::markdown(&spec).ok_or_else(|| Failure::usage(format!("{disk} {nothing}")))?;

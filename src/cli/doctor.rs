@@ -30,7 +30,7 @@ struct Finding {
     what: String,
     /// The detected version or feature, or what is missing.
     found: String,
-    /// The command that installs it.
+    /// The command that installs what is missing.
     #[serde(skip_serializing_if = "String::is_empty")]
     try_this: String,
 }
@@ -87,12 +87,9 @@ fn machine_findings() -> Vec<Finding> {
     let root = rustix::process::geteuid().is_root();
     findings.push(match root {
         true => finding(State::Ok, "root", "yes", ""),
-        false => finding(
-            State::Warning,
-            "root",
-            "no; the testbed loop and memory limits need it",
-            "sudo fsderby …",
-        ),
+        false => {
+            finding(State::Warning, "root", "no; --on loop and memory limits need root", "sudo fsderby …")
+        }
     });
     findings.push(match memory_group::version() {
         0 => finding(
@@ -130,7 +127,7 @@ fn machine_findings() -> Vec<Finding> {
 /// Which CPU a guest runs on (a guest is started to find out), and its kernel.
 fn guests() -> Finding {
     const NO_KVM: &str =
-        "a machine with KVM, or permission to use /dev/kvm; without KVM no times are reported";
+        "use a machine with KVM, or get permission to use /dev/kvm; without KVM no times are reported";
     match Vm::default().shown() {
         Some((cpu, kernel, true)) => {
             finding(State::Ok, "guests", format!("on {cpu}, with Linux {kernel}"), "")
@@ -160,8 +157,8 @@ fn binary() -> Finding {
         true => finding(
             State::Warning,
             "binary",
-            "dynamically linked, so it cannot be the init of a guest",
-            "build from a clone: .cargo/config.toml makes it static",
+            "fsderby is dynamically linked, so it cannot be the init of a guest",
+            "build fsderby from a clone, whose .cargo/config.toml makes the binary static",
         ),
     }
 }
@@ -200,7 +197,7 @@ fn filesystem(kind: &dyn Filesystem) -> Finding {
         Err(_) if in_guests => finding(
             State::Ok,
             kind.name(),
-            "tools; the driver only in guests' kernels: --on vm, --on model",
+            "tools found; kernel driver only in guests (--on vm, --on model)",
             "",
         ),
         Err(missing) => finding(State::Missing, kind.name(), missing.what, missing.try_this),
@@ -211,7 +208,7 @@ fn filesystem(kind: &dyn Filesystem) -> Finding {
 fn layer(kind: &dyn LayerKind) -> Finding {
     let what = format!("layer {}", kind.name());
     match missing_layer_tools(kind).as_slice() {
-        [] => finding(State::Ok, &what, "tools; only in guests: --on vm, --on model", ""),
+        [] => finding(State::Ok, &what, "tools found; usable only in guests (--on vm, --on model)", ""),
         tools => {
             let try_this = format!("apt-get install {}", kind.package());
             finding(State::Missing, &what, format!("no {}", tools.join(", ")), try_this)

@@ -1,4 +1,4 @@
-//! `fsderby run --dry-run`: prints the jobs of a run without doing them.
+//! `fsderby run --dry-run`: prints the jobs of a run without running them.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -86,17 +86,19 @@ pub fn print(
         Rounds::Auto => (FIRST_LOOK, "10 to 20 rounds, as many as needed".to_owned()),
     };
     lines.push(format!(
-        "\n{} per round in random order, {of}, after one integrity check of each cell.",
-        count(number / 2, "trial")
+        "\n{trials} per round in random order, {of}, after one integrity check of each filesystem with each workload.",
+        trials = count(number / 2, "trial")
     ));
     if extras > 0 {
-        let what =
-            "to measure the overhead of the disk model, and to try other workload seeds and other CPU costs";
-        lines.push(format!("After round {SAMPLES_NEEDED}: {extras} more trials of those cells, {what}."));
-        let what = "of each pair that agrees in all samples, on the disk expected to be the worst case";
         let corners = extras::most_corners(plan);
-        lines
-            .push(format!("Then both candidates {what}: at most {corners} trials for each headline metric."));
+        lines.push(format!(
+            "After round {SAMPLES_NEEDED}: {extras} more trials, to measure the overhead of the disk model, and to try \
+             other workload seeds and other CPU costs."
+        ));
+        lines.push(format!(
+            "Then for each pair whose result is the same in all samples: trials of both candidates on the disk \
+             expected to be the worst case, at most {corners} for each headline metric."
+        ));
     }
     let took = known.map_or(halved(time), |known| known.time);
     let [one, all] = [1, rounds].map(|n| took.of_rounds(n).as_secs());
@@ -104,14 +106,14 @@ pub fn print(
     let further = u32::try_from(extras.div_ceil((number / 2).max(1))).unwrap_or(u32::MAX);
     let all = all.saturating_add(took.a_round.saturating_mul(further).as_secs());
     lines.push(format!(
-        "Expected for integrity checks and one round: {} written by the workloads, about {one} s; for the run \
-            about {} min{}.",
+        "Expected for the integrity checks and one round: {} written by the workloads, about {one} s; expected for the whole \
+            run: about {} min{}.",
         Bytes(total),
         all.div_ceil(60),
         plan.budget.map_or(String::new(), |b| format!(", then as many rounds as fit into {b}")),
     ));
     lines.push(match known {
-        Some(known) => format!("The time estimate comes from {}.", known.from),
+        Some(known) => format!("The time estimate comes from the run in {folder}.", folder = known.from),
         None => guessed(&paces, at_once),
     });
     lines.extend(notes(plan, took));
@@ -134,7 +136,7 @@ fn notes(plan: &Plan, took: Time) -> Vec<String> {
     scaled::no_longer_tested(plan).into_iter().chain(pace::beyond_budget(plan, took)).collect()
 }
 
-/// When resuming this run: what further rounds can detect.
+/// When a run is resumed: the differences that further rounds can detect.
 pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
     let known = Known::of_itself(run);
     let foresight = known.and_then(|known| foresight::of(plan, skips, Guess::default(), Some(&known)));
@@ -143,7 +145,7 @@ pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> a
         return Ok(ExitCode::SUCCESS);
     }
     let lines = foresight.map_or_else(
-        || vec!["What further rounds can detect is unknown: that needs three complete rounds.".to_owned()],
+        || vec!["Three complete rounds are needed to estimate the differences that further rounds can detect.".to_owned()],
         |foresight| foresight.lines(),
     );
     print_line(&format!("{}\nNothing was done.", lines.join("\n")))?;
@@ -155,11 +157,14 @@ fn guessed(paces: &[&Pace], at_once: usize) -> String {
     let of = |pace: &&Pace| {
         let Pace { mib_a_second, overhead } = pace;
         let whose = if **pace == pace::EMULATED { ", on an emulated CPU" } else { "" };
-        format!("{mib_a_second} MiB/s and {} s of overhead per trial{whose}", overhead.as_secs_f64())
+        format!(
+            "{mib_a_second} MiB/s and {seconds} s of overhead per trial{whose}",
+            seconds = overhead.as_secs_f64()
+        )
     };
     let from = paces.iter().map(of).collect::<Vec<_>>().join("; ");
-    let at_once = if at_once > 1 { format!(", {at_once} at the same time") } else { String::new() };
-    format!("The time is estimated from {from}{at_once}.")
+    let at_once = if at_once > 1 { format!(", {at_once} trials at the same time") } else { String::new() };
+    format!("The time estimate assumes {from}{at_once}.")
 }
 
 /// `vm:kernel=6.1 cpus=2, 64 MiB of memory`
@@ -189,7 +194,7 @@ fn shown(step: &Step, job: &Job) -> String {
         Step::Work { work } => job.works.get(*work).map(worked).unwrap_or_default(),
         Step::Own { stage } => Stage::Other(stage.clone()).to_string(),
         Step::Cool { mount: Some(_) } => "unmount, and mount again".to_owned(),
-        Step::Cool { mount: None } => "drop all pages of all files; as root, drop all caches".to_owned(),
+        Step::Cool { mount: None } => "drop the page cache of all files; as root, drop all caches".to_owned(),
         Step::Mount { mount: Mount::Command { argv, .. } }
         | Step::MountAgain { mount: Mount::Command { argv, .. } } => argv.join(" "),
         Step::Mount { mount: Mount::Syscall { fstype, options } }
@@ -217,7 +222,7 @@ fn worked(WorkJob { work, folder, portion, clients, .. }: &WorkJob) -> String {
     let words = [
         folder.as_ref().map(|folder| format!("{} in {folder}", work.engine)),
         part.as_ref().map(|part| format!("its part {part}")),
-        stop_after.map(|n| format!("until its operation {n} is done")),
+        stop_after.map(|n| format!("stopped after operation {n}")),
         (*clients > 1).then(|| format!("by {clients} clients in parallel")),
     ];
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -233,10 +238,10 @@ mod tests {
         let native = Pace::of(Fidelity::Loop);
         assert_eq!(
             guessed(&[native], 1),
-            "The time is estimated from 100 MiB/s and 0.8 s of overhead per trial."
+            "The time estimate assumes 100 MiB/s and 0.8 s of overhead per trial."
         );
         let both = guessed(&[native, Pace::of(Fidelity::Model)], 2);
         assert!(both.contains("; 8 MiB/s and 5 s"), "{both}");
-        assert!(both.ends_with("on an emulated CPU, 2 at the same time."), "{both}");
+        assert!(both.ends_with("on an emulated CPU, 2 trials at the same time."), "{both}");
     }
 }

@@ -163,10 +163,10 @@ fn workload(name: &str) -> Explained {
     let file = set.file();
     let parameters = toml::to_string(&file.parameters).unwrap_or_default();
     let text = format!(
-        "{name}, a parameter set of {}\n\n{}\n\nSource: {}\n\n{parameters}",
-        engine.name(),
-        wrapped(&file.story),
-        wrapped(&file.source),
+        "{name}, a parameter set of {engine}\n\n{story}\n\nSource: {source}\n\n{parameters}",
+        engine = engine.name(),
+        story = wrapped(&file.story),
+        source = wrapped(&file.source),
     ) + &printed_by(name);
     let shown = json!({ "name": name, "engine": engine.name(), "story": file.story, "source": file.source, "parameters": file.parameters });
     Some((text, shown))
@@ -206,11 +206,14 @@ fn profile(name: &str) -> Explained {
     Some((text, json!({ "name": name, "story": story, "source": source, "needs": needs })))
 }
 
-/// Default options of a period for each kind, and what could not be obtained.
+/// An era: default options of a period for each filesystem, and what could not be obtained.
 fn era(name: &str) -> Explained {
     let Era { story, source, kinds } = eras::find(name).ok()?;
-    let mut text =
-        format!("{name}, default options of a period\n\n{}{}", line("What", &story), line("Origin", &source));
+    let mut text = format!(
+        "{name}, an era: default options of a period\n\n{}{}",
+        line("What", &story),
+        line("Origin", &source)
+    );
     for of in &kinds {
         text.push_str(&format!("\n{}\n", of.names.join(", ")));
         for (what, options) in [("mkfs", of.mkfs.join(" ")), ("Mount", of.mount.join(","))] {
@@ -273,7 +276,8 @@ fn disk(name: &str) -> Explained {
 }
 
 fn disk_of(name: &str, text: &str, spec: &Spec) -> (String, Value) {
-    let mut shown = format!("{name}, a modelled disk: {}\n\n{}\n\n", spec.title(), wrapped(spec.story()));
+    let (title, story) = (spec.title(), wrapped(spec.story()));
+    let mut shown = format!("{name}, a modelled disk: {title}\n\n{story}\n\n");
     if let Some(machine) = spec.machine() {
         shown.push_str(&format!("  {:<28} {machine}\n", "defined by the machine"));
     }

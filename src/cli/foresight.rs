@@ -23,8 +23,8 @@ use crate::store::{self, Run};
 use crate::testbeds::Place;
 use crate::workloads;
 
-/// Standard deviation of a single value, as a share: typical of workloads that reach a disk. Assumed if nothing is
-/// measured yet.
+/// Standard deviation of a single value, as a share: typical of workloads that reach a disk. This value is assumed if there are
+/// no earlier rounds.
 const SCATTER: f64 = 0.05;
 /// A difference that a user would want to detect.
 const DIFFERENCE: f64 = 0.10;
@@ -51,7 +51,7 @@ struct Due {
 }
 
 impl Known {
-    /// For a run that is being resumed.
+    /// Results of the run that is being resumed.
     pub fn of_itself(run: &Run) -> Option<Known> {
         let looks = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
         let looks = looks.iter().map(|look| Look { rounds: look.rounds as usize, alpha: look.alpha });
@@ -59,7 +59,7 @@ impl Known {
         Some(Known { before: Some((had, looks.collect())), ..Known::of(run)? })
     }
 
-    /// For a run with this stored plan, if both measure the same.
+    /// Results of the run whose stored plan is this experiment, if both plans measure the same.
     pub fn beside(experiment: &str, plan: &Plan) -> Option<Known> {
         let file = Path::new(experiment);
         if file.file_name()? != store::PLAN {
@@ -139,29 +139,29 @@ pub struct Foresight {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub rounds: u32,
-    /// Whether the plan itself asks for this number.
+    /// Whether the plan itself asks for this number of rounds.
     pub is_planned: bool,
-    /// Words to print if that needs explaining.
+    /// An explanation of this number of rounds, if needed.
     #[serde(skip)]
     pub why: String,
     /// The difference, as a share, that is detected with a power of 80 % between a typical pair of candidates (half of
     /// the pairs are noisier); none if nothing can be detected.
     pub usual: Option<f64>,
-    /// The same difference for the noisiest pair.
+    /// The difference, as a share, that is detected with a power of 80 % between the noisiest pair.
     pub noisiest: Option<f64>,
     /// The power to detect a difference of 10 % in a typical pair.
     pub ten_percent: f64,
     pub seconds: u64,
 }
 
-/// Assumptions if nothing is known: duration, and whether times are judged.
+/// Assumptions if there are no earlier rounds: durations, and whether times are judged.
 #[derive(Clone, Copy, Default)]
 pub struct Guess {
     pub time: Time,
     pub is_timeless: bool,
 }
 
-/// None on modelled disks, whose results do not vary between rounds, and with only one candidate.
+/// Returns `None` on modelled disks, whose results do not vary between rounds, and with only one candidate.
 pub fn of(plan: &Plan, skips: &[Skip], guess: Guess, known: Option<&Known>) -> Option<Foresight> {
     let scatters = Place::parse(&plan.testbed).is_ok_and(|place| place.scatters());
     let assumed = || {
@@ -216,8 +216,8 @@ pub fn after_first_rounds(run: &Run) -> Option<String> {
     let planned = foresight.rows.iter().rfind(|row| row.is_planned)?;
     let (range, found) = (foresight.range(), planned.found());
     Some(format!(
-        "after {had} rounds, figures vary by {range} between rounds; {} rounds detect {found}",
-        planned.rounds
+        "after {had} rounds, figures vary by {range} between rounds; {planned} rounds detect {found}",
+        planned = planned.rounds
     ))
 }
 
@@ -231,12 +231,14 @@ fn due(plan: &Plan, time: Time, had: u32, shown: &[Look]) -> Vec<Due> {
     let fits = plan.budget.map(|budget| {
         let new = if had == 0 { time } else { Time { checks: Duration::ZERO, ..time } };
         let new = rounds_in(new, budget.0);
-        (had.saturating_add(new), format!(", as many as fit into {budget}"))
+        (had.saturating_add(new), format!(", the number that fits into {budget}"))
     });
     let planned = match (plan.rounds, fits) {
         (Rounds::Auto, _) => None,
         (Rounds::AtLeast(n), Some((fits, why))) if fits >= n => Some((fits, why)),
-        (Rounds::AtLeast(n), Some(_)) => Some((n, ", the minimum, which exceeds the budget".to_owned())),
+        (Rounds::AtLeast(n), Some(_)) => {
+            Some((n, ", the minimum, although it takes longer than the budget".to_owned()))
+        }
         (Rounds::Exactly(n) | Rounds::AtLeast(n), _) => Some((n, String::new())),
     };
     let is_planned = |n: u32| planned.as_ref().is_some_and(|(rounds, _)| *rounds == n);
@@ -248,7 +250,7 @@ fn due(plan: &Plan, time: Time, had: u32, shown: &[Look]) -> Vec<Due> {
     due.sort_by_key(|due| due.rounds);
     let looks = own.to_come(shown);
     if let (Rounds::Auto, Some(last)) = (plan.rounds, looks.planned().last()) {
-        let (rounds, why) = (last.rounds as u32, " at most, as many as needed".to_owned());
+        let (rounds, why) = (last.rounds as u32, " at most, fewer if fewer are enough".to_owned());
         due.push(Due { rounds, is_planned: true, why, looks: looks.clone() });
     }
     due
@@ -258,7 +260,8 @@ impl Foresight {
     pub fn lines(&self) -> Vec<String> {
         let Foresight { pairs, rows, margin, .. } = self;
         let mut lines = vec![format!(
-            "The run can detect this, with {pairs} pairwise comparison{} judged together and figures varying by \
+            "The run can detect the following differences, with {pairs} pairwise comparison{} judged together and figures \
+             varying by \
                 {}:",
             if *pairs == 1 { "" } else { "s" },
             self.of_what()
@@ -271,8 +274,7 @@ impl Foresight {
         }
         if rows.iter().any(|row| row.usual.is_none() && row.rounds >= rounds::FEWEST) {
             lines.push(
-                "  Earlier interim analyses have used the whole error rate of 5 %: more rounds detect nothing \
-                    more."
+                "  Earlier interim analyses have used up the error rate of 5 %, so more rounds can detect nothing more."
                     .to_owned(),
             );
         }
@@ -288,11 +290,11 @@ impl Foresight {
     fn of_what(&self) -> String {
         match &self.seen {
             Some((from, rounds)) => {
-                format!("{} between rounds (from {rounds} rounds in {from})", self.range())
+                format!("{range} between rounds (from {rounds} rounds in {from})", range = self.range())
             }
             None => format!(
-                "{} between rounds (assumed: this experiment has no earlier rounds here)",
-                self.range()
+                "{range} between rounds (assumed: no earlier rounds of this experiment were found)",
+                range = self.range()
             ),
         }
     }
@@ -418,7 +420,8 @@ mod tests {
         let told = foresight.lines().join("\n");
         assert!(
             told.contains("3 pairwise comparisons")
-                && told.contains("5% between rounds (assumed: this experiment has no earlier rounds here)"),
+                && told
+                    .contains("5% between rounds (assumed: no earlier rounds of this experiment were found)"),
             "{told}"
         );
         assert!(!told.contains("noisiest"), "all are alike: {told}");
@@ -473,10 +476,14 @@ mod tests {
         assert_eq!(rounds(&hour), [6, 10, 14, 20, 59]);
         let fits = row(&hour, 59);
         assert!(fits.is_planned && fits.seconds <= 3600 && fits.usual < row(&hour, 20).usual);
-        assert!(fits.line().contains("59 rounds, as many as fit into 1h"), "{}", fits.line());
+        assert!(fits.line().contains("59 rounds, the number that fits into 1h"), "{}", fits.line());
         let short = budget("2m");
         assert_eq!(rounds(&short), [6, 10, 14, 20]);
-        assert!(row(&short, 6).line().contains("the minimum, which exceeds"), "{}", row(&short, 6).line());
+        assert!(
+            row(&short, 6).line().contains("the minimum, although it takes longer than"),
+            "{}",
+            row(&short, 6).line()
+        );
         assert!(!row(&short, 10).is_planned);
     }
 
@@ -499,7 +506,11 @@ mod tests {
             foresight.rows.iter().all(|row| row.usual.is_none() && row.ten_percent == 0.0),
             "{foresight:?}"
         );
-        assert!(foresight.lines()[1].contains("more rounds detect nothing more"), "{:?}", foresight.lines());
+        assert!(
+            foresight.lines()[1].contains("more rounds can detect nothing more"),
+            "{:?}",
+            foresight.lines()
+        );
         let half = known([0.05; 3], Some((12, looks(&[(10, 0.01)]))));
         let foresight = foreseen("rounds = 'auto'", Some(&half));
         let last = foresight.rows.last().unwrap();
@@ -525,7 +536,7 @@ mod tests {
         assert_eq!(of(&modelled, &[], GUESS, None), None);
     }
 
-    /// A volume of work that nobody can do takes no time that cannot be added up.
+    /// Adding up the time of an impossibly large plan must not overflow.
     #[test]
     fn no_length_of_time_is_too_long() {
         let forever = Guess { time: Time { checks: Duration::MAX, a_round: Duration::MAX }, ..GUESS };

@@ -47,7 +47,8 @@ pub fn run(command: &Guest) -> anyhow::Result<ExitCode> {
         Guest::Export { id, file } => {
             let bundle = found(id)?;
             bundle_file::export(&bundle, file)?;
-            print_line(&format!("{} is the guest bundle {}", file.display(), bundle.id))?;
+            let (file, id) = (file.display(), &bundle.id);
+            print_line(&format!("{file} is the guest bundle {id}"))?;
         }
         Guest::Import { file } => print_line(&shown(&taken(file)?))?,
         Guest::Remove { id } => {
@@ -70,7 +71,7 @@ pub fn named(text: &str) -> anyhow::Result<Arc<Bundle>> {
 pub fn taken(file: &Path) -> anyhow::Result<Bundle> {
     if let Err(e) = std::fs::metadata(file) {
         let text = format!(
-            "could not open {}: {e}\n  try: fsderby guest export ID FILE, on a machine that has it",
+            "could not open {}: {e}\n  try: fsderby guest export ID FILE, on a machine that has the bundle",
             file.display()
         );
         return Err(Failure::usage(text).into());
@@ -88,7 +89,8 @@ fn build(release: Option<&str>, packages: Option<&Path>) -> anyhow::Result<()> {
     let pins = packages.map(pins).transpose()?;
     let kernel = match &pins {
         Some(pins) => pinned_kernel(pins),
-        None => kernel::find(release).context("the cache has no such kernel\n  try: fsderby kernel fetch"),
+        None => kernel::find(release)
+            .context("the requested kernel is not in the cache\n  try: fsderby kernel fetch"),
     };
     let kernel = kernel.map_err(missing)?;
     let agent = Path::new("/proc/self/exe");
@@ -103,7 +105,10 @@ fn pins(file: &Path) -> anyhow::Result<Pins> {
     let text = std::fs::read_to_string(file)
         .map_err(|e| Failure::usage(format!("could not read {}: {e}", file.display())))?;
     let wrong = |e| {
-        Failure::usage(format!("{} lists no packages: {e}\n  try: fsderby guest list ID", file.display()))
+        Failure::usage(format!(
+            "{file} is not a list of packages: {e}\n  try: fsderby guest list ID",
+            file = file.display()
+        ))
     };
     Ok(toml::from_str(&text).map_err(wrong)?)
 }
@@ -121,7 +126,7 @@ fn pinned_kernel(pins: &Pins) -> anyhow::Result<Kernel> {
     kernel::import(files.first().context("apt-get downloaded no kernel")?)
 }
 
-/// Programs that all kinds and layers need.
+/// Programs that all filesystems and layers need.
 fn wanted() -> Vec<Wanted> {
     let kinds = filesystems::TABLE.iter().map(|kind| Wanted {
         whose: kind.name().to_owned(),
@@ -154,20 +159,21 @@ fn shown(bundle: &Bundle) -> String {
     let manifest = &bundle.manifest;
     let bytes = manifest.files.values().map(|file| file.bytes).sum();
     format!(
-        "{}  Linux {}, {} packages, the agent of fsderby {}, {}{}",
-        bundle.id,
-        manifest.kernel.release,
-        manifest.packages.len(),
-        manifest.fsderby,
-        Bytes(bytes),
-        match bundle.is_spoken_with() {
+        "{id}  Linux {release}, {packages} packages, the agent of fsderby {version}, {size}{unusable}",
+        id = bundle.id,
+        release = manifest.kernel.release,
+        packages = manifest.packages.len(),
+        version = manifest.fsderby,
+        size = Bytes(bytes),
+        unusable = match bundle.is_spoken_with() {
             Ok(()) => String::new(),
-            Err(_) => format!(", protocol {}: not usable by this program", manifest.protocol),
+            Err(_) =>
+                format!(", agent protocol {}: not usable by this version of fsderby", manifest.protocol),
         }
     )
 }
 
-/// In the format that `build --packages` reads.
+/// Prints the packages of a bundle in the format that `build --packages` reads.
 fn print_packages(bundle: &Bundle) -> anyhow::Result<()> {
     let pins = Pins { package: bundle.manifest.packages.clone() };
     print_line(toml::to_string(&pins)?.trim_end())

@@ -27,17 +27,17 @@ const RESULTS: &str = "results";
 pub struct Arguments {
     /// The tool that wrote the files: bonnie, fio, iozone or postmark
     tool: String,
-    /// Files with its output; other text in them is ignored
+    /// Files with the tool's output; other text in them is ignored
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Folder of the import; default results/TOOL-FILE
     #[arg(long, value_name = "DIR", visible_alias = "out")]
     output: Option<PathBuf>,
-    /// Label for the results; a label of a candidate or kind shows them next to it. OF is a machine's name, a file, or
-    /// FILE:LINE. Default: the machine's name, else the file's
+    /// Label for the results; with the label of a candidate or filesystem they are shown next to it. OF selects results by a
+    /// machine's name, a file, or FILE:LINE. Default: the machine's name, else the file name
     #[arg(long, value_name = "[OF=]LABEL")]
     label: Vec<Named>,
-    /// The ready parameter set that was measured; refused if the files contradict it
+    /// Name of the parameter set that was measured; an error if the files contradict it
     #[arg(long, value_name = "SET")]
     set: Option<String>,
     /// Print the imported figures as JSON
@@ -53,7 +53,7 @@ Input:
   postmark  verbose and terse reports of PostMark 1.5 to 1.53
 Quote marks of mails, tags of pages and an echo command around lines are ignored, and noted.
 
-Several results with the same label and workload count as repetitions. To show them:
+Several results with the same label and workload count as repetitions. To show imported results:
   fsderby report IMPORT
   fsderby report RUN --beside IMPORT";
 
@@ -73,7 +73,9 @@ impl FromStr for Named {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     imports::find(&arguments.tool)?;
     if arguments.files.len() > MOST_SOURCES {
-        return Err(Failure::usage(format!("more than {MOST_SOURCES} files\n  try: fewer per import")).into());
+        return Err(
+            Failure::usage(format!("more than {MOST_SOURCES} files\n  try: fewer files per import")).into()
+        );
     }
     let names: Vec<String> = arguments.files.iter().map(|path| path.display().to_string()).collect();
     let texts = arguments.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
@@ -111,7 +113,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     );
     let about = file.metadata().map_err(|e| failed(&e))?;
     if !about.is_file() {
-        return Err(failed(&"it is not a regular file"));
+        return Err(failed(&"the path is not a regular file"));
     }
     let mut bytes = Vec::new();
     file.take(SOURCE_MOST.0 + 1).read_to_end(&mut bytes).map_err(|e| failed(&e))?;
@@ -129,11 +131,12 @@ fn usual(tool: &str, file: &Path) -> PathBuf {
     PathBuf::from(RESULTS).join([&[tool], &words[..]].concat().join("-"))
 }
 
-/// What was ignored, and notes that a figure needs.
+/// Prints how many lines were ignored, and notes on the figures.
 fn tell(import: &Import) {
     for source in &import.sources {
         if source.other_lines > 0 {
-            say(&format!("{}: {} of other text ignored", source.name, count(source.other_lines, "line")));
+            let (file, lines) = (&source.name, count(source.other_lines, "line"));
+            say(&format!("{file}: {lines} of other text ignored"));
         }
         source.notes.iter().for_each(|note| say(&format!("{}: {note}", source.name)));
     }
@@ -164,8 +167,8 @@ pub fn verify(folder: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
             count(figures, "figure")
         );
         print_line(&format!(
-            "{}: {said}\nOK: the figures match the files; whether the files are genuine cannot be checked",
-            folder.display()
+            "{folder}: {said}\nOK: the figures match the files; whether the files are genuine cannot be checked",
+            folder = folder.display()
         ))?;
     }
     Ok(ExitCode::from(if wrong.is_none() { exit::OK } else { exit::DAMAGED }))

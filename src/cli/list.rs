@@ -21,7 +21,7 @@ use crate::testbeds::model::disks::{self, Spec};
 use crate::testbeds::model::machines::{self, Machine};
 use crate::{papers, probes, stages, states, storage, testbeds, workloads};
 
-/// Columns where there is no terminal to ask.
+/// Number of columns if the output is not a terminal.
 const PIPED: u16 = 80;
 
 #[derive(Args)]
@@ -144,7 +144,7 @@ fn filesystems() -> Listed {
     }
 }
 
-/// A fact's value as written in records.
+/// The value of a capability as written in records.
 fn word(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
 }
@@ -208,7 +208,7 @@ fn states() -> Listed {
     written("states", states::TABLE.iter().map(|s| (s.name(), s.usage(), s.story())))
 }
 
-/// Things that are written in an experiment.
+/// Names whose syntax an experiment file uses.
 fn written(title: &'static str, all: impl Iterator<Item = (&'static str, &'static str, Story)>) -> Listed {
     let all: Vec<_> = all.collect();
     Listed {

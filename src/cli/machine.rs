@@ -22,7 +22,7 @@ use crate::testbeds::model::machines::{INSTRUCTIONS, Machine, SPEEDS, Sourced, V
 const HERE: &str = "loop:/dev/shm";
 /// CPU speed given to the guest while its instructions are counted; it changes their duration, not their number.
 const COUNTED_AT: u32 = 1000;
-/// In memory on both sides, so that the ratio depends only on the CPU work of the filesystem.
+/// Runs in memory here and in the guest, so that the ratio depends only on the CPU work of the filesystem.
 const WORK: &str = "postmark-quick";
 
 #[derive(Subcommand)]
@@ -37,7 +37,7 @@ pub struct Measure {
     /// Filesystems, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "ext2,ext4,xfs,btrfs")]
     filesystems: Vec<String>,
-    /// Rounds for each, on this computer and in a guest
+    /// Number of rounds on this computer, and again in a guest
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
     /// Machine file to write; its name becomes the machine's name
@@ -59,7 +59,10 @@ pub fn run(command: &MachineCommand) -> anyhow::Result<ExitCode> {
     let there = times(measure, &guest, &desk.path().join("there"))?;
     let here = times(measure, HERE, &desk.path().join("here"))?;
     let speeds = speeds(&there, &here);
-    ensure!(!speeds.is_empty(), "nothing was measured on both sides\n  try: --filesystems ext4");
+    ensure!(
+        !speeds.is_empty(),
+        "no filesystem was measured both here and in a guest\n  try: --filesystems ext4"
+    );
     for (filesystem, all) in &speeds {
         print_line(&format!("{filesystem:<14} {}", said(all)))?;
     }
@@ -117,7 +120,7 @@ fn known(info: &str) -> Vec<String> {
 /// Nanoseconds of the workload by filesystem and round.
 type Times = BTreeMap<String, BTreeMap<u32, u64>>;
 
-/// The same rounds of the same workload on this testbed.
+/// Runs the workload on this testbed and returns its times.
 fn times(measure: &Measure, on: &str, folder: &Path) -> anyhow::Result<Times> {
     let quoted: Vec<String> = measure.filesystems.iter().map(|name| format!("{name:?}")).collect();
     let text = format!(
@@ -143,7 +146,7 @@ fn of_work(records: &[Record]) -> Times {
     times
 }
 
-/// Million instructions per second of each round measured on both sides, in ascending order.
+/// Million instructions per second of each round measured both here and in a guest, in ascending order.
 fn speeds(there: &Times, here: &Times) -> BTreeMap<String, Vec<u64>> {
     let mut speeds = BTreeMap::new();
     for (filesystem, counted) in there {
@@ -163,7 +166,7 @@ fn speeds(there: &Times, here: &Times) -> BTreeMap<String, Vec<u64>> {
 
 /// The median of the filesystems' medians.
 ///
-/// # Errors If no modelled machine may be that fast.
+/// # Errors If the speed is outside the range of modelled machines.
 fn middle_of(speeds: &BTreeMap<String, Vec<u64>>) -> anyhow::Result<u32> {
     let mut medians: Vec<u64> = speeds.values().map(|all| all[all.len() / 2]).collect();
     medians.sort_unstable();
@@ -171,7 +174,7 @@ fn middle_of(speeds: &BTreeMap<String, Vec<u64>>) -> anyhow::Result<u32> {
     let (least, most) = SPEEDS.into_inner();
     ensure!(
         SPEEDS.contains(&middle),
-        "measured {middle} million instructions per second; a modelled machine has {least} to {most}\n  try: an \
+        "measured {middle} million instructions per second, but a modelled machine must have {least} to {most}\n  try: an \
             idle computer"
     );
     Ok(middle)
@@ -199,12 +202,14 @@ impl Machine {
         Machine {
             name: name.to_owned(),
             title: "A measured computer".into(),
-            story: "The computer that wrote this file. One of its CPUs is modelled.".into(),
+            story: "The computer that wrote this file. The model has one CPU.".into(),
             values: Values {
                 mips: Sourced { is: mips, source: sourced(source), estimate: None },
                 instructions: Sourced {
                     is: instructions.to_vec(),
-                    source: sourced("its /proc/cpuinfo, limited to instructions of the emulated CPU"),
+                    source: sourced(
+                        "/proc/cpuinfo of this computer, limited to instructions of the emulated CPU",
+                    ),
                     estimate: None,
                 },
             },

@@ -24,6 +24,7 @@ mod key;
 mod list;
 mod machine;
 mod output;
+mod own_program;
 mod own_run;
 mod postmark;
 mod progress;
@@ -62,7 +63,7 @@ enum Command {
     /// Run IOzone's tests with the original's options and tables
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Iozone {
-        /// The original's options; `-h` lists them
+        /// Options of the original tool; `-h` lists them
         #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
         options: Vec<OsString>,
     },
@@ -103,7 +104,7 @@ enum Command {
     Completions { shell: clap_complete::Shell },
     /// Print the manual page, or write one per command
     Man(shell::Man),
-    /// Execute one trial for another fsderby
+    /// Execute one trial for another fsderby process
     #[command(hide = true)]
     Agent,
     /// Execute one trial as the init of a guest
@@ -127,7 +128,7 @@ enum Command {
 impl Cli {
     /// Parses the process's arguments. Help, and arguments that clap rejects, end the process here.
     ///
-    /// # Errors If an option belongs to an older version.
+    /// # Errors If the command line has an option of an older version.
     pub fn from_arguments() -> anyhow::Result<Self> {
         Cli::try_parse().or_else(|error| {
             let unknown = match error.get(ContextKind::InvalidArg) {

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::visible::{visible, visible_json};
 
-/// Prints the result of a command, which may hold colours; text from other sources is already [`visible`]. A closed
-/// pipe, as in `fsderby list | head -1`, is no error.
+/// Prints the result of a command, which may hold colours; text from other sources is already [`visible`]. A closed pipe, as in
+/// `fsderby list | head -1`, is not an error.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -33,7 +33,7 @@ pub fn say(line: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{}", visible(line));
 }
 
-/// Writes to standard output; that nobody reads on is no error.
+/// Writes to standard output; a closed pipe is not an error.
 pub fn print_with(write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let written = write(&mut out).and_then(|()| Ok(out.flush()?));

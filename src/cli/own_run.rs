@@ -1,4 +1,4 @@
-//! A run that a command makes internally, to compare two of them: one trial after another, without a report.
+//! A run that a command makes internally, to compare it with another such run: one trial after another, without a report.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use crate::testbeds::{self, Made};
 /// All records of this experiment on this testbed; the run is kept in the folder.
 ///
 /// # Errors
-/// When the testbed or a tool is missing, and when it is interrupted.
+/// If the testbed or a tool is missing, or if the run is interrupted.
 pub fn records(experiment: &Experiment, on: &str, folder: &Path) -> anyhow::Result<Vec<Record>> {
     let plan = experiment.plan(on.to_owned(), experiment.seed.unwrap_or_default())?;
     let plan = Resolved::of(&plan)?;

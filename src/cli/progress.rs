@@ -45,22 +45,24 @@ impl Progress {
 
 impl Watch for Progress {
     fn begins(&mut self, plan: &Plan, skips: &[Skip]) {
-        let twice =
-            plan.guard.as_ref().map(|twice| format!(" ({} twice, for the A/A check)", named(&twice.of)));
+        let twice = plan
+            .guard
+            .as_ref()
+            .map(|twice| format!(" ({label} twice, for the A/A check)", label = named(&twice.of)));
         let filesystems = count(plan.candidates.len() - usize::from(twice.is_some()), "filesystem");
         let rounds = match plan.rounds {
             Rounds::Exactly(n) => count(n as usize, "round"),
             Rounds::AtLeast(n) => format!("at least {}", count(n as usize, "round")),
             Rounds::Auto => "10 to 20 rounds".to_owned(),
         };
-        let budget = plan.budget.map_or(String::new(), |b| format!(", as many as fit into {b}"));
+        let budget = plan.budget.map_or(String::new(), |b| format!(", as many rounds as fit into {b}"));
         self.say(&format!(
-            "{}: {filesystems}{}, {}, {rounds}{budget}, on {} of {}",
-            plan.name,
-            twice.unwrap_or_default(),
-            count(plan.scenarios.len(), "workload"),
-            plan.testbeds().join(" and "),
-            plan.size
+            "{experiment}: {filesystems}{twice}, {workloads}, {rounds}{budget}, on {testbeds} with volumes of {size}",
+            experiment = plan.name,
+            twice = twice.unwrap_or_default(),
+            workloads = count(plan.scenarios.len(), "workload"),
+            testbeds = plan.testbeds().join(" and "),
+            size = plan.size
         ));
         let mut told = Vec::new();
         for skip in skips.iter().filter(|s| !s.by_experiment || plan.scenarios.len() == 1) {
@@ -101,7 +103,10 @@ impl Watch for Progress {
 
     fn record(&mut self, record: &Record) {
         let headline = record.metrics.iter().find(|m| m.headline && record.says(m));
-        let figure = headline.map_or(String::new(), |m| format!("  {:.0} {}", m.value, m.unit));
+        let figure = headline.map_or(String::new(), |m| {
+            let decimals = 2_usize.saturating_sub(m.value.abs().max(0.01).log10().floor() as usize);
+            format!("  {:.decimals$} {}", m.value, m.unit)
+        });
         match record.outcome {
             Outcome::Done if self.plain => self.say(&format!("{}{figure}", record.trial)),
             Outcome::Done | Outcome::Skipped => {}

@@ -124,7 +124,7 @@ impl Asked {
     }
 }
 
-/// Standard output, as a file's name.
+/// The file name that means standard output.
 fn is_output(path: &Path) -> bool {
     path == Path::new("-")
 }
@@ -133,7 +133,7 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     options.asked.check(options.all)?;
     if let Some(trial) = &options.requests {
         if !options.asked.is_empty() {
-            let text = "--requests prints one trial's requests and no report\n  try: the formats in a command of their own";
+            let text = "--requests prints one trial's requests and no report\n  try: a separate command for the other formats";
             return Err(Failure::usage(text).into());
         }
         return requests::print(&options.run, trial);
@@ -173,10 +173,11 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(exit::DAMAGED))
 }
 
-/// Shows imported figures without a run.
+/// Shows imported figures alone, with no run of fsderby beside them.
 fn of_import(options: &Options) -> anyhow::Result<ExitCode> {
     if options.baseline.is_some() {
-        let text = "--baseline: imported figures are not compared\n  try: without it, or a run with --beside";
+        let text = "--baseline: imported figures are not compared\n  try: without --baseline, or the report of a run with \
+                    --beside IMPORT";
         return Err(Failure::usage(text).into());
     }
     let loaded = load(std::iter::once(&options.run).chain(&options.beside))?;
@@ -228,7 +229,7 @@ pub fn judged(run: Run) -> (Run, Option<String>) {
     recomputed(Run { damage, ..run })
 }
 
-/// The same, with the latencies, which are read once for both.
+/// The run as above, with its latencies, which are read only once for verification and report.
 fn judged_and_read(run: Run) -> (Run, Latencies, Option<String>) {
     let (found, latencies) = verify_and_read(&run);
     let latencies = latencies.unwrap_or_else(|| Latencies::of(&run));
@@ -240,7 +241,7 @@ fn first_of(mut damage: Vec<String>) -> Vec<String> {
     const NAMED: usize = 10;
     let more = damage.len().saturating_sub(NAMED);
     damage.truncate(NAMED);
-    damage.extend((more > 0).then(|| format!("and {more} more; fsderby verify lists all")));
+    damage.extend((more > 0).then(|| format!("and {more} more problems; fsderby verify lists all")));
     damage
 }
 

@@ -16,10 +16,10 @@ use crate::store::{self, Run};
 const HEAD: &str = "power_cuts,disk,arrived_ns,done_ns,latency_ns,operation,fua,from_cache,sector,sectors,depth,seek_ns,\
                     rotation_ns,transfer_ns,overhead_ns";
 
-/// Prints them as CSV, in order of completion. Times are nanoseconds since the guest's boot, sectors have 512 bytes.
+/// Prints the requests as CSV, in order of completion. Times are nanoseconds since the guest's boot, sectors have 512 bytes.
 ///
 /// # Errors
-/// If the folder is no run, has no such trial, or the trial's file is missing or altered.
+/// If the folder is not a run, has no such trial, or the trial's file is missing or altered.
 pub fn print(folder: &Path, trial: &str) -> anyhow::Result<ExitCode> {
     let run = store::read(folder)?;
     let record = with_requests(&run, trial)?;
@@ -37,9 +37,8 @@ fn with_requests<'r>(run: &'r Run, trial: &str) -> Result<&'r Record, Failure> {
     match current.iter().find(|record| record.trial == trial) {
         Some(record) if has(&record) => Ok(record),
         Some(_) => {
-            let what = format!(
-                "the trial {trial} has no list of requests, which only trials on a modelled disk have"
-            );
+            let what =
+                format!("the trial {trial} has no list of requests: only trials on a modelled disk have one");
             let other = current.iter().find(has).map(|record| format!("\n  try: {}", record.trial));
             Err(Failure::usage(what + &other.unwrap_or_else(|| "\n  try: a run with --on model:DISK".into())))
         }

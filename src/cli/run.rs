@@ -13,6 +13,7 @@ use clap::Args;
 use super::dry_run;
 use super::foresight::Known;
 use super::output::print_line;
+use super::own_program;
 use super::progress::Progress;
 use super::report::known_baseline;
 use super::setups::{Memory, common_testbed, distinct, give_guest, give_kernels, given, limits, memory};
@@ -54,7 +55,8 @@ pub struct Arguments {
     /// Name of a ready experiment, or path to a .toml file
     #[arg(default_value = "quick")]
     experiment: String,
-    /// Filesystems by name, or `all`; replaces the experiment's list, but keeps its options for the same names
+    /// Filesystems by name, or `all`; replaces the experiment's list, but keeps the options that the experiment gives to the same
+    /// names
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     filesystems: Vec<String>,
     /// A filesystem with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or with its own kernel,
@@ -64,6 +66,8 @@ pub struct Arguments {
     /// Workloads: ready parameter sets by name; replaces the experiment's workloads
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     workloads: Vec<String>,
+    #[command(flatten)]
+    own: own_program::Commands,
     #[arg(long, value_name = "TESTBED", help = testbeds_help())]
     on: Vec<String>,
     /// Kernel of guests: one from the cache, or a package; repeat to compare kernels
@@ -78,7 +82,7 @@ pub struct Arguments {
     /// Memory limit for page cache and workload: 64m; `none` for no limit; repeat to compare several
     #[arg(long, value_parser = memory)]
     memory: Vec<Memory>,
-    /// vCPUs of guests on `vm`, default 1; repeat to compare several
+    /// Number of vCPUs of a guest with --on vm; default 1; repeat to compare several
     #[arg(long, value_name = "N")]
     cpus: Vec<u32>,
     /// State of the image before mkfs: `sparse`, `allocated` or `written`
@@ -144,7 +148,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Continue an interrupted run, or add rounds to it with --rounds or --budget
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients", "fail_if"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "commands", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients", "fail_if"])]
     resume: Option<PathBuf>,
     /// With --resume: continue although the folder, or a file in it, belongs to another user; that user's plan is executed
     #[arg(long, requires = "resume")]
@@ -163,10 +167,11 @@ pub struct Arguments {
     quiet: bool,
 }
 
-/// As listed in the table of testbeds.
+/// Help of `--on`: the syntax of all testbeds.
 fn testbeds_help() -> String {
     let usages: Vec<String> = testbeds::TABLE.iter().map(|kind| format!("`{}`", kind.usage())).collect();
-    format!("{} or `{}`; repeat to compare several", usages.join(", "), testbeds::AUTO)
+    let usages = usages.join(", ");
+    format!("{usages} or `{auto}`; repeat to compare several", auto = testbeds::AUTO)
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
@@ -212,7 +217,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             can_be_judged(&arguments.fail_if, &plan, &testbeds)?;
             match usable(&plan, &testbeds) {
                 Err(missing) if arguments.dry_run => {
-                    super::say(&format!("note: this run would stop here: {missing}"))
+                    super::say(&format!("note: without --dry-run this run would fail: {missing}"))
                 }
                 other => other?,
             }
@@ -282,9 +287,9 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     let own = Experiment::load(&arguments.experiment)?;
     let mut experiment = own.clone();
     experiment.take_filesystems(&arguments.filesystems, &arguments.filesystem);
-    if !arguments.workloads.is_empty() {
+    if !arguments.workloads.is_empty() || !arguments.own.is_empty() {
         experiment.workloads.clone_from(&arguments.workloads);
-        experiment.workload.clear();
+        experiment.workload = arguments.own.entries()?;
         experiment.scenario.clear();
         experiment.planned.clear();
         // Weights of workloads that the options have removed.
@@ -335,8 +340,8 @@ fn jobs(asked: Option<u32>, plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> any
         Some(jobs) if jobs > 1 && !is_virtual => {
             let felt = testbeds.each().find(|testbed| testbed.traits().clock != ClockKind::Virtual);
             let text = format!(
-                "trials on {} would disturb each other\n  try: without --jobs, or --on model:DISK",
-                felt.map_or_else(String::new, |testbed| testbed.name())
+                "parallel trials with --on {testbed} would disturb each other\n  try: without --jobs, or --on model:DISK",
+                testbed = felt.map_or_else(String::new, |testbed| testbed.name())
             );
             Err(Failure::usage(text).into())
         }
@@ -355,8 +360,8 @@ fn names_what_is_made(arguments: &Arguments, testbeds: &Testbeds<'_>) -> anyhow:
         return Ok(());
     }
     let text = format!(
-        "--filesystems has no effect on {}, which uses a mounted filesystem\n  try: without --filesystems, or --on loop",
-        testbed.name()
+        "--filesystems has no effect with --on {testbed}, which uses a mounted filesystem\n  try: without --filesystems, or --on loop",
+        testbed = testbed.name()
     );
     Err(Failure::usage(text).into())
 }
@@ -367,7 +372,7 @@ fn usable(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
         if plan.cuts_power() {
             let name = testbed.name();
             let text = format!(
-                "the testbed {name} cannot cut the power\n  try: --on vm or model:DISK, or without --power-cut"
+                "--on {name} cannot cut the power\n  try: --on vm or model:DISK, or without --power-cut"
             );
             return Err(Failure::usage(text).into());
         }
@@ -386,14 +391,14 @@ fn usable(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let on_host = testbeds.each().any(|testbed| testbed.traits().clock == ClockKind::Host);
     if plan.empties_caches() && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing(
-            "cold caches need root\n  try: sudo, or without --cold and drop-caches",
+            "cold caches need root\n  try: sudo, or a run without --cold and without the stage drop-caches",
         )
         .into());
     }
     Ok(())
 }
 
-/// Candidates that cannot take part here; an error if none can, or if the experiment itself is impossible.
+/// Candidates that cannot run on this machine; an error if none can, or if the experiment itself is impossible.
 fn possible(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, lenient: bool) -> anyhow::Result<Vec<Skip>> {
     let skips = skips(plan, testbeds);
     if let (false, Some(skip)) = (lenient, skips.iter().find(|s| s.by_experiment)) {
@@ -401,14 +406,16 @@ fn possible(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, lenient: bool) -> anyh
     }
     if skips.len() == plan.candidates.len() * plan.scenarios.len() {
         let reasons: Vec<String> = skips.iter().map(|s| format!("{}: {}", s.filesystem, s.reason)).collect();
-        return Err(
-            Failure::missing(format!("no candidate can take part here\n{}", reasons.join("\n"))).into()
-        );
+        return Err(Failure::missing(format!(
+            "no candidate can run on this machine\n{}",
+            reasons.join("\n")
+        ))
+        .into());
     }
     Ok(skips)
 }
 
-/// State for an early end of the run.
+/// What the end of a run needs: the stop flag and the key to sign with.
 struct Ending {
     /// Set by the first Ctrl-C.
     stop: Arc<AtomicBool>,
@@ -441,7 +448,7 @@ fn carry_out(
         Some(key) => sign_what_holds(&door, key)?,
         None if was_signed && !signature::is_signed(&door) => {
             super::say(
-                "the run was signed before it continued, and no longer is\n  try: --resume with --sign KEYFILE",
+                "the run was signed before it was continued, and is now no longer signed\n  try: --resume with --sign KEYFILE",
             );
         }
         None => {}
@@ -465,13 +472,14 @@ fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
     match verify(&store::read_through(run.clone())?).wrong.first() {
         None => signature::sign(run, key),
         Some(wrong) => {
-            let text = format!("{0} is not signed: {wrong}\n  try: fsderby verify {0}", run.path().display());
+            let folder = run.path().display();
+            let text = format!("{folder} is not signed: {wrong}\n  try: fsderby verify {folder}");
             Err(Failure::new(exit::DAMAGED, text).into())
         }
     }
 }
 
-/// Asks only on a terminal.
+/// Asks for the password of a key, only on a terminal.
 fn ask_password(key: &Path) -> Option<String> {
     let asks = || rpassword::prompt_password(format!("password of {}: ", key.display())).ok();
     std::io::stdin().is_terminal().then(asks).flatten()
@@ -542,7 +550,7 @@ mod tests {
         arguments: Arguments,
     }
 
-    /// What the words expand to.
+    /// The plan that these arguments of `fsderby run` result in.
     fn plan(words: &[&str]) -> Plan {
         let line =
             Line::try_parse_from(["fsderby run"].iter().chain(words)).unwrap_or_else(|e| panic!("{e}"));
@@ -550,7 +558,7 @@ mod tests {
         experiment.plan(common_testbed(&experiment).unwrap(), 4711).unwrap()
     }
 
-    /// What a shell and then the parser make of a printed command.
+    /// The plan of a printed command after a shell and the parser have read it.
     fn typed(command: &str) -> Plan {
         let words = command.strip_prefix("fsderby run ").unwrap();
         let shell = Command::new("sh").arg("-c").arg(format!("printf '%s\\n' {words}")).output().unwrap();

@@ -1,4 +1,5 @@
-//! Setups from options: testbeds, kernels, memory and CPUs; one value applies to all candidates, several are crossed.
+//! Setups from options: testbeds, kernels, memory and CPUs; one value applies to all candidates, several values are combined with
+//! each candidate.
 
 use std::path::Path;
 
@@ -22,7 +23,7 @@ pub fn memory(text: &str) -> Result<Memory, String> {
     if text == "none" { Ok(Memory::None) } else { text.parse().map(Memory::Limit) }
 }
 
-/// One value applies to all candidates; several are crossed.
+/// One value applies to all candidates; several values are combined with each candidate.
 pub fn given<T: Clone>(values: &[T], common: &mut Option<T>, cross: &mut Vec<T>) {
     match values {
         [] => {}
@@ -85,7 +86,7 @@ pub fn give_guest(guest: Option<&str>, experiment: &mut Experiment) -> anyhow::R
     Ok(())
 }
 
-/// The testbed of all candidates without their own.
+/// The testbed of all candidates that do not name a testbed.
 pub fn common_testbed(experiment: &Experiment) -> anyhow::Result<String> {
     let named = experiment.on.as_deref().unwrap_or(testbeds::AUTO);
     if named != testbeds::AUTO {
@@ -105,7 +106,7 @@ pub fn common_testbed(experiment: &Experiment) -> anyhow::Result<String> {
     Ok(chosen.map_err(Failure::usage)?.name())
 }
 
-/// Two candidates whose setups are the same, written differently: `6.1` and the release it stands for.
+/// Refuses two candidates with the same setup written differently, such as the kernel `6.1` and the release that 6.1 stands for.
 pub fn distinct(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let is_one = |a: &Candidate, b: &Candidate| {
         let (ours, theirs) = (plan.setup(a), plan.setup(b));
@@ -125,9 +126,10 @@ pub fn distinct(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<
         if let Some(b) = plan.candidates[at + 1..].iter().find(|b| is_one(a, b)) {
             let kernel = testbeds.of(plan, a).kernel().map_or_else(String::new, |(release, _)| release);
             let text = format!(
-                "{} and {} would be the same candidate twice, with kernel {kernel}\n  try: another kernel or disk \
-                    for one of them",
-                a.label, b.label
+                "{first} and {second} would be the same candidate twice, with kernel {kernel}\n  try: another kernel or \
+                 disk for one of them",
+                first = a.label,
+                second = b.label
             );
             return Err(Failure::usage(text).into());
         }

@@ -60,7 +60,7 @@ fn write_pages(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// File names and pages of this command and those below it, as `clap_mangen` names them.
+/// File names and manual pages of this command and its subcommands, as `clap_mangen` names them.
 fn collect_pages(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> std::io::Result<()> {
     let below = command.get_subcommands().filter(|command| !command.is_hide_set());
     below.into_iter().try_for_each(|command| collect_pages(command, pages))?;

@@ -18,7 +18,7 @@ use crate::schema::job::Purpose;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 
-/// The workload and its scale: some seconds to a minute of a hard disk's time.
+/// The workload and its scale, which takes a hard disk some seconds to a minute.
 const WORK: [(&str, &str); 3] =
     [("maildir-quick", "1/4"), ("postmark-quick", "1"), ("coldread-quick", "1/4")];
 
@@ -30,7 +30,7 @@ pub struct Twin {
     /// Filesystems of this machine's kernel, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "ext4,xfs,btrfs")]
     filesystems: Vec<String>,
-    /// Rounds for each, in virtual time and in real time
+    /// Number of rounds in virtual time, and again in real time
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
     /// Million instructions per second in virtual time; the default is so fast that the disk is the bottleneck
@@ -53,7 +53,7 @@ pub fn run(twin: &Twin) -> anyhow::Result<ExitCode> {
         }
     }
     let text = table(&all);
-    ensure!(!text.is_empty(), "nothing was measured on both sides\n  try: fsderby doctor");
+    ensure!(!text.is_empty(), "nothing was measured both in virtual and in real time\n  try: fsderby doctor");
     print(&text)?;
     Ok(ExitCode::from(exit::OK))
 }
@@ -81,7 +81,7 @@ impl Twin {
 /// A figure by round, in virtual time and in real time.
 type Sides = [BTreeMap<u32, f64>; 2];
 
-/// By workload and metric, then by filesystem.
+/// Results by workload and metric, then by filesystem.
 type Rows = BTreeMap<(String, String), BTreeMap<String, Row>>;
 
 #[derive(Default)]
@@ -114,7 +114,7 @@ fn collect(all: &mut Rows, records: &[Record], side: usize) {
     }
 }
 
-/// As Markdown; empty if nothing was measured on both sides.
+/// The results as Markdown; empty if nothing was measured both in virtual and in real time.
 fn table(all: &Rows) -> String {
     let mut text = String::new();
     for ((workload, metric), rows) in all {
@@ -150,7 +150,7 @@ fn table(all: &Rows) -> String {
         + &text
 }
 
-/// Real ÷ virtual of each round that both have, in ascending order.
+/// Real-time ÷ virtual-time value of each round that both runs have, in ascending order.
 fn ratios([there, here]: &Sides) -> Option<Vec<f64>> {
     let of = |(round, real): (&u32, &f64)| {
         there.get(round).filter(|value| **value > 0.0).map(|value| real / value)

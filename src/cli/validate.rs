@@ -33,7 +33,7 @@ pub struct Validate {
     /// Only this job, by its name in crates/diskmodel/src/validation/measured.toml; repeatable
     #[arg(long = "job", value_name = "JOB")]
     jobs: Vec<String>,
-    /// One of `fsderby list machines`, or a file, instead of each disk's own
+    /// One of `fsderby list machines`, or a file, instead of the machine that each disk's file names
     #[arg(long, requires = "guest")]
     machine: Option<String>,
 }
@@ -109,21 +109,21 @@ impl Validate {
     /// The whole output, with its date.
     fn text(&self, kernels: &str, all: &[Beside]) -> String {
         let machine = match &self.machine {
-            None => "the machine named in its file".to_owned(),
+            None => "the machine that the disk's file names".to_owned(),
             Some(machine) => format!("the machine {machine}"),
         };
         // In another build, agent and disk server execute different numbers of instructions.
         let build = if cfg!(debug_assertions) { "debug" } else { "release" };
         let day = jiff::Timestamp::now().strftime("%Y-%m-%d");
         let made = format!(
-            "Printed by `fsderby {}`, {build} build, Linux {kernels}, {day}. Machine of each disk: {machine}.",
-            self.written()
+            "Printed by `fsderby {command}`, {build} build, Linux {kernels}, {day}. Machine of each disk: {machine}.",
+            command = self.written()
         );
         let misses = if self.is_whole() { beside::MISSES } else { "" };
         beside::markdown(&made, all) + misses
     }
 
-    /// Whether no option restricts the output, so that it is the whole table printed in the documentation.
+    /// Whether the output is the whole table that the documentation prints, because no option restricts it.
     fn is_whole(&self) -> bool {
         self.disks.is_empty() && self.jobs.is_empty() && self.machine.is_none()
     }

@@ -27,8 +27,8 @@ use crate::testbeds::{self, Made, Testbeds};
 pub struct Arguments {
     /// Folder of a run or an import
     run: PathBuf,
-    /// Run this many of its trials again, spread over the run, or one by its name, and compare the results bit by bit;
-    /// only in virtual time
+    /// Run this many of the run's trials again, spread over the run, or one trial by its name, and compare the results bit by
+    /// bit; only in virtual time
     #[arg(long, value_name = "N|all|TRIAL", num_args = 0..=1, default_missing_value = "2")]
     rerun: Option<Sample>,
     /// With --rerun: repetitions of each trial
@@ -68,7 +68,8 @@ impl FromStr for Sample {
             _ if text.contains('/') => Ok(Sample::One(text.to_owned())),
             _ => match text.parse() {
                 Ok(n) if n > 0 => Ok(Sample::Some(n)),
-                _ => Err("write a number of trials, all, or the name of one: r03/SCENARIO/CANDIDATE".into()),
+                _ => Err("write a number of trials, 'all', or the name of one trial: r03/SCENARIO/CANDIDATE"
+                    .into()),
             },
         }
     }
@@ -136,13 +137,13 @@ fn take_guest(file: &Path, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
         return Ok(());
     }
     let own = match named.as_slice() {
-        [] => "names none: its guests used the programs of its machine".to_owned(),
+        [] => "names no bundle: its guests used programs of the machine".to_owned(),
         ids => format!("names {}", ids.join(", ")),
     };
     let text = format!(
-        "{} is the guest bundle {}, and the run {own}\n  try: without --guest",
-        file.display(),
-        bundle.short()
+        "{file} is the guest bundle {id}, but the run {own}\n  try: without --guest",
+        file = file.display(),
+        id = bundle.short()
     );
     Err(Failure::usage(text).into())
 }
@@ -151,7 +152,7 @@ fn take_guest(file: &Path, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
 fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let candidates = rerun::candidates(run);
     if candidates.is_empty() {
-        let text = "this run has no trial in virtual time, so none can be identical to the nanosecond\n  try: a \
+        let text = "this run has no trial in virtual time, so no rerun can be identical to the nanosecond\n  try: a \
                     run with --on model:DISK";
         return Err(Failure::usage(text).into());
     }
@@ -174,7 +175,7 @@ fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<Ex
         let is_asked = records.iter().any(|record| record.filesystem == candidate.label);
         if is_asked && testbed.traits().clock != ClockKind::Virtual {
             let text = format!(
-                "the plan runs its trials on {}, which is not in virtual time: none can be identical to the \
+                "the plan runs its trials with --on {}, which is not in virtual time: no rerun can be identical to the \
                  nanosecond\n  try: a run with --on model:DISK",
                 testbed.name()
             );

@@ -1,7 +1,7 @@
 //! Signals to a drop-in: the files that it created are removed, its last output is printed, and it ends with the original's
 //! exit code.
 //!
-//! The work stops when it next reads the clock, and a separate thread does the rest.
+//! The work stops when it next reads the clock, and a separate thread removes the files and ends the process.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use signal_hook::iterator::{Handle, Signals};
 
 use crate::workloads::Clock;
 
-/// Passes of removal, because the interrupted operation may create one more file; at most 20 s.
+/// Number of attempts to remove the files, because the interrupted operation may create one more; at most 20 s.
 const PASSES: usize = 2000;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Files that a drop-in has created and not yet deleted.
 pub trait Made: Send + Sync + 'static {
-    /// Removes them. Errors are ignored, because nobody could be told.
+    /// Removes the files. Errors are ignored, because they could not be reported.
     fn remove(&self);
     fn is_gone(&self) -> bool;
     /// Text for standard output after the removal.

@@ -43,7 +43,8 @@ pub(super) fn setting<'m>(mkfs: &'m [String], flag: &str, name: &str) -> Option<
     values(mkfs, flag).into_iter().rev().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
 }
 
-fn mounted(mount: &[String]) -> impl DoubleEndedIterator<Item = &str> {
+/// All mount options, however they were joined.
+pub(super) fn mounted(mount: &[String]) -> impl DoubleEndedIterator<Item = &str> {
     mount.iter().flat_map(|option| option.split(','))
 }
 

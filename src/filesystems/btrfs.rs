@@ -27,11 +27,12 @@ impl Filesystem for Btrfs {
     fn story(&self) -> Story {
         Story {
             what: "Copy-on-write B-trees with checksums of data and metadata, snapshots and compression.",
-            origin: "Chris Mason and Oracle, in Linux since 2.6.29 of 2009 (BTRFS: The Linux B-Tree Filesystem, ACM TOS 2013); \
-                btrfs(5).",
-            limits: "It checksums all data and keeps two copies of metadata (profile DUP); most other \
-                filesystems here do neither, so where it is slower it also does more. fsderby mounts it with nodiscard, \
-                which is not the default. Its check reads all metadata but does not verify the data checksums.",
+            origin: "Written by Chris Mason at Oracle, in Linux since 2.6.29 of 2009. Btrfs is described in 'BTRFS, the Linux \
+                     B-Tree \
+                Filesystem' (ACM TOS 2013) and btrfs(5).",
+            limits: "Btrfs checksums all data and keeps two copies of metadata (profile DUP); most other filesystems here do \
+                neither, so Btrfs does more work. fsderby mounts it with nodiscard, \
+                which is not the default. btrfs check reads all metadata but does not verify the data checksums.",
         }
     }
 
@@ -66,7 +67,7 @@ impl Filesystem for Btrfs {
             acl: yes("btrfs(5): acl"),
             xattr: yes("fs/btrfs/xattr.c"),
             sparse_files: yes("btrfs(5): no-holes"),
-            preallocation: yes("measured with fallocate on Linux 6.12"),
+            preallocation: yes("fallocate succeeds, as measured on Linux 6.12"),
             case_sensitive: yes(MAN),
             grow: fact(Resize::Mounted, "btrfs-filesystem(8): resize"),
             shrink: fact(Resize::Mounted, "btrfs-filesystem(8): resize"),
@@ -76,9 +77,14 @@ impl Filesystem for Btrfs {
                 "btrfs(5): filesystem limits; measured with ftruncate on Linux 6.18",
             ),
             root_entries: fact(None, MAN),
-            conversion: no("btrfs-convert(8) could convert ext4, but fsderby does not"),
+            conversion: no("btrfs-convert(8) converts ext4 to Btrfs, but fsderby does not support that"),
             linux: linux("2.6.29", "btrfs", "fs/btrfs"),
         }
+    }
+
+    /// btrfs(5): fatal_errors
+    fn panics(&self) -> &'static [&'static str] {
+        &["fatal_errors=panic"]
     }
 
     fn algorithms(&self) -> Algorithms {

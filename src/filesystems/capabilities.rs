@@ -16,7 +16,7 @@ pub struct Capabilities {
     pub compression: Fact<bool>,
     /// Copies of files that share blocks until one copy is changed.
     pub reflinks: Fact<bool>,
-    /// Per user and group.
+    /// Quotas per user and group.
     pub quotas: Fact<bool>,
     pub hard_links: Fact<bool>,
     pub symlinks: Fact<bool>,
@@ -67,11 +67,11 @@ pub enum Resize {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Linux {
-    /// First version with this kind, with whatever driver.
+    /// First version of Linux with this kind, with whatever driver.
     pub since: &'static str,
-    /// First version without it.
+    /// First version of Linux without this kind.
     pub until: Option<&'static str>,
-    /// Today's driver.
+    /// The current driver in Linux.
     pub driver: &'static str,
 }
 
@@ -87,7 +87,7 @@ pub(super) const fn no(source: &'static str) -> Fact<bool> {
     fact(false, source)
 }
 
-/// For kinds that are still in Linux.
+/// The versions of Linux for a filesystem that Linux still has.
 pub(super) const fn linux(since: &'static str, driver: &'static str, source: &'static str) -> Fact<Linux> {
     fact(Linux { since, until: None, driver }, source)
 }

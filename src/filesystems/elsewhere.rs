@@ -16,23 +16,23 @@ const OTHER_NAMES: [(&str, &[&str]); 5] = [
 const NOT_MADE: [(&str, &str); 13] = [
     (
         "zfs",
-        "OpenZFS is no part of Linux, and zpool makes and mounts its pools on whole disks, without mkfs and mount",
+        "OpenZFS is not part of Linux, and zpool makes and mounts its pools on whole disks, without mkfs and mount",
     ),
-    ("openzfs", "OpenZFS is no part of Linux, and zpool makes and mounts its pools, without mkfs and mount"),
+    ("openzfs", "OpenZFS is not part of Linux, and zpool makes and mounts its pools, without mkfs and mount"),
     (
         "bcachefs",
-        "Linux contains it from 6.7 to 6.17 only; driver and tools come from its authors and have to fit each other",
+        "Linux contains bcachefs only from 6.7 to 6.17; since then driver and tools come from its authors and must match",
     ),
-    ("reiser4", "no release of Linux contains it, only patches do"),
-    ("hammer2", "Linux has no driver for it"),
-    ("ufs", "Linux can write it only with an option marked dangerous, and has no mkfs for it"),
-    ("apfs", "Linux has no driver for it"),
-    ("hfsplus", "fsderby has no mkfs and mount options for it yet"),
-    ("udf", "fsderby has no mkfs and mount options for it yet"),
-    ("tmpfs", "it is in memory and has no disk to be made on"),
-    ("overlay", "it joins directories of other filesystems and has no mkfs"),
-    ("nfs", "a server exports it, and it has no mkfs"),
-    ("cifs", "a server exports it, and it has no mkfs"),
+    ("reiser4", "no release of Linux contains this filesystem, only patches do"),
+    ("hammer2", "Linux has no driver for this filesystem"),
+    ("ufs", "Linux can write UFS only with an option marked dangerous, and has no mkfs for UFS"),
+    ("apfs", "Linux has no driver for this filesystem"),
+    ("hfsplus", "fsderby has no mkfs and mount options for this filesystem yet"),
+    ("udf", "fsderby has no mkfs and mount options for this filesystem yet"),
+    ("tmpfs", "tmpfs is in memory and cannot be made on a disk"),
+    ("overlay", "overlay joins directories of other filesystems and has no mkfs"),
+    ("nfs", "a network filesystem is exported by a server and has no mkfs"),
+    ("cifs", "a network filesystem is exported by a server and has no mkfs"),
 ];
 
 /// What to say of a name that no kind has.

@@ -28,8 +28,9 @@ impl Filesystem for ExFat {
         Story {
             what: "The extended File Allocation Table: an allocation bitmap and files beyond 4 GiB, designed for \
                 memory cards.",
-            origin: "Microsoft, 2006, published in 2019 (exFAT file system specification); Linux's driver is Samsung's.",
-            limits: "This measures the Linux driver and says nothing about Windows or a camera.",
+            origin: "Designed by Microsoft, 2006, published in 2019 (exFAT file system specification); the Linux driver comes \
+                     from Samsung.",
+            limits: "A run measures the Linux driver and says nothing about Windows or a camera.",
         }
     }
 
@@ -49,7 +50,10 @@ impl Filesystem for ExFat {
     fn can(&self) -> Capabilities {
         const FORMAT: &str = "exFAT file system specification: directory entries have no field for it";
         Capabilities {
-            journal: fact(Journal::None, "exFAT file system specification: TexFAT is not part of it"),
+            journal: fact(
+                Journal::None,
+                "exFAT file system specification, which does not include TexFAT, the transactional extension",
+            ),
             data_checksums: no(FORMAT),
             metadata_checksums: no(
                 "exFAT file system specification: only the boot region and directory entry sets have a checksum",

@@ -39,8 +39,8 @@ const LARGEST_32_BIT: u64 = ((1 << 32) - 1) * 4096;
 /// bits.
 const LARGEST_FILE_MAPPED: u64 = 2_196_873_666_560;
 
-const EXT3_ORIGIN: &str = "Stephen Tweedie described the journal in 1998 (Journaling the Linux ext2fs Filesystem, \
-    LinuxExpo); in Linux since 2.4.15 of 2001.";
+const EXT3_ORIGIN: &str = "Stephen Tweedie described the journal of ext3 in 1998 (Journaling the Linux ext2fs Filesystem, \
+    LinuxExpo); ext3 is in Linux since 2.4.15 of 2001.";
 const EXT3_LIMITS: &str = "Since Linux 4.3 the ext4 driver mounts ext3, so results say nothing about the old ext3 \
     code. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs. Volumes below 512 MiB have blocks \
     of 1 KiB.";
@@ -58,7 +58,7 @@ pub static EXT2: Ext = Ext {
     largest_file: LARGEST_FILE_MAPPED,
     story: Story {
         what: "The second extended filesystem: block groups, bitmaps and block maps, without a journal.",
-        origin: "Rémy Card, Theodore Ts'o and Stephen Tweedie, 1993 (Design and Implementation of the Second Extended \
+        origin: "Written by Rémy Card, Theodore Ts'o and Stephen Tweedie, 1993 (Design and Implementation of the Second Extended \
             Filesystem); Documentation/filesystems/ext2.rst describes it.",
         limits: "On most kernels the ext4 driver mounts ext2, so results say little about the old ext2 driver. \
             ext2 guarantees no order of writes in a power cut; its speed is not comparable with that of a \
@@ -119,11 +119,11 @@ pub static EXT4: Ext = Ext {
     largest_file: 17_592_186_040_320,
     story: Story {
         what: "The fourth extended filesystem: extents, delayed allocation and a checksummed journal of metadata.",
-        origin: "Mingming Cao, Andreas Dilger, Theodore Ts'o and others, stable since Linux 2.6.28 of 2008; \
+        origin: "Written by Mingming Cao, Andreas Dilger, Theodore Ts'o and others, stable since Linux 2.6.28 of 2008; \
             Documentation/filesystems/ext4 describes it.",
         limits: "Inode tables and journal are written during mkfs (lazy initialisation off); by default a \
-            kernel thread writes them after the mount. So mkfs is slower here, and the first minutes are faster, \
-            than with default options. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs. \
+            kernel thread writes them after the mount. With these options mkfs is slower, and the first minutes are faster, than \
+            with default options. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs. \
             Volumes below 512 MiB have blocks of 1 KiB.",
     },
 };
@@ -155,6 +155,36 @@ impl Filesystem for Ext {
 
     fn fixed(&self) -> Fixed {
         self.fixed
+    }
+
+    fn makes_panic(&self, mkfs: &[String]) -> Option<String> {
+        let [.., last] = behaviours(mkfs)[..] else { return None };
+        (last == "panic").then(|| "-e panic".to_owned())
+    }
+
+    fn stores_errors(&self) -> bool {
+        true
+    }
+
+    /// `struct ext4_super_block` in fs/ext4/ext4.h: s_magic, s_errors, s_mount_opts. The last ones count more; ext4_set_def_opts
+    /// takes an unknown number for remount-ro.
+    fn stored_errors(&self, head: &[u8]) -> Option<&'static str> {
+        const SUPERBLOCK: usize = 1024;
+        const MAGIC: [u8; 2] = 0xef53_u16.to_le_bytes();
+        let field = |at: usize, length: usize| head.get(SUPERBLOCK + at..SUPERBLOCK + at + length);
+        let errors = field(0x3c, 2).filter(|_| field(0x38, 2) == Some(&MAGIC))?;
+        let options = String::from_utf8_lossy(field(0x200, 64)?);
+        let options = [options.trim_end_matches('\0').to_owned()];
+        let by_number = match *errors {
+            [1, 0] => "continue",
+            [3, 0] => "panic",
+            _ => "remount-ro",
+        };
+        Some(match asked::option(&options, "errors").unwrap_or(by_number) {
+            "continue" => "errors=continue",
+            "panic" => "errors=panic",
+            _ => "errors=remount-ro",
+        })
     }
 
     /// Block maps or extents; journaling of data or only of metadata.
@@ -262,6 +292,27 @@ fn mke2fs(generation: &str, variant: &Variant) -> Argv {
     line
 }
 
+/// The values of `-e`, which may follow letters without a value, as in `-qepanic`: the getopt string of mke2fs 1.47.0.
+fn behaviours(mkfs: &[String]) -> Vec<&str> {
+    const WITHOUT_VALUE: &str = "cjnqvDFKSV";
+    let mut found = Vec::new();
+    let mut words = mkfs.iter();
+    while let Some(word) = words.next() {
+        let Some(letters) = word.strip_prefix('-') else { continue };
+        let rest = letters.trim_start_matches(|letter| WITHOUT_VALUE.contains(letter));
+        let mut rest = rest.chars();
+        let Some(letter) = rest.next() else { continue };
+        let value = match rest.as_str() {
+            "" => words.next().map_or("", String::as_str),
+            value => value,
+        };
+        if letter == 'e' {
+            found.push(value);
+        }
+    }
+    found
+}
+
 /// mke2fs ignores the first of two `-E`, so the user's list is appended to ours; within a list the last value counts.
 fn with_one_extended(users: &[String]) -> (String, Vec<String>) {
     let mut extended = EXTENDED.to_owned();
@@ -300,13 +351,13 @@ fn ext2(kind: &Ext) -> Capabilities {
         xattr: yes("ext4(5): user_xattr"),
         sparse_files: yes("Documentation/filesystems/ext2.rst"),
         preallocation: no("measured with fallocate on Linux 6.12: EOPNOTSUPP"),
-        case_sensitive: yes("ext4(5): casefold is a feature of ext4, off unless asked for"),
+        case_sensitive: yes("ext4(5): only the ext4 feature casefold, off by default, ignores case"),
         grow: fact(Resize::Unmounted, "resize2fs(8): mounted for ext3 and ext4"),
         shrink: fact(Resize::Unmounted, "resize2fs(8)"),
         check: fact(Some(Depth::Full), "e2fsck(8)"),
         largest_file: fact(Bytes(kind.largest_file), "measured with ftruncate on Linux 6.18, 4 KiB blocks"),
         root_entries: fact(None, "Documentation/filesystems/ext2.rst"),
-        conversion: no("ext3 can be converted to it"),
+        conversion: no("tune2fs(8) can convert ext3 to ext2, but fsderby does not support that"),
         linux: linux("0.99.7", "ext4", "CONFIG_EXT4_USE_FOR_EXT2 in fs/ext4/Kconfig"),
     }
 }
@@ -319,11 +370,11 @@ fn ext3(kind: &Ext) -> Capabilities {
             "ext4(5): data={journal|ordered|writeback}",
         ),
         grow: fact(Resize::Mounted, "resize2fs(8): with the feature resize_inode, a default of mke2fs"),
-        conversion: yes("tune2fs(8): -j, and -O ^has_journal for the way back"),
+        conversion: yes("tune2fs(8): -j converts ext2 to ext3, and -O ^has_journal converts it back"),
         linux: linux(
             "2.4.15",
             "ext4",
-            "fs/ext4/super.c registers ext3; its own driver was removed in Linux 4.3",
+            "fs/ext4/super.c registers ext3; the separate ext3 driver was removed in Linux 4.3",
         ),
         ..ext2(kind)
     }
@@ -336,8 +387,8 @@ fn ext4(kind: &Ext) -> Capabilities {
         preallocation: yes("ext4(5): extent, and measured"),
         compression: no("ext4(5)"),
         grow: fact(Resize::Mounted, "resize2fs(8)"),
-        conversion: no("tune2fs(8) could add features to ext3, but fsderby does not"),
-        linux: linux("2.6.28", "ext4", "fs/ext4; ext4dev from 2.6.19 to 2.6.27"),
+        conversion: no("tune2fs(8) converts ext3 to ext4, but fsderby does not support that"),
+        linux: linux("2.6.28", "ext4", "fs/ext4; named ext4dev from 2.6.19 to 2.6.27"),
         ..ext2(kind)
     }
 }

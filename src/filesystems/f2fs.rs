@@ -29,8 +29,9 @@ impl Filesystem for F2fs {
     fn story(&self) -> Story {
         Story {
             what: "A log-structured filesystem for flash memory: several logs for hot and cold data, cleaned in the background.",
-            origin: "Jaegeuk Kim and Samsung, in Linux since 3.8 of 2013 (F2FS: A New File System for Flash Storage, FAST 2015); \
-                Documentation/filesystems/f2fs.rst.",
+            origin: "Written by Jaegeuk Kim at Samsung, in Linux since 3.8 of 2013. F2FS is described in 'F2FS, a New File \
+                     System for \
+                Flash Storage' (FAST 2015) and Documentation/filesystems/f2fs.rst.",
             limits: "F2FS is designed for flash, not for disks that seek. fsderby mounts it with nodiscard, which \
                 is not the default. Cleaning continues while the filesystem is idle.",
         }
@@ -67,7 +68,7 @@ impl Filesystem for F2fs {
             acl: yes("CONFIG_F2FS_FS_POSIX_ACL"),
             xattr: yes("CONFIG_F2FS_FS_XATTR"),
             sparse_files: yes("fs/f2fs/file.c"),
-            preallocation: yes("measured with fallocate on Linux 6.12"),
+            preallocation: yes("fallocate succeeds, as measured on Linux 6.12"),
             case_sensitive: yes("mkfs.f2fs(8): casefold is an optional feature"),
             grow: fact(Resize::Unmounted, "resize.f2fs(8)"),
             shrink: fact(Resize::No, "resize.f2fs(8): only supports expanding"),

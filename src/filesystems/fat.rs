@@ -14,7 +14,7 @@ use crate::schema::units::{Bytes, GIB};
 pub struct Fat {
     name: &'static str,
     bits: &'static str,
-    /// In bytes.
+    /// Smallest and largest volume, in bytes.
     smallest: u64,
     largest: u64,
     root_entries: Option<u64>,
@@ -34,11 +34,12 @@ pub static FAT16: Fat = Fat {
     since: "1.3.60",
     story: Story {
         what: "The File Allocation Table with 16-bit cluster numbers, and long names.",
-        origin: "Microsoft and Compaq, 1984 to 1987; long names came with Windows 95; ECMA-107 and Microsoft's fatgen103 \
+        origin: "Designed by Microsoft and Compaq, 1984 to 1987; long names came with Windows 95; ECMA-107 and Microsoft's \
+                 fatgen103 \
             describe it.",
-        limits: "This measures the Linux vfat driver and says nothing about DOS or Windows. A volume above \
+        limits: "A run measures the Linux vfat driver and says nothing about DOS or Windows. A volume above \
             2147474944 bytes has clusters of 64 KiB, which DOS and Windows 95 cannot read; smaller volumes have \
-            clusters of at most 32 KiB. The root directory holds about 512 entries, and a long name takes several.",
+            clusters of at most 32 KiB. The root directory of FAT16 holds about 512 entries, and a long name takes several.",
     },
 };
 
@@ -54,8 +55,8 @@ pub static FAT32: Fat = Fat {
     since: "2.0.34",
     story: Story {
         what: "The File Allocation Table with 28-bit cluster numbers, and long names.",
-        origin: "Microsoft, 1996, with Windows 95 OSR2; Microsoft's fatgen103 describes it.",
-        limits: "This measures the Linux vfat driver and says nothing about Windows. Files are limited to 4 GiB.",
+        origin: "Designed by Microsoft, 1996, for Windows 95 OSR2; Microsoft's fatgen103 describes it.",
+        limits: "A run measures the Linux vfat driver and says nothing about Windows. Files are limited to 4 GiB.",
     },
 };
 

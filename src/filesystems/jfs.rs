@@ -27,8 +27,8 @@ impl Filesystem for Jfs {
         Story {
             what: "IBM's journaled filesystem: extents in B+ trees, dynamically allocated inodes, a metadata \
                 journal.",
-            origin: "IBM, from OS/2 Warp Server of 1999, in Linux since 2.5.6 of 2002; Documentation/admin-guide/jfs.rst.",
-            limits: "The driver does not replay its log: after a power cut fsck.jfs must run before the mount, \
+            origin: "Written by IBM for OS/2 Warp Server of 1999, in Linux since 2.5.6 of 2002; Documentation/admin-guide/jfs.rst.",
+            limits: "The JFS driver does not replay the log: after a power cut fsck.jfs must run before the mount, \
                 and its time is part of the recovery time. The fsck.jfs of Debian 12 (1.1.15-5) fails to replay \
                 the log and drops every file that only the log had; the same release rebuilt from source recovers \
                 them.",
@@ -65,14 +65,14 @@ impl Filesystem for Jfs {
             xattr: yes("fs/jfs/xattr.c"),
             sparse_files: yes("fs/jfs/inode.c"),
             preallocation: no("measured with fallocate on Linux 6.12: EOPNOTSUPP"),
-            case_sensitive: yes("mkfs.jfs(8): unless made with -O"),
+            case_sensitive: yes("mkfs.jfs(8): names are case-sensitive unless made with -O"),
             grow: fact(Resize::Mounted, "Documentation/admin-guide/jfs.rst: remount with resize"),
             shrink: fact(Resize::No, "Documentation/admin-guide/jfs.rst"),
             check: fact(Some(Depth::Full), "jfs_fsck(8)"),
             largest_file: fact(Bytes(LARGEST), "fs/jfs/super.c: logical blocks have 40 bits"),
             root_entries: fact(None, DRIVER),
             conversion: no("mkfs.jfs(8)"),
-            linux: linux("2.5.6", "jfs", "fs/jfs; 2.4.20 in the older series"),
+            linux: linux("2.5.6", "jfs", "fs/jfs; in the 2.4 series since 2.4.20"),
         }
     }
 

@@ -1,14 +1,15 @@
-//! Building blocks for the kinds' command lines and options.
+//! Building blocks for the command lines and mount options of each kind of filesystem.
 
 use super::confirm::key;
 use super::{Argv, Check, DEVICE, Depth, Mount, Recovery, Variant};
 
-/// A command line from words, for short code in the kinds' files.
+/// A command line from words; keeps the definitions of the filesystems short.
 pub(super) fn argv<const N: usize>(words: [&str; N]) -> Argv {
     words.map(str::to_owned).to_vec()
 }
 
-/// mkfs with the kind's arguments, then the user's, then the device: of a repeated option the user's wins.
+/// An mkfs command line: the arguments of the kind of filesystem, then the user's, then the device. If an option is given
+/// twice, mkfs uses the user's.
 pub(super) fn mkfs<const N: usize>(own: [&str; N], variant: &Variant) -> Argv {
     let mut line = argv(own);
     line.extend(variant.mkfs.iter().cloned());
@@ -16,7 +17,7 @@ pub(super) fn mkfs<const N: usize>(own: [&str; N], variant: &Variant) -> Argv {
     line
 }
 
-/// The kind's mount options without those that the user replaces or turns off, then the user's.
+/// Mount options: those of the kind of filesystem, except those that the user replaces or turns off, then the user's.
 pub(super) fn options(own: &[&str], variant: &Variant) -> Vec<String> {
     let users: Vec<&str> = variant.mount.iter().flat_map(|option| option.split(',')).collect();
     let kept = own.iter().filter(|own| !users.iter().any(|user| key(user) == key(own)));

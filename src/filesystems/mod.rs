@@ -17,6 +17,7 @@ mod lines;
 mod needs;
 mod nilfs;
 mod ntfs;
+mod panics;
 mod reiserfs;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ pub use capabilities::{Capabilities, Fact, Journal, Linux, Resize};
 pub use confirm::{absences_not_shown, confirm_type_and_options, give_up_flushes};
 pub use elsewhere::{is_known as is_known_elsewhere, unknown};
 pub use needs::{Answer, answer};
+pub use panics::{HEAD, accept_on_host, harmless};
 
 pub use crate::schema::setup::{
     Argv, Capability, Check, DEVICE, Depth, MOUNTPOINT, Mount, Mounted, Privileges, Variant,
@@ -86,15 +88,32 @@ pub trait Filesystem: Sync {
     fn algorithms(&self) -> Algorithms {
         Algorithms::default()
     }
-    /// Command lines that make it, in order: mkfs, and if `variant.conversion` is set, the conversion into this kind.
+    /// Mount options that make the kernel panic at an error.
+    fn panics(&self) -> &'static [&'static str] {
+        &["errors=panic"]
+    }
+    /// The mkfs arguments that store such a behaviour in the volume, if there are any.
+    fn makes_panic(&self, _mkfs: &[String]) -> Option<String> {
+        None
+    }
+    /// Whether a volume stores what its driver does at an error: see [`Filesystem::stored_errors`].
+    fn stores_errors(&self) -> bool {
+        false
+    }
+    /// The error behaviour in the first [`HEAD`] bytes of a volume, as the mount option that states it.
+    fn stored_errors(&self, _head: &[u8]) -> Option<&'static str> {
+        None
+    }
+    /// Command lines that make the filesystem, in order: mkfs, and if `variant.conversion` is set, the conversion into this
+    /// kind.
     fn make(&self, variant: &Variant) -> Vec<Argv>;
     /// Command lines that undo the conversion; empty without a conversion.
     fn revert(&self, _variant: &Variant) -> Vec<Argv> {
         Vec::new()
     }
-    /// Its full read-only check; `None` if it has none.
+    /// Command line of the full read-only check; `None` if the filesystem has no check.
     fn check(&self) -> Option<Check>;
-    /// Whether its fsync flushes the device's volatile cache. If not, reports say so next to its speed.
+    /// Whether an fsync flushes the device's volatile cache. If not, reports say so next to the filesystem's speed.
     fn flushes_on_fsync(&self) -> bool {
         true
     }
@@ -152,7 +171,7 @@ pub struct Algorithms {
 /// What a kind needs from the kernel: one of `types` in /proc/filesystems, from `modules`.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct KernelNeed {
-    /// Any one of them is enough.
+    /// Names in /proc/filesystems; one of them is enough.
     pub types: &'static [&'static str],
     /// Names or aliases for modprobe. If the type is missing, all are loaded in this order; one that does not exist as a module
     /// is built in. Besides the driver they include modules that it requests by alias at run time: modules.dep does not list
@@ -163,7 +182,7 @@ pub struct KernelNeed {
 /// The steps of an administrator after a power cut: the `repair` commands, if any, then a mount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Recovery {
-    /// Run in order before the mount.
+    /// Repair commands, run in order before the mount.
     pub repair: Vec<Check>,
     /// Whether the mount replays a journal or log.
     pub replays_on_mount: bool,

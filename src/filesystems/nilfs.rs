@@ -26,12 +26,13 @@ impl Filesystem for Nilfs2 {
         Story {
             what: "A log-structured filesystem: one log that is never overwritten, with a checkpoint every few \
                 seconds; a checkpoint can become a snapshot.",
-            origin: "Ryusuke Konishi and NTT, in Linux since 2.6.30 of 2009 (The Linux Implementation of a Log-Structured File \
+            origin: "Written by Ryusuke Konishi at NTT, in Linux since 2.6.30 of 2009 (The Linux Implementation of a \
+                     Log-Structured File \
                 System, 2006); Documentation/filesystems/nilfs2.rst.",
-            limits: "It is mounted by the system call alone, so nilfs_cleanerd does not run and old segments \
-                are never freed: a volume of 512 MiB was full after 410 MiB of writes, although every file was \
-                deleted at once. A workload that writes more than the volume fails (with the cleaner's defaults \
-                it would fail too, during the first hour). It has no check and keeps no access times.",
+            limits: "NILFS2 is mounted by the system call alone, so nilfs_cleanerd does not run and old segments are never \
+                freed: a volume of 512 MiB was full after 410 MiB of writes, although every file was \
+                deleted at once. So a workload fails once it has written as many bytes as the volume holds. With the cleaner's \
+                defaults it would fail too, if that took less than an hour. NILFS2 has no check and keeps no access times.",
         }
     }
 

@@ -22,8 +22,9 @@ pub static NTFS: Ntfs = Ntfs {
     fuse: false,
     story: Story {
         what: "The filesystem of Windows NT, through the Linux kernel driver ntfs3.",
-        origin: "Microsoft, 1993; the driver is Paragon's, in Linux since 5.15 of 2021; Documentation/filesystems/ntfs3.rst.",
-        limits: "This measures the Linux driver and says nothing about Windows. The driver replays the journal \
+        origin: "Designed by Microsoft, 1993; the Linux driver comes from Paragon, in Linux since 5.15 of 2021; \
+                 Documentation/filesystems/ntfs3.rst.",
+        limits: "A run measures the Linux driver and says nothing about Windows. The driver replays the journal \
             but never writes to it. The check is shallow: ntfsfix looks at a few structures, so a clean result \
             says little.",
     },
@@ -34,9 +35,9 @@ pub static NTFS_3G: Ntfs = Ntfs {
     fuse: true,
     story: Story {
         what: "The filesystem of Windows NT, through the FUSE program ntfs-3g.",
-        origin: "Szabolcs Szakacsits and Jean-Pierre André, 2006, on the Linux-NTFS project; ntfs-3g(8).",
-        limits: "Each operation passes through FUSE to a user-space process, so this measures FUSE and ntfs-3g \
-            rather than the format. CPU time is the process's, not the kernel's. ntfs-3g runs with its defaults, \
+        origin: "Written by Szabolcs Szakacsits and Jean-Pierre André, 2006, based on the Linux-NTFS project; ntfs-3g(8).",
+        limits: "Each operation passes through FUSE to a user-space process, so a run measures FUSE and ntfs-3g rather than the \
+            format. CPU time is that of the ntfs-3g process, not of the kernel. ntfs-3g runs with its defaults, \
             without big_writes and permissions, and silently accepts unknown options. The check is shallow: \
             ntfsfix looks at a few structures, so a clean result says little.",
     },
@@ -75,6 +76,11 @@ impl Filesystem for Ntfs {
 
     fn can(&self) -> Capabilities {
         if self.fuse { ntfs_3g() } else { ntfs3() }
+    }
+
+    /// fs/ntfs3/super.c and fs/fuse/inode.c have no such option.
+    fn panics(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// `-Q` skips overwriting the data area. `-F` accepts whole disks and files, but also a mounted device, which only mkntfs
@@ -141,7 +147,7 @@ fn ntfs3() -> Capabilities {
         sparse_files: no(
             "Documentation/filesystems/ntfs3.rst: only with sparse; measured: holes take blocks",
         ),
-        preallocation: yes("measured with fallocate on Linux 6.12"),
+        preallocation: yes("fallocate succeeds, as measured on Linux 6.12"),
         case_sensitive: yes("fs/ntfs3/super.c: unless mounted with nocase"),
         grow: fact(Resize::Unmounted, "ntfsresize(8)"),
         shrink: fact(Resize::Unmounted, "ntfsresize(8)"),

@@ -28,8 +28,8 @@ impl Filesystem for ReiserFs {
         Story {
             what: "One balanced tree for all data and metadata; small files are packed into its leaves; a \
                 metadata journal.",
-            origin: "Hans Reiser and Namesys, in Linux from 2.4.1 of 2001 until 6.12; mkreiserfs(8).",
-            limits: "Linux 6.13 removed it, so it needs an older kernel. A mount reads about 8200 blocks one by \
+            origin: "Written by Hans Reiser and Namesys, in Linux from 2.4.1 of 2001 until 6.12; mkreiserfs(8).",
+            limits: "Linux 6.13 removed ReiserFS, so an older kernel is needed. A mount reads about 8200 blocks one by \
                 one, so mount time depends on the disk's read-ahead.",
         }
     }

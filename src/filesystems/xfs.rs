@@ -27,10 +27,11 @@ impl Filesystem for Xfs {
     fn story(&self) -> Story {
         Story {
             what: "Allocation groups with B+ trees of extents, delayed allocation and a log of metadata.",
-            origin: "Silicon Graphics, 1993 (Scalability in the XFS File System, USENIX 1996), in Linux since 2.5.36 of 2002; \
+            origin: "Written by Silicon Graphics, 1993 (Scalability in the XFS File System, USENIX 1996), in Linux since 2.5.36 \
+                     of 2002; \
                 xfs(5).",
-            limits: "Its log takes 64 MiB of a volume of 1 GiB (xfsprogs 6.1.0), and the allocation groups are as \
-                many as mkfs.xfs chooses for one device. It is made for larger volumes than a test image.",
+            limits: "The log of XFS takes 64 MiB of a volume of 1 GiB (xfsprogs 6.1.0), and mkfs.xfs chooses the number of \
+                allocation groups for a single device. XFS is made for larger volumes than a test image.",
         }
     }
 
@@ -63,14 +64,14 @@ impl Filesystem for Xfs {
             xattr: yes("attr(1)"),
             sparse_files: yes("xfs_io(8): fpunch"),
             preallocation: yes("xfs_io(8): falloc"),
-            case_sensitive: yes("mkfs.xfs(8): unless made with -n version=ci"),
+            case_sensitive: yes("mkfs.xfs(8): names are case-sensitive unless made with -n version=ci"),
             grow: fact(Resize::Mounted, "xfs_growfs(8)"),
             shrink: fact(Resize::No, "xfs_growfs(8): only an empty end, and experimental"),
             check: fact(Some(Depth::Full), "xfs_repair(8): -n"),
             largest_file: fact(Bytes(LARGEST), "measured with ftruncate on Linux 6.18"),
             root_entries: fact(None, "Documentation/filesystems/xfs: directories are B+ trees"),
             conversion: no("mkfs.xfs(8)"),
-            linux: linux("2.5.36", "xfs", "fs/xfs; 2.4.25 in the older series"),
+            linux: linux("2.5.36", "xfs", "fs/xfs; in the 2.4 series since 2.4.25"),
         }
     }
 
@@ -91,6 +92,10 @@ impl Filesystem for Xfs {
     /// mkfs.xfs sets the block size of its device (BLKBSZSET), which needs a privilege.
     fn privileges(&self) -> Privileges {
         Privileges { capabilities: vec![Capability::SysAdmin], ..Privileges::default() }
+    }
+    /// fs/xfs/xfs_super.c has no such option; the sysctl fs.xfs.panic_mask is the administrator's.
+    fn panics(&self) -> &'static [&'static str] {
+        &[]
     }
 
     fn make(&self, variant: &Variant) -> Vec<Argv> {

@@ -200,7 +200,8 @@ impl<'a> Apt<'a> {
             return Ok(text);
         }
         let errors = String::from_utf8_lossy(&output.stderr);
-        bail!("{program} {} ended with {}: {}", arguments.join(" "), output.status, errors.trim())
+        let (arguments, status, errors) = (arguments.join(" "), output.status, errors.trim());
+        bail!("{program} {arguments} ended with {status}: {errors}")
     }
 }
 

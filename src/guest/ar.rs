@@ -29,7 +29,7 @@ impl<R: Read> Archive<R> {
         source.read_exact(&mut magic)?;
         match &magic == MAGIC {
             true => Ok(Archive { source, left: 0, padding: 0 }),
-            false => Err(damaged("it does not start like an ar archive")),
+            false => Err(damaged("the file does not start like an ar archive")),
         }
     }
 
@@ -50,10 +50,11 @@ impl<R: Read> Archive<R> {
             _ => return Err(cut_short()),
         }
         if !header.ends_with(b"`\n") {
-            return Err(damaged("a member's header is not terminated"));
+            return Err(damaged("the header of an ar member is not terminated"));
         }
         // At most ten digits, which fit into u64.
-        self.left = number(&header[48..58]).ok_or_else(|| damaged("a member's size is not a number"))?;
+        self.left =
+            number(&header[48..58]).ok_or_else(|| damaged("the size of an ar member is not a number"))?;
         self.padding = self.left % 2;
         // Some programs end a name with a slash.
         Ok(Some(String::from_utf8_lossy(&header[..16]).trim_end_matches([' ', '/']).to_owned()))

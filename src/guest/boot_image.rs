@@ -35,7 +35,7 @@ pub fn bootable(image: Vec<u8>) -> anyhow::Result<Vec<u8>> {
 }
 
 fn payload(image: &[u8]) -> anyhow::Result<&[u8]> {
-    ensure!(image.get(0x202..0x206) == Some(b"HdrS"), "it is not an x86 kernel image");
+    ensure!(image.get(0x202..0x206) == Some(b"HdrS"), "the file is not an x86 kernel image");
     let word = |at: usize| {
         let bytes = image.get(at..at + 4).and_then(|b| <[u8; 4]>::try_from(b).ok());
         bytes.map(|b| u32::from_le_bytes(b) as usize)

@@ -39,7 +39,7 @@ impl<R: Read> Bounded<R> {
     /// If it is damaged, truncated, or larger than the bound.
     pub fn all(mut self) -> anyhow::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.read_to_end(&mut bytes).context("it is damaged, truncated or too large")?;
+        self.read_to_end(&mut bytes).context("the file is damaged, truncated or too large")?;
         Ok(bytes)
     }
 }
@@ -95,7 +95,7 @@ pub fn open_as(path: &Path, bound: Bytes, instead: &str) -> anyhow::Result<Bound
         () => "something else",
     };
     ensure!(kind.is_file(), "{shown} is {what}, not a file\n  try: {instead}");
-    ensure!(about.len() <= bound.0, "{shown} has {}, more than {bound}", Bytes(about.len()));
+    ensure!(about.len() <= bound.0, "{shown} has {size}, more than {bound}", size = Bytes(about.len()));
     Ok(Bounded::new(file, bound))
 }
 

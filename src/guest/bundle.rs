@@ -170,8 +170,8 @@ impl Bundle {
         let Manifest { protocol, fsderby, .. } = &self.manifest;
         ensure!(
             *protocol == PROTOCOL,
-            "the agent of the guest bundle {} is from fsderby {fsderby} and uses protocol {protocol}, this \
-             program {PROTOCOL}\n  try: a fsderby with protocol {protocol}, or fsderby guest build",
+            "the agent of the guest bundle {} is from fsderby {fsderby} and uses protocol {protocol}, but this program uses \
+             protocol {PROTOCOL}\n  try: a fsderby with protocol {protocol}, or fsderby guest build",
             self.short()
         );
         Ok(())
@@ -191,7 +191,8 @@ impl Files for Bundle {
 
     fn read(&self, path: &Path) -> anyhow::Result<Vec<u8>> {
         let sha256 = path.to_str().and_then(|path| self.manifest.root.get(path));
-        let sha256 = sha256.with_context(|| format!("the guest bundle {} has no such file", self.short()))?;
+        let sha256 = sha256
+            .with_context(|| format!("the guest bundle {} has no file {}", self.short(), path.display()))?;
         self.file(&stored(sha256))
     }
 
@@ -359,6 +360,7 @@ pub mod tests {
             sha256: sha256(b"a package"),
             image_blake3: blake3(b"a kernel"),
             modules,
+            ..Index::default()
         };
         let mut manifest = Manifest::new(kernel, Vec::new());
         manifest.root.insert("/usr/sbin/mke2fs".into(), sha256(b"a program"));

@@ -94,27 +94,28 @@ pub fn unpack(file: impl Read, folder: &Path) -> anyhow::Result<Vec<u8>> {
 
 fn members(data: impl Read, folder: &Path) -> anyhow::Result<Vec<u8>> {
     let mut archive = tar::Archive::new(Bounded::new(data, Bytes(ALL.0 + FRAMES)));
-    let mut entries = archive.entries().context("it is not a bundle")?.raw(true);
+    let mut entries = archive.entries().context("the file is not a guest bundle")?.raw(true);
     let mut next = |name: &str| -> anyhow::Result<_> {
-        let entry = entries.next().with_context(|| format!("it is truncated: {name} is missing"))?;
-        let entry = entry.with_context(|| format!("it is not a bundle, or damaged at {name}"))?;
+        let entry = entries.next().with_context(|| format!("the bundle is truncated: {name} is missing"))?;
+        let entry =
+            entry.with_context(|| format!("the file is not a guest bundle, or is damaged at {name}"))?;
         let is_it = entry.header().entry_type().is_file() && &*entry.path_bytes() == name.as_bytes();
-        ensure!(is_it, "it is not a bundle: it has no {name} where one is expected");
+        ensure!(is_it, "the file is not a guest bundle: {name} is missing at its place");
         Ok(entry)
     };
     let id = Bounded::new(next(ID)?, LONGEST_ID).all().context("the ID")?;
     let bytes = Bounded::new(next(MANIFEST)?, LONGEST_MANIFEST).all().context("the manifest")?;
-    ensure!(id == bundle::sha256(&bytes).as_bytes(), "its manifest does not match its ID");
+    ensure!(id == bundle::sha256(&bytes).as_bytes(), "the bundle's manifest does not match its ID");
     let manifest = Manifest::read(&bytes)?;
     // Exporting again gives the same bytes, so signatures and hashes stay valid.
-    ensure!(serde_json::to_vec(&manifest)? == bytes, "its manifest is not in canonical form");
+    ensure!(serde_json::to_vec(&manifest)? == bytes, "the bundle's manifest is not in canonical form");
     for (name, stated) in &manifest.files {
         let entry = next(name)?;
         ensure!(entry.size() == stated.bytes, "the size of {name} differs from the manifest");
         take(entry, &folder.join(name), stated).with_context(|| format!("{name} in it"))?;
     }
     if entries.next().is_some() {
-        bail!("it has more files than its manifest");
+        bail!("the bundle has more files than its manifest lists");
     }
     Ok(bytes)
 }
@@ -135,7 +136,7 @@ fn take(mut entry: impl Read, path: &Path, stated: &File) -> anyhow::Result<()> 
     }
     ensure!(
         length == stated.bytes && bundle::hex(&hash.finalize()) == stated.sha256,
-        "its content differs from the manifest"
+        "the file's content differs from the manifest"
     );
     Ok(())
 }
@@ -225,24 +226,24 @@ mod tests {
         for name in [&b"../agent"[..], b"/tmp/agent", b"./agent", b"agent/../agent", b"\xff", b""] {
             let mut members = whole.clone();
             members[2].0 = name;
-            refused(&members, "it has no agent where one is expected");
+            refused(&members, "agent is missing at its place");
         }
         for kind in
             [tar::EntryType::Symlink, tar::EntryType::Link, tar::EntryType::Char, tar::EntryType::Fifo]
         {
             let mut members = whole.clone();
             members[2].1 = kind;
-            refused(&members, "it has no agent where one is expected");
+            refused(&members, "agent is missing at its place");
         }
         let mut other = whole.clone();
         other[2].2 = b"an other";
-        refused(&other, "its content differs from the manifest");
+        refused(&other, "the file's content differs from the manifest");
         other[2].2 = b"longer than it was";
         refused(&other, "differs from the manifest");
         let mut more = whole.clone();
         more.push((b"more", file, b"more"));
-        refused(&more, "more files than its manifest");
-        refused(&whole[1..], "it has no id where one is expected");
+        refused(&more, "more files than its manifest lists");
+        refused(&whole[1..], "id is missing at its place");
         refused(&[], "id is missing");
         let mut exchanged = whole.clone();
         let nobodys = "0".repeat(64);

@@ -99,7 +99,7 @@ impl<'f> Closure<'f> {
     /// # Errors
     /// If it cannot run in a guest.
     pub fn follow(&mut self, path: &Path) -> anyhow::Result<()> {
-        let name = path.to_str().context("a program's path is not text")?.to_owned();
+        let name = path.to_str().context("a program's path is not valid UTF-8")?.to_owned();
         if self.files.contains_key(&name) {
             return Ok(());
         }
@@ -138,16 +138,17 @@ pub fn is_static(file: &[u8]) -> anyhow::Result<bool> {
 
 fn needs(file: &[u8]) -> anyhow::Result<Needs> {
     if file.starts_with(b"#!") {
-        bail!("it is a script without an interpreter");
+        bail!("the program is a script without an interpreter");
     }
-    let header = FileHeader64::<Endianness>::parse(file).ok().context("it is not a 64-bit ELF file")?;
+    let header =
+        FileHeader64::<Endianness>::parse(file).ok().context("the program is not a 64-bit ELF file")?;
     let endian = header.endian()?;
     let machine = header.e_machine(endian);
-    ensure!(machine == MACHINE, "it is built for another architecture (ELF machine {machine})");
+    ensure!(machine == MACHINE, "the program is built for another architecture (ELF machine {machine})");
     let mut needs = Needs::default();
     for segment in header.program_headers(endian, file)? {
         if segment.p_type(endian) == PT_INTERP {
-            let path = segment.data(endian, file).ok().context("its header is damaged")?;
+            let path = segment.data(endian, file).ok().context("the program's header is damaged")?;
             needs.interpreter = Some(String::from_utf8_lossy(path).trim_end_matches('\0').to_owned());
         }
     }

@@ -69,7 +69,7 @@ pub fn build(kernel: &Kernel, agent: &Path, wanted: &[Wanted], pins: Option<&Pin
     let mut named: Vec<Package> = used.into_iter().map(|at| packages[at].package.clone()).collect();
     named.extend(kernel_package(kernel));
     named.sort_by(|a, b| a.name.cmp(&b.name));
-    let mut parts = Parts { folder: folder.path(), manifest: Manifest::new(kernel.index.clone(), named) };
+    let mut parts = Parts { folder: folder.path(), manifest: Manifest::new(kernel.index.of_guests(), named) };
     for (path, bytes) in &closure.files {
         parts.root(path, bytes)?;
     }
@@ -89,9 +89,9 @@ fn add(closure: &mut Closure<'_>, tree: &Tree, wanted: &Wanted) -> anyhow::Resul
     let mut own = Closure::of(tree);
     for name in &wanted.programs {
         let path = tree.program(name);
-        own.add(
-            &path.with_context(|| format!("no package contains {name}, which is in {}", wanted.package))?,
-        )?;
+        own.add(&path.with_context(|| {
+            format!("no package contains {name}, although {} should contain it", wanted.package)
+        })?)?;
     }
     closure.files.append(&mut own.files);
     Ok(())
@@ -183,10 +183,10 @@ impl Gathered {
             && pinned.sha256 != kernel.index.sha256
         {
             bail!(
-                "the kernel {} does not come from the package {} {}",
-                kernel.index.release,
-                pinned.name,
-                pinned.version
+                "the kernel {release} does not come from the package {package} {version}",
+                release = kernel.index.release,
+                package = pinned.name,
+                version = pinned.version
             );
         }
         let packages = pins.package.iter().filter(|package| !is_kernels(package));
@@ -231,8 +231,8 @@ impl Parts<'_> {
     fn kernel(&mut self, kernel: &Kernel) -> anyhow::Result<()> {
         ensure!(
             kernel.is_sound(),
-            "the kernel {0} in the cache was altered\n  try: fsderby kernel fetch {0}",
-            kernel.index.release
+            "the kernel {release} in the cache was altered\n  try: fsderby kernel fetch {release}",
+            release = kernel.index.release
         );
         self.file(KERNEL, &fs::read(kernel.image())?)?;
         let modules: BTreeMap<_, _> = kernel.index.modules.loadable.clone();

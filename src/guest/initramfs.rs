@@ -11,6 +11,7 @@ use super::bundle::{AGENT, Bundle};
 use super::closure::{Closure, Files, Here, is_static};
 use super::cpio::Archive;
 use super::kernel::Kernel;
+use super::modules::Modules;
 use super::slim;
 use super::tree::CONFIGURATION;
 use crate::schema::job::{Job, Step};
@@ -138,7 +139,8 @@ fn tools(origin: Origin<'_>, wants: &Wants, boot: &[&str]) -> anyhow::Result<Vec
     // The kernel opens it for init before init can mount anything.
     archive.device("/dev/console", 5, 1);
     archive.link("/etc/mtab", "/proc/mounts");
-    modules(&mut archive, origin.kernel(), boot, &wants.modules)?;
+    let kernel = origin.kernel();
+    modules(&mut archive, kernel, &kernel.index.modules, boot, &wants.modules)?;
     programs(&mut archive, origin.files(), &wants.programs)?;
     Ok(archive.finish())
 }
@@ -159,16 +161,39 @@ pub fn job(job: &Job, files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
     Ok(archive.finish())
 }
 
-/// The archive of an idle guest.
-pub fn idle(kernel: &Kernel, agent: &Path, boot: &[&str]) -> anyhow::Result<Vec<u8>> {
-    let mut archive = Archive::default();
-    for folder in ["/dev", "/proc", "/sys", "/run", "/tmp"] {
-        archive.folder(folder);
+/// A machine without a job: an idle guest, or one with more modules and programs and its own init.
+pub struct Bare<'a> {
+    pub kernel: &'a Kernel,
+    pub init: &'a Path,
+    /// The modules for its disks and port.
+    pub boot: &'a [&'a str],
+    /// Further modules, of which a host's are allowed too.
+    pub modules: &'a [String],
+    /// Names or paths of programs of this machine.
+    pub programs: &'a [String],
+}
+
+impl Bare<'_> {
+    /// Its archive.
+    ///
+    /// # Errors
+    /// If a module or program is missing, or the init is not static.
+    pub fn archive(&self) -> anyhow::Result<Vec<u8>> {
+        let mut archive = Archive::default();
+        for folder in ["/dev", "/proc", "/sys", "/run", "/tmp"] {
+            archive.folder(folder);
+        }
+        archive.device("/dev/console", 5, 1);
+        let program = fs::read(self.init);
+        let program = program.with_context(|| format!("could not read {}", self.init.display()))?;
+        archive.file("/init", &init(program)?);
+        let known = self.kernel.index.with_hosts();
+        modules(&mut archive, self.kernel, &known, self.boot, self.modules)?;
+        if !self.programs.is_empty() {
+            programs(&mut archive, &Here, &self.programs.iter().cloned().collect())?;
+        }
+        Ok(archive.finish())
     }
-    archive.device("/dev/console", 5, 1);
-    archive.file("/init", &init(fs::read(agent).context("could not read the fsderby binary")?)?);
-    modules(&mut archive, kernel, boot, &[])?;
-    Ok(archive.finish())
 }
 
 /// A program as a guest's init; unchanged if already converted.
@@ -181,8 +206,13 @@ pub(super) fn init(program: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     slim::program(program)
 }
 
-fn modules(archive: &mut Archive, kernel: &Kernel, boot: &[&str], wanted: &[String]) -> anyhow::Result<()> {
-    let modules = &kernel.index.modules;
+fn modules(
+    archive: &mut Archive,
+    kernel: &Kernel,
+    modules: &Modules,
+    boot: &[&str],
+    wanted: &[String],
+) -> anyhow::Result<()> {
     let release = &kernel.index.release;
     let lacks = || format!("the kernel {release} is not usable");
     let boot = modules.chain(boot.iter().copied()).with_context(lacks)?;

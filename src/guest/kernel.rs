@@ -10,6 +10,7 @@
 //! Each file is verified before use, which detects damage by disk or accident. A user with write access to the folder could
 //! change the hashes too; [`super::cache`] ensures that nobody else has it.
 
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -22,7 +23,7 @@ use tempfile::TempDir;
 use super::boot_image::bootable;
 use super::bounded::{ALL, Bounded, IMAGE, MODULE, xz, zstd};
 use super::cache;
-use super::modules::{Modules, describe, plain};
+use super::modules::{Module, Modules, describe, plain};
 use super::package;
 use crate::schema::units::Bytes;
 
@@ -59,6 +60,20 @@ const WITHOUT: [&str; 9] = [
     "drivers/char/",
 ];
 
+/// What a machine needs beyond a guest to be a host in tests: SCSI and NVMe devices, and NFS over its own loopback. Apart from
+/// the others, so that guests and bundles are the same with and without them.
+const HOSTS: [&str; 9] = [
+    "block/t10-pi",
+    "drivers/nvme/",
+    "drivers/scsi/scsi_",
+    "drivers/scsi/sd_mod",
+    "drivers/scsi/sg.",
+    "drivers/scsi/virtio_scsi",
+    "fs/nfs",
+    "net/dns_resolver/",
+    "net/sunrpc/",
+];
+
 /// A kernel in the cache.
 #[derive(Clone, Debug)]
 pub struct Kernel {
@@ -78,6 +93,23 @@ pub struct Index {
     /// The BLAKE3 of the boot image.
     pub image_blake3: String,
     pub modules: Modules,
+    /// Those of a host, which no guest loads; a kernel from an older version has none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hosts: BTreeMap<String, Module>,
+}
+
+impl Index {
+    /// All modules, those of a host too.
+    pub fn with_hosts(&self) -> Modules {
+        let mut all = self.modules.clone();
+        all.loadable.extend(self.hosts.clone());
+        all
+    }
+
+    /// Without those of a host.
+    pub fn of_guests(&self) -> Self {
+        Index { hosts: BTreeMap::new(), ..self.clone() }
+    }
 }
 
 impl Kernel {
@@ -105,7 +137,8 @@ impl Kernel {
         let release = &self.index.release;
         let path = self.folder.join("modules").join(format!("{name}.ko"));
         let bytes = fs::read(&path).with_context(|| format!("could not read {}", path.display()))?;
-        let stored = self.index.modules.loadable.get(name).map(|module| module.blake3.as_str());
+        let module = self.index.modules.loadable.get(name).or_else(|| self.index.hosts.get(name));
+        let stored = module.map(|module| module.blake3.as_str());
         ensure!(
             stored == Some(hash(&bytes).as_str()),
             "{name} of the kernel {release} in the cache was altered"
@@ -116,10 +149,11 @@ impl Kernel {
 
 /// Whether this untrusted index is of a kernel of this version, with names valid for files.
 pub(super) fn check(index: &Index) -> anyhow::Result<()> {
-    ensure!(index.schema == SCHEMA, "its kernel was unpacked by another version of fsderby");
-    ensure!(is_plain(&index.release), "its kernel has an invalid name");
+    ensure!(index.schema == SCHEMA, "the kernel was unpacked by another version of fsderby");
+    ensure!(is_plain(&index.release), "the kernel has an invalid name");
     let strange = index.modules.loadable.keys().find(|name| !is_plain(name));
-    ensure!(strange.is_none(), "its kernel has a module with an invalid name");
+    ensure!(strange.is_none(), "the kernel has a module with an invalid name");
+    ensure!(index.hosts.is_empty(), "the kernel has modules of a host, which no guest loads");
     Ok(())
 }
 
@@ -254,7 +288,8 @@ pub fn unpack(file: &Path, folder: &Path, sha256: String) -> anyhow::Result<Inde
     fs::write(folder.join("image"), &image)?;
     let source = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let image_blake3 = hash(&image);
-    Ok(Index { schema: SCHEMA, release, source, sha256, image_blake3, modules: parts.modules })
+    let Parts { modules, hosts, .. } = parts;
+    Ok(Index { schema: SCHEMA, release, source, sha256, image_blake3, modules, hosts })
 }
 
 /// The parts of a package found so far.
@@ -264,6 +299,7 @@ struct Parts {
     room: Bytes,
     image: Option<(String, Vec<u8>)>,
     modules: Modules,
+    hosts: BTreeMap<String, Module>,
     builtin: String,
     builtin_modinfo: Vec<u8>,
 }
@@ -285,8 +321,8 @@ impl Parts {
                 self.builtin_modinfo = Bounded::new(&mut *reader, MODULE).all()?
             }
             Some(module) => {
-                if let Some(name) = module.strip_prefix("kernel/").and_then(wanted) {
-                    self.module(name, &unpacked(path, reader)?, folder)?;
+                if let Some((name, of)) = module.strip_prefix("kernel/").and_then(wanted) {
+                    self.module(name, of, &unpacked(path, reader)?, folder)?;
                 }
             }
             None => {}
@@ -294,25 +330,38 @@ impl Parts {
         Ok(())
     }
 
-    fn module(&mut self, name: &str, bytes: &[u8], folder: &Path) -> anyhow::Result<()> {
+    fn module(&mut self, name: &str, of: Of, bytes: &[u8], folder: &Path) -> anyhow::Result<()> {
         let name = plain(name);
         let left = self.room.0.checked_sub(bytes.len() as u64);
-        self.room = Bytes(left.with_context(|| format!("its modules are larger than {ALL}"))?);
+        self.room = Bytes(left.with_context(|| format!("the kernel's modules are larger than {ALL}"))?);
         fs::write(folder.join("modules").join(format!("{name}.ko")), bytes)?;
-        self.modules.loadable.insert(name, describe(bytes)?);
+        let modules = match of {
+            Of::Guests => &mut self.modules.loadable,
+            Of::Hosts => &mut self.hosts,
+        };
+        modules.insert(name, describe(bytes)?);
         Ok(())
     }
 }
 
+/// Who may need a module.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Of {
+    Guests,
+    Hosts,
+}
+
 /// The name of the module at this path, if one may need it.
-fn wanted(path: &str) -> Option<&str> {
+fn wanted(path: &str) -> Option<(&str, Of)> {
     let inside = |folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
-    if !inside(&FOLDERS) || (inside(&WITHOUT) && !path.contains("virtio")) {
-        return None;
-    }
+    let of = match inside(&FOLDERS) && (!inside(&WITHOUT) || path.contains("virtio")) {
+        true => Of::Guests,
+        false if inside(&HOSTS) => Of::Hosts,
+        false => return None,
+    };
     let file = path.rsplit('/').next()?;
     let name = [".ko", ".ko.xz", ".ko.zst"].iter().find_map(|end| file.strip_suffix(end))?;
-    is_plain(name).then_some(name)
+    is_plain(name).then_some((name, of))
 }
 
 fn unpacked(path: &str, reader: &mut dyn Read) -> anyhow::Result<Vec<u8>> {
@@ -340,12 +389,30 @@ mod tests {
 
     #[test]
     fn modules_that_a_filesystem_may_need_are_kept() {
-        assert_eq!(wanted("fs/ext4/ext4.ko.xz"), Some("ext4"));
-        assert_eq!(wanted("fs/nls/nls_iso8859-1.ko"), Some("nls_iso8859-1"));
-        assert_eq!(wanted("drivers/char/virtio_console.ko.zst"), Some("virtio_console"));
-        for other in ["fs/nfs/nfs.ko.xz", "drivers/gpu/drm/drm.ko.xz", "fs/ext4/ext4.txt", "fs/x/..ko"] {
+        let of_guests = |path| wanted(path).filter(|(_, of)| *of == Of::Guests).map(|(name, _)| name);
+        assert_eq!(of_guests("fs/ext4/ext4.ko.xz"), Some("ext4"));
+        assert_eq!(of_guests("fs/nls/nls_iso8859-1.ko"), Some("nls_iso8859-1"));
+        assert_eq!(of_guests("drivers/char/virtio_console.ko.zst"), Some("virtio_console"));
+        for other in ["drivers/gpu/drm/drm.ko.xz", "fs/ext4/ext4.txt", "fs/x/..ko", "fs/smb/client/cifs.ko"] {
             assert_eq!(wanted(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn modules_of_a_host_are_kept_apart_and_no_guest_or_bundle_has_them() {
+        for path in ["fs/nfs/nfs.ko.xz", "drivers/scsi/scsi_debug.ko", "drivers/nvme/target/nvmet.ko.zst"] {
+            assert!(wanted(path).is_some_and(|(_, of)| of == Of::Hosts), "{path}");
+        }
+        assert_eq!(wanted("drivers/scsi/megaraid/megaraid_sas.ko"), None);
+        let module = Module { depends: vec!["virtio_blk".into()], ..Module::default() };
+        let mut index = Index { hosts: [("nfs".to_owned(), module)].into(), ..Index::default() };
+        index.modules.loadable.insert("virtio_blk".into(), Module::default());
+        assert_eq!(index.with_hosts().chain(["nfs"]).unwrap(), ["virtio_blk", "nfs"]);
+        assert!(index.modules.chain(["nfs"]).is_err());
+        // As an older version wrote it.
+        let text = serde_json::to_string(&index.of_guests()).unwrap();
+        assert!(!text.contains("hosts"), "{text}");
+        assert_eq!(serde_json::from_str::<Index>(&text).unwrap(), index.of_guests());
     }
 
     /// A kernel with two modules in this folder.
@@ -360,8 +427,15 @@ mod tests {
         }
         fs::write(folder.join("image"), "an image").unwrap();
         let (release, source, sha256) = ("6.0-test".into(), "test.deb".into(), String::new());
-        let index =
-            Index { schema: SCHEMA, release, source, sha256, image_blake3: hash(b"an image"), modules };
+        let index = Index {
+            schema: SCHEMA,
+            release,
+            source,
+            sha256,
+            image_blake3: hash(b"an image"),
+            modules,
+            ..Index::default()
+        };
         write_index(folder, &index).unwrap();
         open(folder).unwrap()
     }

@@ -8,7 +8,7 @@ pub mod bundle;
 pub mod bundle_file;
 pub mod cache;
 pub mod closure;
-mod cpio;
+pub mod cpio;
 pub mod gather;
 pub mod initramfs;
 pub mod kernel;

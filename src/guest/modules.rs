@@ -100,10 +100,12 @@ pub fn plain(name: &str) -> String {
 
 /// A module's description from its section `.modinfo`: `key=value`, each ended by a zero byte.
 pub fn describe(file: &[u8]) -> anyhow::Result<Module> {
-    let elf = ElfFile::<FileHeader64<Endianness>>::parse(file).context("it is not an ELF file")?;
-    let section = elf.section_by_name(".modinfo").context("it has no section .modinfo")?;
+    let elf = ElfFile::<FileHeader64<Endianness>>::parse(file).context("the module is not an ELF file")?;
+    let section = elf.section_by_name(".modinfo").context("the module has no section .modinfo")?;
     let mut module = Module { blake3: blake3::hash(file).to_hex().to_string(), ..Module::default() };
-    for entry in section.data().context("its section .modinfo cannot be read")?.split(|byte| *byte == 0) {
+    for entry in
+        section.data().context("the module's section .modinfo cannot be read")?.split(|byte| *byte == 0)
+    {
         let Some((key, value)) = std::str::from_utf8(entry).ok().and_then(|e| e.split_once('=')) else {
             continue;
         };

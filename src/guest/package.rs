@@ -88,7 +88,7 @@ fn walk(
         let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
         let kind = entry.file_type()?;
         *seen += 1;
-        ensure!(*seen <= MOST_FILES, "there are more than {MOST_FILES} files");
+        ensure!(*seen <= MOST_FILES, "the unpacked package has more than {MOST_FILES} files");
         if kind.is_dir() {
             walk(root, &path, seen, takes)?;
         } else if kind.is_file() {
@@ -121,7 +121,7 @@ fn files(
         }
         let path = match long_path.take() {
             Some(path) => PathBuf::from(path),
-            None => entry.path().context("a path in the package is not text")?.into_owned(),
+            None => entry.path().context("a path in the package is not valid UTF-8")?.into_owned(),
         };
         let path = inside(&path)?;
         let target = long_target.take();
@@ -131,7 +131,7 @@ fn files(
             let taken = takes(&path, Entry::File(&mut entry));
             taken.with_context(|| format!("could not read {path} of the package"))?;
         } else if kind.is_symlink() || kind.is_hard_link() {
-            let own = entry.link_name().context("a link in the package is not text")?;
+            let own = entry.link_name().context("the target of a link in the package is not valid UTF-8")?;
             let target = target.or_else(|| Some(own?.to_str()?.to_owned()));
             let target = target.context("a link in the package has no target")?;
             // A hard link names a file relative to the package's root.
@@ -145,7 +145,7 @@ fn files(
 /// The path of the next file, ended by a zero byte.
 fn long(entry: impl Read) -> anyhow::Result<String> {
     let bytes = Bounded::new(entry, Bytes(LONGEST_PATH)).all().context("a path in the package")?;
-    let text = String::from_utf8(bytes).ok().context("a path in the package is not text")?;
+    let text = String::from_utf8(bytes).ok().context("a path in the package is not valid UTF-8")?;
     Ok(text.trim_end_matches('\0').to_owned())
 }
 
@@ -155,7 +155,7 @@ fn inside(path: &Path) -> anyhow::Result<String> {
     for part in path.components() {
         match part {
             Component::Normal(part) => {
-                parts.push(part.to_str().context("a path in the package is not text")?)
+                parts.push(part.to_str().context("a path in the package is not valid UTF-8")?)
             }
             Component::CurDir => {}
             _ => bail!("the package contains a path that leads out of it: {}", path.display()),

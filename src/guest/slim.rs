@@ -12,12 +12,12 @@ const DESCRIPTION: usize = 12;
 
 /// Cuts a program after its last loaded segment; the rest is for debuggers.
 pub fn program(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
-    let header = FileHeader64::<Endianness>::parse(&*file).context("it is not an ELF file")?;
+    let header = FileHeader64::<Endianness>::parse(&*file).context("the program is not an ELF file")?;
     let endian = header.endian()?;
     let segments = header.program_headers(endian, &*file)?;
     let loaded = segments.iter().filter(|s| s.p_type(endian) == PT_LOAD);
     let ends = loaded.map(|s| s.p_offset(endian).saturating_add(s.p_filesz(endian)));
-    let end = ends.max().context("no section of it is loaded")?;
+    let end = ends.max().context("the program has no segment to load")?;
     file.truncate(usize::try_from(end)?.max(size_of::<FileHeader64<Endianness>>()));
     // e_shoff (8 bytes at 0x28), e_shnum and e_shstrndx (4 bytes at 0x3c): the sections are gone.
     file[0x28..0x30].fill(0);
@@ -43,7 +43,7 @@ pub fn module(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
 
 /// The position of the name of section `.BTF`.
 fn name_of_types(file: &[u8]) -> anyhow::Result<Option<usize>> {
-    let header = FileHeader64::<Endianness>::parse(file).context("it is not an ELF file")?;
+    let header = FileHeader64::<Endianness>::parse(file).context("the program is not an ELF file")?;
     let endian = header.endian()?;
     let sections = header.sections(endian, file)?;
     let Some((_, section)) = sections.section_by_name(endian, b".BTF") else { return Ok(None) };

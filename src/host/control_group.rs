@@ -25,6 +25,11 @@ pub fn make(path: &Path) -> io::Result<File> {
     }
 }
 
+/// Moves a process into a cgroup.
+pub fn add(group: &Path, pid: u32) -> io::Result<()> {
+    fs::write(group.join("cgroup.procs"), pid.to_string())
+}
+
 /// Removes one of our cgroups after its creator has ended, if it exists.
 pub fn remove(path: &Path) {
     when_it_is_let_go(|| remove_of_the_dead(path));

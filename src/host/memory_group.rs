@@ -72,11 +72,6 @@ impl Drop for MemoryGroup {
     }
 }
 
-/// Moves a process into the cgroup.
-pub fn add(group: &Path, pid: u32) -> io::Result<()> {
-    fs::write(group.join("cgroup.procs"), pid.to_string())
-}
-
 /// Peak memory of the cgroup in bytes; `None` if the kernel does not report it.
 pub fn peak(group: &Path) -> Option<u64> {
     [V1.peak, V2.peak].iter().find_map(|file| fs::read_to_string(group.join(file)).ok()?.trim().parse().ok())

@@ -1,11 +1,12 @@
 //! The machine on which this process runs, host or guest: its programs, cgroups, and folders created by fsderby.
 
-mod control_group;
+pub mod control_group;
 pub mod device_group;
 mod fault;
 pub mod interference;
 pub mod memory_group;
 pub mod own_folder;
+pub mod process_group;
 pub mod programs;
 
 use std::time::{Duration, Instant};

@@ -62,7 +62,7 @@ pub fn words(program: &Path, arguments: &[String], patience: Duration) -> io::Re
     let _ = child.kill();
     let status = child.wait()?;
     if let Some(signal) = status.signal().filter(|_| !was_ours) {
-        let text = format!("{} was killed by signal {signal}", program.display());
+        let text = format!("{program} was killed by signal {signal}", program = program.display());
         return Err(io::Error::new(io::ErrorKind::Interrupted, text));
     }
     Ok(String::from_utf8_lossy(&[out.said, err.said].concat()).into_owned())

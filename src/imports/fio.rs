@@ -57,8 +57,8 @@ impl Tool for FioJson {
     }
 
     fn story(&self) -> &'static str {
-        "fio's bandwidth is bytes over the job's own time, including what only reached the page cache where direct is not set. Latencies are \
-         of completions. No workload of fsderby is fio's, so these figures stand alone."
+        "fio's bandwidth is bytes divided by the job's own time; without direct=1 it includes bytes that only reached the page \
+         cache. Latencies are completion latencies. No workload of fsderby equals a fio job, so these figures are shown alone."
     }
 
     fn parts(&self) -> Vec<Part> {
@@ -103,7 +103,7 @@ impl Tool for FioJson {
                     lines = text[at..].split_inclusive('\n');
                 }
                 Some(Err(error)) => {
-                    let what = format!("it is not JSON that is whole: {error}");
+                    let what = format!("the JSON is incomplete or invalid: {error}");
                     wrong.push(Wrong {
                         line: number + error.line().saturating_sub(1),
                         column: error.column().max(1),
@@ -133,7 +133,7 @@ fn jobs(document: &Json, line: usize) -> Result<Vec<Found>, String> {
     let version = document.get("fio version").and_then(Json::as_str);
     let jobs = document.get("jobs").and_then(Json::as_array);
     let (Some(version), Some(jobs)) = (version, jobs) else {
-        return Err("it is JSON, and not fio's: it has no 'fio version' or no 'jobs'".into());
+        return Err("the JSON is not fio's: it has no 'fio version' or no 'jobs'".into());
     };
     let global = document.get("global options").and_then(Json::as_object);
     let found: Result<Vec<Found>, String> =
@@ -172,7 +172,8 @@ fn result(
         }
     }
     if figures.is_empty() {
-        return Err(format!("the job '{}' moved no bytes", cut(name)));
+        let job = cut(name);
+        return Err(format!("the job '{job}' moved no bytes"));
     }
     let notes = match job.get("job options").and_then(|options| options.get("numjobs")).and_then(Json::as_str)
     {
@@ -302,7 +303,7 @@ mod tests {
     fn what_is_no_result_is_refused_with_its_place() {
         let cut = &DOCUMENT[..DOCUMENT.len() / 2];
         for (text, what) in [
-            (cut.to_owned(), "not JSON that is whole"),
+            (cut.to_owned(), "incomplete or invalid"),
             ("{ \"jobs\" : [] }\n".into(), "not fio's"),
             (DOCUMENT.replace("\"jobname\"", "\"x\""), "no 'jobname'"),
             (DOCUMENT.replace("\"error\" : 0", "\"error\" : 28"), "ended with the error 28"),

@@ -107,7 +107,7 @@ pub fn read(folder: &Path) -> Result<Import, Failure> {
     let import: Import = serde_json::from_slice(&json).map_err(|e| damaged(&[format!("{FILE}: {e}")]))?;
     if import.schema != SCHEMA {
         let text = format!(
-            "{name}: this import has version {}, this program reads {SCHEMA}\n  try: fsderby import again, from \
+            "{name}: this import has format version {}, but this program reads version {SCHEMA}\n  try: fsderby import again, from \
                 the original files",
             import.schema
         );
@@ -122,7 +122,7 @@ pub fn read(folder: &Path) -> Result<Import, Failure> {
 /// What does not hold, one phrase each.
 fn read_again(door: &Door, import: Import) -> Result<Import, Vec<String>> {
     if import.sources.len() > MOST_SOURCES {
-        return Err(vec![format!("it has more than {MOST_SOURCES} sources")]);
+        return Err(vec![format!("the import has more than {MOST_SOURCES} sources")]);
     }
     let (mut texts, mut wrong) = (Vec::new(), Vec::new());
     for (at, source) in import.sources.iter().enumerate() {
@@ -143,7 +143,7 @@ fn read_again(door: &Door, import: Import) -> Result<Import, Vec<String>> {
     }
     if import.reading < READING {
         let said = format!(
-            "imported by fsderby {}, and read again, because it is read differently now",
+            "imported by fsderby {}, and parsed again, because this version of fsderby parses it differently",
             import.fsderby
         );
         let others = again.entries.iter_mut().filter(|entry| !import.entries.contains(entry));
@@ -151,15 +151,16 @@ fn read_again(door: &Door, import: Import) -> Result<Import, Vec<String>> {
         return Ok(again);
     }
     Err(vec![if again.entries == import.entries {
-        "its description of the sources is wrong".into()
+        "the import's description of the sources is wrong".into()
     } else {
-        format!("its figures differ from its sources, as fsderby {} parses them", again.fsderby)
+        format!("the import's figures differ from its sources as parsed by fsderby {}", again.fsderby)
     }])
 }
 
 fn source_of(door: &Door, at: usize, source: &Source) -> Result<Vec<u8>, String> {
     if source.path != copy_of(at) {
-        return Err(format!("{} is not a place for a source", source.path));
+        let path = &source.path;
+        return Err(format!("{path} is not a valid path of a source"));
     }
     let bytes = door.read(&source.path, SOURCE_MOST).map_err(|e| match e.kind() {
         ErrorKind::NotFound => format!("{} is missing", source.path),

@@ -51,7 +51,7 @@ const MOST_DIGITS: usize = 15;
 const MOST_KIB: u64 = 1 << 52;
 
 const TITLES: [(&str, std::ops::Range<usize>); 4] = [
-    ("from the beginning to the end", 0..4),
+    ("sequential, from the beginning to the end", 0..4),
     ("at random", 4..6),
     ("backward, one record, strided", 6..9),
     ("through streams", 9..13),
@@ -71,8 +71,9 @@ impl Tool for IoZoneTables {
     }
 
     fn story(&self) -> &'static str {
-        "IOzone's kBytes have 1024 bytes. A file that fits into memory is read from the page cache. Its output does not say how much memory \
-         there was; the tables of -R do not say the options either."
+        "IOzone's kBytes have 1024 bytes. A file that fits into memory is read from the page cache. The \
+         output of IOzone does not state the machine's memory; the tables of -R do not state the options \
+         either."
     }
 
     fn parts(&self) -> Vec<Part> {
@@ -95,7 +96,11 @@ impl Tool for IoZoneTables {
         let mut differences = Vec::new();
         if there.pairs != here.pairs {
             let pair = |pairs: &[Pair]| match pairs {
-                [pair] => format!("a file of {} in records of {}", Bytes(pair.file), Bytes(pair.record)),
+                [pair] => format!(
+                    "a file of {file_size} in records of {record_size}",
+                    file_size = Bytes(pair.file),
+                    record_size = Bytes(pair.record)
+                ),
                 pairs => format!("{} pairs of sizes", pairs.len()),
             };
             differences.push(format!("{}, here {}", pair(&there.pairs), pair(&here.pairs)));
@@ -115,7 +120,11 @@ impl Tool for IoZoneTables {
         let pair = pairs.first().copied().unwrap_or(Pair { file: 0, record: 0 });
         let options = ways(&options);
         let with = if options.is_empty() { String::new() } else { format!(", {options}") };
-        format!("a file of {} in records of {}{with}", Bytes(pair.file), Bytes(pair.record))
+        format!(
+            "a file of {file_size} in records of {record_size}{with}",
+            file_size = Bytes(pair.file),
+            record_size = Bytes(pair.record)
+        )
     }
 }
 
@@ -254,7 +263,7 @@ impl Reader {
         if self.other_unit {
             return Err((
                 begin(words[0]),
-                "only tables in kBytes/sec are read, and this one has another unit".into(),
+                "this table has another unit; fsderby reads only tables in kBytes/sec".into(),
             ));
         }
         let size = |at: usize| {
@@ -271,8 +280,10 @@ impl Reader {
             let by_place = || ends.iter().position(|end| end.abs_diff(word.1) <= BESIDE);
             let column = full.or_else(by_place).filter(|column| last.is_none_or(|last| *column > last));
             let Some(column) = column else {
-                let what =
-                    format!("'{}' stands below no heading, and the row has not all {WORDS} columns", word.0);
+                let what = format!(
+                    "no column heading stands above '{word}', and the row has fewer than {WORDS} columns",
+                    word = word.0
+                );
                 return Err((begin(*word), what));
             };
             last = Some(column);
@@ -313,7 +324,7 @@ impl Reader {
         }
         if other_unit {
             self.report = None;
-            return Err("only tables in kBytes/sec are read, and this one has another unit".into());
+            return Err("this table has another unit; fsderby reads only tables in kBytes/sec".into());
         }
         let quoted = |word: &str| {
             let inside = word.strip_prefix('"')?.strip_suffix('"')?;
@@ -475,8 +486,8 @@ mod tests {
         let ops = format!("\tOPS Mode. Output is in operations per second.\n{HEAD}{ROW}\n");
         let squeezed = SOME.split_whitespace().collect::<Vec<_>>().join(" ");
         for (text, line, what) in [
-            (format!("{HEAD}{between}\n"), 3, "stands below no heading"),
-            (format!("{HEAD}{squeezed}\n"), 3, "stands below no heading"),
+            (format!("{HEAD}{between}\n"), 3, "no column heading stands above"),
+            (format!("{HEAD}{squeezed}\n"), 3, "no column heading stands above"),
             (ops, 4, "another unit"),
             (format!("{HEAD}{}", ROW.replace("5340", "53x0")), 3, "is not a number"),
             (format!("{HEAD}{}", ROW.replace("      64 ", "       0 ")), 3, "not a size"),

@@ -69,7 +69,10 @@ fn cut(text: &str) -> String {
 fn fits_nothing(naming: &Naming, import: &Import, machines: &[String]) -> Failure {
     const NAMED: usize = 12;
     let Some(of) = &naming.of else {
-        return Failure::usage(format!("--label {}: each result needs a different label", naming.label));
+        return Failure::usage(format!(
+            "--label {label}: each result needs a different label",
+            label = naming.label
+        ));
     };
     let said = |(entry, machine): (&Entry, &String)| {
         let machine = if machine.is_empty() { String::new() } else { format!(" ({machine})") };
@@ -78,9 +81,9 @@ fn fits_nothing(naming: &Naming, import: &Import, machines: &[String]) -> Failur
     let mut there: Vec<String> = import.entries.iter().zip(machines).take(NAMED).map(said).collect();
     there.extend((import.entries.len() > NAMED).then(|| "…".to_owned()));
     let text = format!(
-        "--label {of}={}: no result has the machine, file or line '{of}'\n  try: one of {}",
-        naming.label,
-        there.join(", ")
+        "--label {of}={label}: no result has the machine, file or line '{of}'\n  try: one of {known}",
+        label = naming.label,
+        known = there.join(", ")
     );
     Failure::usage(text)
 }

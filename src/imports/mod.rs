@@ -157,7 +157,10 @@ pub fn collected(asked: Asked, files: &[Given<'_>]) -> Result<Import, Failure> {
             import.entries.push(entry(found, at));
         }
         if import.entries.len() > MOST_ENTRIES {
-            let text = format!("{}: more than {MOST_ENTRIES} results\n  try: fewer per import", file.name);
+            let text = format!(
+                "{file}: more than {MOST_ENTRIES} results\n  try: fewer results per import",
+                file = file.name
+            );
             return Err(Failure::usage(text));
         }
     }
@@ -176,8 +179,8 @@ const MOST_WRONG: usize = 20;
 
 fn all_wrong(wrong: &[String]) -> Failure {
     let try_this = match wrong.len() {
-        1 => "correct the line by hand if you know the original, or leave it out",
-        _ => "correct the lines by hand if you know the originals, or leave them out",
+        1 => "correct the line by hand if you know the original text, or leave the line out",
+        _ => "correct the lines by hand if you know the original text, or leave them out",
     };
     let more = wrong.len().saturating_sub(MOST_WRONG);
     let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
@@ -198,9 +201,9 @@ fn found_in(tool: &dyn Tool, file: &Given<'_>) -> Result<Result<Read, Vec<String
     if read.found.is_empty() {
         let said: String = read.notes.iter().map(|note| format!("; {note}")).collect();
         let text = format!(
-            "{}: no result of {} found{said}\n  try: fsderby import --help, which lists the formats",
-            file.name,
-            tool.title()
+            "{file}: no {program} result found{said}\n  try: fsderby import --help, which lists the formats",
+            file = file.name,
+            program = tool.title()
         );
         return Err(Failure::usage(text));
     }
@@ -227,7 +230,7 @@ fn fits_set(tool: &dyn Tool, import: &Import, set: &str) -> Result<(), Failure> 
         if !differs.is_empty() {
             let place = place(import, entry);
             let text = format!(
-                "--set {set}: {place} is from another workload: {}\n  try: without --set",
+                "--set {set}: {place} is a result of another workload: {}\n  try: without --set",
                 differs.join("; ")
             );
             return Err(Failure::usage(text));

@@ -215,10 +215,10 @@ impl fmt::Display for Relation {
             Relation::About(times) => write!(f, "= about {times} ×"),
             Relation::Ratio([low, high]) => write!(f, "= {low} to {high} ×"),
             Relation::AtLeast(times) => write!(f, "≥ {times} ×"),
-            Relation::Falling => write!(f, "each less than the one before"),
-            Relation::Rising => write!(f, "each more than the one before"),
+            Relation::Falling => write!(f, "each figure less than the one before"),
+            Relation::Rising => write!(f, "each figure more than the one before"),
             Relation::Within([low, high]) => write!(f, "within {low} and {high}"),
-            Relation::Similar(times) => write!(f, "within {times} × of each other"),
+            Relation::Similar(times) => write!(f, "within a factor of {times} of each other"),
             Relation::Highest(n) => write!(f, "among the {n} highest, with"),
             Relation::Lowest(n) => write!(f, "among the {n} lowest, with"),
         }

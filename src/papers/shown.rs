@@ -25,12 +25,12 @@ impl Paper {
         text.push_str(&self.model.as_ref().map_or_else(String::new, |model| headed("Model", model)));
         text.push_str(&self.environment.note.as_ref().map_or_else(String::new, |note| headed("Note", note)));
         if !self.candidates.is_empty() {
-            text.push_str("\nFilesystems, and their kinds in fsderby\n");
+            text.push_str("\nThe paper's filesystems, and the fsderby kind for each\n");
             self.candidates.iter().for_each(|candidate| text.push_str(&candidate.shown()));
         }
         self.tables.iter().for_each(|table| text.push_str(&table.shown()));
         if !self.claims.is_empty() {
-            text.push_str("\nClaims, and whether the paper's own figures support them\n");
+            text.push_str("\nThe paper's claims, and whether its own figures support them\n");
         }
         self.claims.iter().enumerate().for_each(|(at, claim)| text.push_str(&claim.shown(at + 1, self)));
         text
@@ -63,11 +63,12 @@ impl Table {
         if !awaited.is_empty() {
             text.push_str(&format!(
                 "{}\n",
-                wrapped(&format!("Not yet available as workloads: {}.", awaited.join(", ")), 2)
+                wrapped(&format!("fsderby does not have these workloads yet: {}.", awaited.join(", ")), 2)
             ));
         }
         text.push_str(&format!("{}\n", wrapped(&self.note, 2)));
-        let unmatched = self.unmatched.as_ref().map(|why| format!("fsderby has no such metric: {why}."));
+        let unmatched =
+            self.unmatched.as_ref().map(|why| format!("fsderby has no metric for these figures: {why}."));
         text.push_str(&unmatched.map_or_else(String::new, |why| format!("{}\n", wrapped(&why, 2))));
         if self.figures.is_empty() {
             return format!("{text}{}\n", wrapped(&format!("Metrics: {}", self.metrics.join(", ")), 2));
@@ -111,7 +112,7 @@ impl Claim {
         let standing = self.judge(&|point| paper.printed(point));
         let by_figures = match (&self.untested, standing) {
             (Some(why), _) => format!("Not tested. {why}"),
-            (None, Standing::NotMeasured) => "The paper's figures do not decide it.".to_owned(),
+            (None, Standing::NotMeasured) => "The paper's figures do not decide this claim.".to_owned(),
             (None, standing) => format!("{} by its own figures.", capitalised(&standing.to_string())),
         };
         let mut said: Vec<String> = self.tests.iter().map(Test::shown).collect();

@@ -52,8 +52,9 @@ static RATIO: Declared = Declared {
     short: "device ÷\nwritten",
     section: Section::Device,
     over: Over::WorkAndSync,
-    explained: "Bytes written to the device by the end of the sync ÷ bytes that the workload wrote. Above 1: \
-                metadata and journal. Below 0.5: most data stayed in the page cache or was compressed.",
+    explained: "Bytes written to the device by the end of the sync ÷ bytes that the workload wrote. A ratio \
+                above 1 comes from metadata and journal. A ratio below 0.5 means that most data stayed in \
+                the page cache.",
     key: true,
     footnote: true,
     ..Declared::ratio("of what was written")
@@ -120,7 +121,7 @@ static DEVICE: [(&str, Declared); 6] = [
             name: "device.bytes_discarded",
             title: "discarded",
             better: Better::Neither,
-            explained: "Bytes discarded (TRIM), as a mount with `discard` does.",
+            explained: "Bytes discarded (TRIM), for example by a mount with `discard`.",
             drawn: false,
             ..BYTES
         },
@@ -133,8 +134,8 @@ static READ_RATIO: Declared = Declared {
     better: Better::Lower,
     section: Section::Device,
     over: Over::WorkAndSync,
-    explained: "Bytes read from the device ÷ bytes that the workload read. Above 1: metadata and read-ahead. \
-        Below 1: the page cache served a part.",
+    explained: "Bytes read from the device ÷ bytes that the workload read. A ratio above 1 comes from \
+        metadata and read-ahead. A ratio below 1 means that the page cache served a part of the reads.",
     drawn: false,
     ..Declared::ratio("of what was read")
 };
@@ -165,8 +166,8 @@ static PART_RATIO: Declared = Declared {
     better: Better::Lower,
     section: Section::Device,
     over: Over::Part,
-    explained: "Bytes read from the device in one phase ÷ bytes that the workload read in it. Above 1: metadata \
-        and read-ahead.",
+    explained: "Bytes read from the device in one phase ÷ bytes that the workload read in that phase. A \
+                ratio above 1 comes from metadata and read-ahead.",
     ..Declared::ratio("of what was read")
 };
 
@@ -180,9 +181,9 @@ impl Probe for BlockIo {
             what: "Requests, bytes and flushes that reached the block device, from the start of the work to the end of the sync.",
             origin: "/sys/dev/block/MAJOR:MINOR/stat (Documentation/block/stat.rst of the kernel).",
             limits: "Counted at the block device: I/O of the host's filesystem under a loop image is not \
-                     included. Layers do not count flushes, so with layers the counters of all disks below are \
-                     summed. On the testbed directory, requests of other processes to the same device are \
-                     included.",
+                     included. Layers such as RAID and dm-crypt do not count flushes; with layers, the \
+                     counters of all disks below them are summed. With --on directory, requests of other \
+                     processes to the same device are included.",
         }
     }
 

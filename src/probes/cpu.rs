@@ -50,8 +50,9 @@ static SHARE: Declared = Declared {
     short: "CPU",
     section: Section::Processor,
     over: Over::Work,
-    explained: "CPU time of the workload process and of the filesystem's daemons ÷ elapsed time; 100 % is one CPU \
-                fully busy. Neither high nor low is better: a workload that waits for the disk has a small share.",
+    explained: "CPU time of the workload process and of the filesystem's daemons ÷ elapsed time; 100 % is \
+                one CPU fully busy. Neither a high nor a low share is better: a workload that waits for the \
+                disk has a small one.",
     key: true,
     of: Of::ShareOfTime,
     ..Declared::PERCENT
@@ -73,10 +74,10 @@ static SERVED: Declared = Declared {
     aspect: Some(Aspect::Cpu),
     section: Section::Processor,
     over: Over::WorkAndSync,
-    explained: "User and system time of the workload process, the sync, the filesystem's daemons and all kernel \
-                threads (journal, writeback, compression). Resolution is 1 ns, and 10 ms for daemons: with \
-                daemons, values below 0.1 s are not reported. Interrupts count for the interrupted task. On a \
-                shared machine, kernel threads also work for other processes.",
+    explained: "User and system time of the workload process, the sync, the filesystem's daemons and all \
+                kernel threads (journal, writeback, compression). Resolution is 1 ns, and 10 ms for daemons: \
+                with daemons, values below 0.1 s are not reported. The time of an interrupt counts for the \
+                interrupted task. On a shared machine, kernel threads also work for other processes.",
     ..Declared::SECONDS
 };
 
@@ -85,9 +86,10 @@ static MACHINE: Declared = Declared {
     title: "CPU time (whole machine)",
     section: Section::Processor,
     over: Over::WorkAndSync,
-    explained: "Time in which the CPUs of the machine were not idle, including kernel threads, interrupts and all \
-                other processes. In a virtual machine it includes steal time. The error is up to 20 ms (two ticks \
-                of /proc/stat); smaller values, and values below the workload's own CPU time, are not reported.",
+    explained: "Time in which the CPUs of the machine were not idle, including kernel threads, interrupts \
+                and all other processes. In a virtual machine, this time includes steal time. The error is \
+                up to 20 ms (two ticks of /proc/stat); smaller values, and values below the workload's own \
+                CPU time, are not reported.",
     ..Declared::SECONDS
 };
 
@@ -96,7 +98,7 @@ const PART: Declared =
 
 static USER: Declared = Declared {
     name: "cpu.user",
-    title: "CPU time of the work, user",
+    title: "CPU time of the workload, user",
     explained: "User-mode CPU time of the workload process, by getrusage. The kernel may split user and system \
         time by sampling at its ticks.",
     ..PART
@@ -104,7 +106,7 @@ static USER: Declared = Declared {
 
 static SYSTEM: Declared = Declared {
     name: "cpu.system",
-    title: "CPU time of the work, system",
+    title: "CPU time of the workload, system",
     explained: "Kernel-mode CPU time of the workload process, by getrusage: filesystem code that runs in the \
         calling process.",
     ..PART
@@ -114,10 +116,10 @@ static REST: Declared = Declared {
     name: "cpu.rest",
     title: "CPU time (machine less workload)",
     over: Over::WorkAndSync,
-    explained: "CPU time of the whole machine minus that of the workload and the filesystem's daemons: kernel \
-                threads (journal, writeback, compression) and the sync. The error is up to 20 ms; smaller values \
-                are not reported. Other processes are included; the validity check interference reports their \
-                share.",
+    explained: "CPU time of the whole machine minus that of the workload and the filesystem's daemons: \
+                kernel threads (journal, writeback, compression) and the sync. The error is up to 20 ms; \
+                smaller values are not reported. The time of other processes is included; the validity check \
+                `interference` reports their share.",
     ..PART
 };
 
@@ -129,13 +131,14 @@ impl Probe for Cpu {
     fn story(&self) -> Story {
         Story {
             what: "CPU time of the whole machine and of the filesystem's daemons, from the start of the work to the end of the sync.",
-            origin: "/proc/stat and /proc/PID/stat, in units of 10 ms; /proc/PID/schedstat of kernel threads, in \
-                     nanoseconds. Machine time is non-idle time of all CPUs. User and system time of /proc/stat \
-                     are sampled, so tasks that run for less than a tick are mostly missed.",
-            limits: "Machine time includes all processes, and kernel threads work for all processes. A process \
-                     that starts and ends between two readings is missed. A kernel without NO_HZ also samples \
-                     idle time. The workload's own CPU time comes from getrusage and is recorded with the work \
-                     step.",
+            origin: "/proc/stat and /proc/PID/stat, in units of 10 ms; /proc/PID/schedstat of kernel \
+                     threads, in nanoseconds. CPU time of the machine is the non-idle time of all CPUs. User \
+                     and system time of /proc/stat are sampled, so tasks that run for less than a tick are \
+                     mostly missed.",
+            limits: "CPU time of the machine includes all processes, and kernel threads work for all \
+                     processes. A process that starts and ends between two readings is missed. A kernel \
+                     without NO_HZ also samples idle time. The workload's own CPU time comes from getrusage \
+                     and is stored in the trial's step `work`.",
         }
     }
 

@@ -38,8 +38,9 @@ impl Probe for Faults {
         Story {
             what: "Page faults of the whole machine, and how many of them read from a device.",
             origin: "/proc/vmstat: pgfault and pgmajfault.",
-            limits: "Faults of all processes are counted; the workload's own are recorded with the work step. \
-                     read and write calls cause no major faults, so they say little about file I/O.",
+            limits: "Page faults of all processes are counted; those of the workload alone are stored in the \
+                     trial's step `work`. read and write calls cause no major faults, so page faults say \
+                     little about file I/O.",
         }
     }
 

@@ -56,11 +56,13 @@ impl Probe for Fragments {
     fn story(&self) -> Story {
         Story {
             what: "Number of extents per file, for up to 256 of the files that the workload left.",
-            origin: "FIEMAP (Documentation/filesystems/fiemap.rst), after the sync, when all measuring has ended.",
-            limits: "A workload that deletes its files leaves none to examine; files of PostMark are examined in \
-                     the integrity check. A compressed extent continues the previous one if it begins where that \
-                     one may end on the device: few filesystems tell the exact end, and only to root. Examined \
-                     metadata is then cached, so the later deletion finds it in memory. 256 files take 1.5 ms.",
+            origin: "Uses FIEMAP (Documentation/filesystems/fiemap.rst) after the sync, when all measuring \
+                     has ended.",
+            limits: "A workload that deletes its files leaves none to examine; files of PostMark are \
+                     examined in the integrity check. A compressed extent continues the previous \
+                     one if it begins where that one may end on the device; few filesystems tell the exact \
+                     end, and only to root. Examining a file caches its metadata, so a later deletion finds the \
+                     metadata in memory. Examining 256 files takes 1.5 ms.",
         }
     }
 

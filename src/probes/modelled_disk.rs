@@ -61,8 +61,9 @@ impl Probe for ModelledDisk {
                    time with a request outstanding, by access type; completions that were late because the \
                    guest's CPU was busy.",
             origin: "The counters of the model itself (crates/diskmodel).",
-            limits: "They describe a model, not a real disk. With several disks all are sums over the disks; \
-                     times of a RAID are sums over its members, times of flash sums over its dies.",
+            limits: "The counters describe a model, not a real disk. With several disks, all counters are \
+                     sums over the disks; times of a RAID are sums over its members, times of flash sums \
+                     over its dies.",
         }
     }
 

@@ -22,8 +22,9 @@ static STALL: Declared = Declared {
     title: "longest stall",
     section: Section::Throughput,
     over: Over::Work,
-    explained: "The longest time without a completed operation of any client, from ten samples per second: at \
-                least this long, and less than 0.2 s longer. 0: no gap as long as two samples.",
+    explained: "The longest time without a completed operation of any client, from ten samples per second: \
+                at least this long, and less than 0.2 s longer. The value 0 means that no gap was as long as \
+                two samples.",
     drawn: false,
     ..Declared::SECONDS
 };
@@ -35,12 +36,14 @@ impl Probe for Pace {
 
     fn story(&self) -> Story {
         Story {
-            what: "Operations completed in each tenth of a second, and the longest time without one.",
-            origin: "Counters shared by clients and agent; the agent samples them ten times per second, and the \
-                     workload itself reads no clock for it.",
-            limits: "The workload engine defines an operation. At most 240 points are kept; for longer workloads \
-                     two, four or more samples are merged. In virtual time there are no samples while the \
-                     workload runs. A sample costs less than 0.1 µs plus the wake-up of the agent.",
+            what: "Operations completed in each tenth of a second, and the longest time without a completed \
+                   operation.",
+            origin: "Counters shared by clients and agent; the agent samples them ten times per second, and \
+                     the workload itself reads no clock for these counters.",
+            limits: "The workload engine defines what an operation is. At most 240 points are kept; for \
+                     longer workloads two, four or more samples are merged. In virtual time there are no \
+                     samples while the workload runs. A sample costs less than 0.1 µs plus the wake-up of \
+                     the agent.",
         }
     }
 

@@ -30,7 +30,7 @@ const BYTES: Declared =
 
 static LEFT: Declared = Declared {
     name: "pages.left",
-    title: "not written when the work ended",
+    title: "unwritten data when the work ended",
     better: Better::Neither,
     explained: "Pages dirty or under writeback when the last operation ended, which the final sync had to write.",
     ..BYTES
@@ -64,9 +64,9 @@ impl Probe for Pages {
             what: "Dirty pages, pages under writeback, and slab: before the workload, after it, after the sync, \
                 and the maximum of ten samples per second.",
             origin: "/proc/meminfo: Dirty, Writeback, Slab and MemTotal.",
-            limits: "Values are of the whole machine. Peaks between two samples are missed; in virtual time there \
-                     are no samples while the workload runs. A sample takes 57 µs: ten per second use 0.06 % of a \
-                     CPU.",
+            limits: "The values are those of the whole machine. Peaks between two samples are missed; in \
+                     virtual time there are no samples while the workload runs. A sample takes 57 µs: ten \
+                     per second use 0.06 % of a CPU.",
         }
     }
 

@@ -63,8 +63,8 @@ impl Probe for Scheduling {
                 for a CPU.",
             origin: "getrusage, called by the worker before and after the workload; the second number of its \
                      /proc/self/schedstat; ctxt of /proc/stat.",
-            limits: "Machine values include all processes. A kernel without SCHED_INFO does not report waiting \
-                time. A reading takes 13 µs.",
+            limits: "Values of the whole machine include all processes. A kernel without SCHED_INFO does not \
+                report waiting time. A reading takes 13 µs.",
         }
     }
 

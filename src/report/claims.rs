@@ -91,7 +91,7 @@ fn unfounded_rows(summary: &Summary, csv: &str) -> anyhow::Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// The cells of a row that state an order.
+/// A row of the CSV by candidate, with the cells that may state an order.
 #[derive(Debug, Deserialize)]
 struct Row {
     workload: String,
@@ -119,7 +119,7 @@ fn is_found(verdict: &Verdict, claim: &Claim) -> bool {
     })
 }
 
-/// The same for two runs.
+/// Claims about two runs that no finding supports, in words.
 pub fn unfounded_changes(view: &ChangesView, changes: &Changes) -> Vec<String> {
     let said = view.claiming().flat_map(|sentence| {
         let text = sentence.text;
@@ -129,7 +129,7 @@ pub fn unfounded_changes(view: &ChangesView, changes: &Changes) -> Vec<String> {
     let mut wrong: Vec<String> = wrong.map(|(text, claim)| format!("{claim:?} in: {text}")).collect();
     let lines = view.parts.iter().flat_map(|part| &part.lines);
     let unclaimed = lines.filter(|line| line.finding.is_some() != line.claim.is_some());
-    wrong.extend(unclaimed.map(|line| format!("a finding without its claim: {line:?}")));
+    wrong.extend(unclaimed.map(|line| format!("only one of finding and claim is present in: {line:?}")));
     wrong
 }
 
@@ -154,7 +154,7 @@ pub fn untyped<'t>(summary: &Summary, pieces: impl Iterator<Item = &'t str>) -> 
     ordering(&Typed::of(summary.claiming().cloned().chain(of_pairs), labels, question), pieces)
 }
 
-/// The same for two runs.
+/// Pieces of the text on two runs that order candidates and are no typed sentence.
 pub fn untyped_changes<'t>(view: &ChangesView, pieces: impl Iterator<Item = &'t str>) -> Vec<String> {
     let lines = view.parts.iter().flat_map(|part| &part.lines);
     let labels = lines.map(|line| plain(&line.candidate)).collect();
@@ -195,7 +195,7 @@ fn ordering<'t>(known: &Typed, pieces: impl Iterator<Item = &'t str>) -> Vec<Str
     pieces.filter(is_ordering).map(str::to_owned).collect()
 }
 
-/// On one line, with single spaces.
+/// The text on one line, with single spaces.
 fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }

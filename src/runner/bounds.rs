@@ -25,10 +25,10 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
     let cells = plan.candidates.len() * plan.scenarios.len();
     if cells > MOST_CELLS {
         return refused(format!(
-            "{} filesystems and {} scenarios make {cells} trials per round, more than {MOST_CELLS}\n  try: \
-                several experiments",
-            plan.candidates.len(),
-            plan.scenarios.len(),
+            "{filesystems} filesystems and {scenarios} scenarios make {cells} trials per round, more than \
+                {MOST_CELLS}\n  try: several experiments",
+            filesystems = plan.candidates.len(),
+            scenarios = plan.scenarios.len()
         ));
     }
     Ok(())
@@ -49,8 +49,8 @@ fn is_short(of: &str, what: &str, text: &str) -> Result<(), Failure> {
     }
     let begin: String = text.chars().take(20).collect();
     Err(Failure::usage(format!(
-        "the {what} of the {of} that begins with '{}' has {} bytes\n  try: {LONGEST} at most",
-        begin.escape_debug(),
-        text.len()
+        "the {what} of the {of} that begins with '{begin}' has {length} bytes\n  try: {LONGEST} at most",
+        begin = begin.escape_debug(),
+        length = text.len()
     )))
 }

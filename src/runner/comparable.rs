@@ -117,7 +117,7 @@ impl Two<'_> {
             "the same conversion in both",
         )?;
         let [before, after] = [self.before.plan.setup(before), self.after.plan.setup(after)];
-        let again = "repeat the first run with the second's setup";
+        let again = "repeat the first run with the second run's setup";
         let [was_alike, is_alike] = places.map(|place| place.alike());
         same(&of("the testbed"), &was_alike, &is_alike, again)?;
         for (what, said) in FACTORS {
@@ -161,9 +161,9 @@ impl Two<'_> {
             one.difference(other).next().or(one.first()).cloned().unwrap_or_default()
         };
         let (before, after) = (only(&before, &after), only(&after, &before));
-        same("the clock", &before[0], &after[0], "both on the same testbed")?;
-        same("the validity of times", &before[1], &after[1], "both on the same testbed and machine")?;
-        let again = "both runs with the same fsderby";
+        same("the clock", &before[0], &after[0], "run both on the same testbed")?;
+        same("the validity of times", &before[1], &after[1], "run both on the same testbed and machine")?;
+        let again = "make both runs with the same fsderby";
         same("the version of the metrics", &before[2], &after[2], again)
     }
 

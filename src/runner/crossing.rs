@@ -47,7 +47,7 @@ fn crossed<T: Clone + PartialEq>(
     let twice = values.iter().enumerate().find(|(at, value)| values[..*at].contains(*value));
     if let Some((_, twice)) = twice.filter(|(_, value)| !testbeds::is_directory(&said(value))) {
         let text = format!(
-            "{factor} {} is given twice, which would be the same candidates twice\n  try: each value once",
+            "{factor} {} is given twice, which would repeat the same candidates\n  try: each value once",
             said(twice)
         );
         return Err(Failure::usage(text));

@@ -1,6 +1,7 @@
-//! A candidate as a user writes it: a table of an experiment, or a command-line argument.
+//! A candidate as a user writes it: a table of an experiment, or a command-line argument; and a workload likewise.
 
 use serde::Deserialize;
+use toml::Table;
 
 use super::eras::{self, Options};
 use crate::names;
@@ -200,6 +201,19 @@ impl std::str::FromStr for FilesystemEntry {
         }
         Ok(entry)
     }
+}
+
+/// `[[workload]]`: a shipped set under another label, with changed parameters or another number of clients; or, without a set, a
+/// command of the user's own.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct WorkloadEntry {
+    /// Empty for a command.
+    #[serde(default)]
+    pub set: String,
+    pub label: Option<String>,
+    pub clients: Option<u32>,
+    #[serde(flatten)]
+    pub changed: Table,
 }
 
 #[cfg(test)]

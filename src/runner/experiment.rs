@@ -8,9 +8,9 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::crossing::{self, CROSS_KEYS, Cross};
-use super::entry::{FILESYSTEM_KEYS, FilesystemEntry};
+use super::entry::{FILESYSTEM_KEYS, FilesystemEntry, WorkloadEntry};
 use super::resolved::Resolved;
-use super::{bounds, floor, labels, mounted, needs, scenarios, values};
+use super::{bounds, floor, labels, mounted, needs, own_command, scenarios, values};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::exit::Failure;
 use crate::filesystems;
@@ -166,16 +166,6 @@ impl<'de> Deserialize<'de> for RoundsAsked {
     }
 }
 
-/// `[[workload]]`: a shipped set under another label, with changed parameters or another number of clients.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct WorkloadEntry {
-    pub set: String,
-    pub label: Option<String>,
-    pub clients: Option<u32>,
-    #[serde(flatten)]
-    pub changed: Table,
-}
-
 impl Experiment {
     /// From a file's path, or a shipped experiment's name.
     pub fn load(named: &str) -> anyhow::Result<Self> {
@@ -190,7 +180,12 @@ impl Experiment {
                 Failure::usage(format!("{unknown}\n  try: a path to an experiment's .toml file")).into()
             );
         }
-        Ok(Self::parse(&read(path)?, named)?)
+        let mut experiment = Self::parse(&read(path)?, named)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for entry in experiment.workload.iter_mut().filter(|entry| entry.set.is_empty()) {
+            own_command::resolve(entry, folder)?;
+        }
+        Ok(experiment)
     }
 
     /// An experiment's text, or a stored plan's.
@@ -320,8 +315,11 @@ impl Experiment {
         let is_of_use = place.makes_filesystem() && place.scatters();
         let is_due = rounds.at_least() >= FIRST_LOOK && candidates.len() > 1;
         if self.guard == Some(true) && !is_of_use {
-            let why = "an A/A copy there gives identical figures, or is the same mounted filesystem";
-            return Err(Failure::usage(format!("guard on {testbed}: {why}\n  try: --guard=false")));
+            let why =
+                "an A/A copy would give identical figures there, or would be the same mounted filesystem";
+            return Err(Failure::usage(format!(
+                "guard is of no use on {testbed}: {why}\n  try: --guard=false"
+            )));
         }
         let first = candidates.first().filter(|_| self.guard.unwrap_or(is_of_use && is_due));
         Ok(first.map(|first| {
@@ -427,7 +425,12 @@ impl Experiment {
         });
         let plain = self.workloads.iter().map(|set| of_set(set, None, &Table::new(), scale));
         let changed = self.workload.iter().map(|w| {
-            let work = of_set(&w.set, w.label.as_deref(), &w.changed, scale)?;
+            let work = match w.set.as_str() {
+                "" => {
+                    planned(&workloads::command::Command, &own_command::label(w), w.changed.clone(), scale)?
+                }
+                set => of_set(set, w.label.as_deref(), &w.changed, scale)?,
+            };
             Ok(PlannedWork { clients: w.clients, ..work })
         });
         let mut all: Vec<PlannedWork> = stored.chain(plain).chain(changed).collect::<Result<_, _>>()?;

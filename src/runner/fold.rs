@@ -174,7 +174,7 @@ impl<'a> Fold<'a> {
 
     /// The agent was silent for so long that it must have hung.
     pub fn hung(&mut self, silence: Duration) {
-        let how = format!("no event from it for {} s", silence.as_secs());
+        let how = format!("the agent sent no event for {} s", silence.as_secs());
         self.is(Reason::Hung(Loss { during: self.step, how, console: Vec::new() }));
     }
 

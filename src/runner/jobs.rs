@@ -174,8 +174,10 @@ pub fn carried(plan: &Resolved<'_>, candidate: &Candidate, testbed: &dyn Testbed
     let layers = &plan.of_candidate(candidate).layers;
     let guests = testbed.guests();
     if !layers.is_empty() && guests.is_none() {
-        let text =
-            format!("{} has no layers: they need a guest\n  try: --on vm or model:DISK", testbed.name());
+        let text = format!(
+            "layers need a guest, and {testbed} has none\n  try: --on vm or model:DISK",
+            testbed = testbed.name()
+        );
         return Err(Failure::usage(text));
     }
     device(plan, candidate, testbed).map_err(Failure::usage)?;

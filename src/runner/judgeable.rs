@@ -61,8 +61,10 @@ mod tests {
         let off = refused("worse > 5%", "on = 'model:hdd-16tb,samples=off'\nrounds = 13");
         assert!(off.contains("samples=off every round of ext4 has the same sample"), "{off}");
         assert!(refused("worse > 5%", "on = 'model:hdd-16tb'\nrounds = 12").contains("try: --rounds 13"));
-        assert!(refused("worse > 5%", "rounds = 5").contains("ext4 has 5 rounds of 6 at least"));
-        assert!(refused("worse > 5% by estimate", "rounds = 1").contains("1 round of 2 at least"));
+        assert!(refused("worse > 5%", "rounds = 5").contains("ext4 has 5 rounds, but at least 6 are needed"));
+        assert!(
+            refused("worse > 5% by estimate", "rounds = 1").contains("1 round, but at least 2 are needed")
+        );
         for enough in
             ["on = 'model:hdd-16tb'", "rounds = 6", "rounds = 'auto'", "at_least = 1\nbudget = '5m'"]
         {

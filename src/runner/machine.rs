@@ -126,7 +126,7 @@ pub fn same_as_before(before: &Run, plan: &Resolved<'_>, testbeds: &Testbeds<'_>
         None => Ok(()),
         Some((what, _)) => {
             let text = format!(
-                "{what} changed since {} began, so its rounds would not be comparable\n  try: a new run",
+                "{what} changed since {} began, so further rounds would not be comparable\n  try: a new run",
                 before.folder.display()
             );
             Err(Failure::usage(text).into())

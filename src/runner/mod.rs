@@ -20,6 +20,7 @@ pub mod machine;
 pub mod mounted;
 mod named;
 pub mod needs;
+pub mod own_command;
 pub mod pace;
 pub mod planned;
 pub mod profiles;

@@ -32,8 +32,9 @@ pub fn rows(
     let is_named = |entry: &&FilesystemEntry| entry.label.is_some() && takes(entry).is_ok();
     if let Some(named) = others.iter().find(is_named).filter(|_| !is_alone) {
         return Err(Failure::usage(format!(
-            "the label '{}' has no effect on a directory, which is one candidate whatever filesystems are named\n  try: \
-             on = \"directory:PATH\" in its [[filesystem]], or no other filesystem",
+            "the label '{}' has no effect on a directory: a directory is a single candidate, whichever \
+             filesystems are named\n  try: on = \"directory:PATH\" in its [[filesystem]], or no other \
+             filesystem",
             named.label()
         )));
     }
@@ -95,8 +96,8 @@ pub fn comparable(candidates: &[Candidate], common: &str) -> Result<(), Failure>
     let (there, made): (Vec<_>, Vec<_>) = candidates.iter().partition(|c| is_directory(&on(c)));
     if let (Some(there), Some(made)) = (there.first(), made.first()) {
         return Err(Failure::usage(format!(
-            "{} is a filesystem that is mounted already, {} would be made anew: they differ in age, device and memory, \
-             so neither can be judged by the other\n  try: directories alone, or --on loop for all",
+            "{} is mounted already, and {} would be a new filesystem: they differ in age, device and memory, \
+             so they cannot be compared\n  try: directories alone, or --on loop for all",
             there.label, made.label
         )));
     }
@@ -105,12 +106,13 @@ pub fn comparable(candidates: &[Candidate], common: &str) -> Result<(), Failure>
         let differs = |other: &&&Candidate| is_known(other) && on(other) == on(one) && other.kind != one.kind;
         if let Some(other) = there[at + 1..].iter().find(differs) {
             return Err(Failure::usage(format!(
-                "{} and {} are on {}, which cannot have both {} and {}\n  try: leave out the kinds",
-                one.label,
-                other.label,
-                on(one),
-                one.kind,
-                other.kind
+                "{one} and {other} are on {place}, which cannot have both {kind} and {other_kind}\n  try: \
+                 leave out the kinds",
+                one = one.label,
+                other = other.label,
+                place = on(one),
+                kind = one.kind,
+                other_kind = other.kind
             )));
         }
     }
@@ -135,10 +137,11 @@ pub fn seen(mut plan: Plan, testbeds: &Testbeds<'_>) -> Result<Plan, Failure> {
             };
         } else if !is_of_kind(&candidate.kind, &fstype) {
             return Err(Failure::usage(format!(
-                "{}: {} is expected in {}, but {fstype} is mounted there\n  try: another directory, or no kind",
-                candidate.label,
-                candidate.kind,
-                testbed.folder().display()
+                "{label}: {kind} is expected in {folder}, but {fstype} is mounted there\n  try: another \
+                 directory, or no kind",
+                label = candidate.label,
+                kind = candidate.kind,
+                folder = testbed.folder().display()
             )));
         }
         candidate.kind = fstype;
@@ -212,6 +215,6 @@ mod tests {
     #[test]
     fn what_is_mounted_is_not_compared_with_what_is_made() {
         let mixed = "filesystems = ['ext4']\n[[filesystem]]\non = 'directory:/mnt/a'\nlabel = 'mine'";
-        assert!(refusal(mixed).contains("neither can be judged by the other"));
+        assert!(refusal(mixed).contains("they cannot be compared"));
     }
 }

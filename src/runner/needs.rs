@@ -81,7 +81,7 @@ fn workload(plan: &Plan, label: &str, weighed: &Weighed) -> Result<(), String> {
     match weighed {
         Weighed::Headline(_) => Ok(()),
         Weighed::Metrics(metrics) if metrics.is_empty() => {
-            Err(format!("workload.{label} has no metric\n  try: workload.{label} = 1"))
+            Err(format!("workload.{label} names no metric\n  try: workload.{label} = 1"))
         }
         Weighed::Metrics(metrics) => {
             let declared = declared(plan, scenario);
@@ -94,7 +94,9 @@ fn metric(declared: &[&'static Declared], label: &str, name: &str) -> Result<(),
     match declared::find(declared, name) {
         None => Err(names::unknown(&format!("metric of {label}"), name, declared.iter().map(|d| d.name))),
         Some(found) if found.better == Better::Neither => {
-            let text = format!("workload.{label}: {name} has no better direction, so it cannot be weighted");
+            let text = format!(
+                "workload.{label}: neither higher nor lower is better for {name}, so it cannot be weighted"
+            );
             Err(format!("{text}\n  try: one of fsderby list metrics where higher or lower is better"))
         }
         Some(_) => Ok(()),
@@ -148,9 +150,9 @@ mod tests {
             ("cpu = 'much'", "line 5"),
             ("workloads = 0\ncpu = 0", "every weight is 0"),
             ("workload.postmark-quik = 1", "did you mean 'postmark-quick'?"),
-            ("workload.postmark-quick = {}", "has no metric"),
+            ("workload.postmark-quick = {}", "names no metric"),
             ("workload.postmark-quick = { 'transaction.rate' = 1 }", "did you mean 'transactions.rate'?"),
-            ("workload.postmark-quick = { 'cpu.share' = 1 }", "no better direction"),
+            ("workload.postmark-quick = { 'cpu.share' = 1 }", "neither higher nor lower is better"),
             ("workload.postmark-quick = { 'read.rate' = -2 }", "workload.postmark-quick.read.rate = -2"),
         ] {
             let error = plan(needs).unwrap_err();

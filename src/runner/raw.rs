@@ -36,7 +36,11 @@ impl Raw {
     /// # Errors
     /// If there can be no such guest, or the work fails.
     pub fn carry_out(&self, testbed: &dyn Testbed, stop: &dyn Fn() -> bool) -> anyhow::Result<Done> {
-        ensure!(testbed.traits().guest, "{} starts no guests\n  try: --on model:DISK", testbed.name());
+        ensure!(
+            testbed.traits().guest,
+            "{testbed} starts no guests\n  try: --on model:DISK",
+            testbed = testbed.name()
+        );
         testbeds::usable(testbed, &self.need()).map_err(|missing| Failure::missing(missing.to_string()))?;
         let mut launched = testbed.launch(&self.job(testbed))?;
         let (mut heard, mut has_failed) = (Heard::default(), None);
@@ -65,7 +69,7 @@ impl Raw {
             (why, _) => {
                 let why = why.unwrap_or_else(|| "it sent no result".into());
                 let lines = ended.last_lines().join("\n  ");
-                Err(anyhow!("the guest on {} failed: {why}\n  {lines}", testbed.name()))
+                Err(anyhow!("the guest on {testbed} failed: {why}\n  {lines}", testbed = testbed.name()))
             }
         }
     }

@@ -63,7 +63,7 @@ pub fn rerun(
 ) -> anyhow::Result<()> {
     let launcher = Launcher { plan, testbeds, stop: &|| false };
     let attempt = |record: &Record| {
-        let trial = planned(plan, record).context("the plan has no such trial")?;
+        let trial = planned(plan, record).context("the plan does not contain this trial")?;
         Ok(Attempt { trial, number: record.attempt })
     };
     let attempts: Vec<Attempt<'_>> =
@@ -81,7 +81,7 @@ impl Hear for Comparing<'_> {
     fn ended(&mut self, attempt: &Attempt<'_>, again: anyhow::Result<Folded>) -> anyhow::Result<()> {
         let name = attempt.trial.name();
         let before = self.records.iter().find(|record| record.trial == name);
-        let before = before.context("the record is of another trial")?;
+        let before = before.context("no record belongs to this trial")?;
         (self.tell)(before, &compare(before, &again?));
         Ok(())
     }

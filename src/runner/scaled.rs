@@ -150,18 +150,19 @@ pub fn no_longer_tested(plan: &Plan) -> Vec<String> {
     let memories = plan.candidates.iter().filter_map(|candidate| plan.setup(candidate).memory);
     if let (Some(asked), Some(least)) = (memory, memories.min()) {
         said.push(format!(
-            "At scale {by} the memory limit would be {asked}; the minimum for such a trial is {least}. That is {} \
-             as much per byte of data as in the experiment, so page cache and CPU have more influence.{}",
-            times(least, *asked),
-            remedy(*asked, least, *by)
+            "At scale {by} the memory limit would be {asked}; the minimum for such a trial is {least}. That \
+             is {times} as much memory per byte of data as in the experiment, so page cache and CPU have \
+             more influence.{remedy}",
+            times = times(least, *asked),
+            remedy = remedy(*asked, least, *by)
         ));
     }
     if let Some(asked) = size {
         said.push(format!(
-            "At scale {by} the volume would be {asked}; the minimum for these filesystems is {}. So the workload \
-             fills a smaller share of it than in the experiment.{}",
-            plan.size,
-            remedy(*asked, plan.size, *by)
+            "At scale {by} the volume would be {asked}; the minimum for these filesystems is {least}. So the \
+             workload fills a smaller share of the volume than in the experiment.{remedy}",
+            least = plan.size,
+            remedy = remedy(*asked, plan.size, *by)
         ));
     }
     said

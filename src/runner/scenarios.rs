@@ -158,7 +158,9 @@ fn known_stages<'p>(
     }
     if !scenario.works().any(|work| work.measured) {
         return Err(
-            ": it measures nothing\n  try: a stage { work = \"LABEL\" } without measured = false".into()
+            ": no stage of the scenario is measured\n  try: a stage { work = \"LABEL\" } without measured = \
+             false"
+                .into(),
         );
     }
     Ok(known)
@@ -206,8 +208,9 @@ fn known_stage<'p>(
             }
             if portion.keep_files && portion.part.is_none() && !engine.parts().is_empty() {
                 return Err(format!(
-                    "{} deletes its files at its end, so they cannot be read back; name a part",
-                    engine.name()
+                    "{workload} deletes its files at its end, so they cannot be read back; name a part of \
+                     the workload",
+                    workload = engine.name()
                 ));
             }
             Ok(KnownStage::Work { stage, of, portion, clients })
@@ -432,13 +435,16 @@ mod tests {
     fn what_cannot_stand_where_it_stands_is_refused_with_its_stage() {
         for (stages, said) in [
             ("{ work = 'maildir-quik' }", "stage 1 (work maildir-quik): unknown workload"),
-            ("{ work = 'maildir-quick', measured = false }", "measures nothing"),
-            ("", "measures nothing"),
-            ("'recover', { work = 'maildir-quick' }", "stage 1 (recover): it must directly follow"),
+            ("{ work = 'maildir-quick', measured = false }", "no stage of the scenario is measured"),
+            ("", "no stage of the scenario is measured"),
+            ("'recover', { work = 'maildir-quick' }", "stage 1 (recover): this stage must directly follow"),
             ("{ work = 'maildir-quick' }, 'power-cut'", "must be followed by \"recover\""),
-            ("'power-cut', 'recover', { work = 'maildir-quick' }", "it must directly follow a workload"),
+            (
+                "'power-cut', 'recover', { work = 'maildir-quick' }",
+                "this stage must directly follow a workload",
+            ),
             ("{ work = 'maildir-quick' }, 'read-bak'", "unknown stage 'read-bak'"),
-            ("'read-back', { work = 'maildir-quick' }", "no workload before it"),
+            ("'read-back', { work = 'maildir-quick' }", "no workload before this stage"),
             ("{ work = 'maildir-quick', part = 'walk' }", "has only one part"),
             ("{ work = 'coldread-quick', part = 'wakl' }", "unknown part 'wakl'"),
             ("{ work = 'coldread-quick' }, 'power-cut', 'recover'", "stage 1 (work coldread-quick)"),

@@ -39,6 +39,10 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
         let device = free.unwrap_or_else(|| jobs::device(plan, candidate, testbed).unwrap_or(plan.size));
         let asked: Vec<_> =
             plan.scenarios.iter().map(|scenario| Asked::of(plan, candidate, scenario, device)).collect();
+        if testbed.guests().is_some() {
+            let all = plan.scenarios.iter().zip(&asked).filter(|(_, asked)| asked.needs.programs);
+            skips.extend(all.map(|(scenario, _)| skip(candidate, scenario, no_programs(scenario), true)));
+        }
         if !testbed.traits().fidelity.makes_filesystem() {
             let all = plan.scenarios.iter().zip(&asked);
             let takes_all = all.filter(|(_, asked)| asked.needs.whole_filesystem);
@@ -61,7 +65,8 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
         else {
             continue;
         };
-        let size = size(kind, device);
+        let panics = panics(kind, candidate, testbed);
+        let size = panics.or_else(|| size(kind, device));
         let machine = LazyCell::new(|| machine(kind, testbed));
         for (scenario, asked) in plan.scenarios.iter().zip(&asked) {
             let copies = asked.needs.source;
@@ -79,11 +84,28 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
     skips
 }
 
+/// On this machine's own kernel no error may stop it.
+fn panics(kind: &dyn Filesystem, candidate: &Candidate, testbed: &dyn Testbed) -> Option<String> {
+    match testbed.traits().guest {
+        true => None,
+        false => filesystems::accept_on_host(kind, &candidate.variant).err(),
+    }
+}
+
 /// A workload that fills the whole filesystem would affect other users of an existing one.
 fn not_ours(scenario: &Scenario) -> String {
     let label = &scenario.label;
     format!(
-        "{label} fills a whole filesystem, but this one also has other users' data\n  try: --on loop, or --on vm"
+        "{label} fills a whole filesystem, but this filesystem also has other users' data\n  try: --on loop, \
+         or --on vm"
+    )
+}
+
+/// Guests have the tools of filesystems and no other programs.
+fn no_programs(scenario: &Scenario) -> String {
+    format!(
+        "{} runs programs of this machine, which guests do not have\n  try: --on loop, or --on directory:PATH",
+        scenario.label
     )
 }
 
@@ -91,16 +113,17 @@ fn not_ours(scenario: &Scenario) -> String {
 fn too_full(scenario: &Scenario, peak: Bytes, testbed: &str, free: Bytes) -> String {
     let label = &scenario.label;
     format!(
-        "{label} has up to {peak} of live files, too much for {testbed}, which has {free} free\n  try: --scale, or \
-         another directory"
+        "{label} has up to {peak} of files at a time, too much for {testbed}, which has {free} free\n  try: \
+         --scale, or another directory"
     )
 }
 
 /// A testbed without mkfs has no second disk either.
 fn no_disk(scenario: &Scenario, testbed: &str) -> String {
     format!(
-        "{} copies from a second disk, which {testbed} does not have\n  try: --on loop, --on vm, or --on model:DISK",
-        scenario.label
+        "{workload} copies from a second disk, which {testbed} does not have\n  try: --on loop, --on vm, or \
+         --on model:DISK",
+        workload = scenario.label
     )
 }
 
@@ -164,6 +187,7 @@ impl Asked {
             asked.needs.symlinks |= needs.symlinks;
             asked.needs.whole_filesystem |= needs.whole_filesystem;
             asked.needs.source |= needs.source;
+            asked.needs.programs |= needs.programs;
             if needs.preallocation {
                 asked.preallocates.get_or_insert_with(|| planned.label.clone());
             }
@@ -187,7 +211,13 @@ impl Asked {
 
 fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Asked) -> Option<String> {
     let (Asked { needs, peak, room, left, preallocates }, can) = (asked, kind.can());
-    let lacks = |what: &str| Some(format!("{} has no {what}, which {} needs", kind.name(), scenario.label));
+    let lacks = |what: &str| {
+        Some(format!(
+            "{filesystem} has no {what}, which {workload} needs",
+            filesystem = kind.name(),
+            workload = scenario.label
+        ))
+    };
     if needs.hard_links && !can.hard_links.value {
         return lacks("hard links");
     }
@@ -195,20 +225,23 @@ fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Aske
         return lacks("symbolic links");
     }
     if let (Some(work), false) = (preallocates, can.preallocation.value) {
-        return Some(format!("{} has no preallocation (fallocate), which {work} needs", kind.name()));
+        return Some(format!(
+            "{filesystem} has no preallocation (fallocate), which {work} needs",
+            filesystem = kind.name()
+        ));
     }
     if needs.largest_file > can.largest_file.value {
         return lacks(&format!("files of {}", needs.largest_file));
     }
     if peak > room {
         let of = if *left < 1.0 {
-            format!(", of which its state leaves {:.0}%", left * 100.0)
+            format!(", of which the initial state leaves {:.0}% free", left * 100.0)
         } else {
             String::new()
         };
         let text = format!(
-            "{} has up to {peak} of live files, too much for an image of {device}{of}",
-            scenario.label
+            "{workload} has up to {peak} of files at a time, too much for an image of {device}{of}",
+            workload = scenario.label
         );
         return Some(format!("{text}\n  try: --size or --scale"));
     }

@@ -22,8 +22,8 @@ impl StageKind for ForcedCheck {
             origin: "A question of an administrator in 2004: after a check of the RAID, which filesystem is back \
                      online first? The commands are those of fsderby explain KIND, read-only and forced: e2fsck \
                      -f -n, xfs_repair -n, reiserfsck --check, fsck.jfs -n -f.",
-            limits: "The filesystem is intact, so nothing is repaired. If a kind has no check, the stage does \
-                     nothing.",
+            limits: "The filesystem is intact, so nothing is repaired. For a filesystem without a check \
+                     program, the stage does nothing.",
         }
     }
 

@@ -57,7 +57,7 @@ pub trait StageKind: Sync {
     fn steps(&self, argument: Option<&str>, now: &Now<'_>) -> Vec<Step>;
     /// Executes [`Step::Own`] in the directory of the workloads.
     fn carry_out(&self, _argument: Option<&str>, _place: &Path) -> Result<(), StepError> {
-        Err(StepError::new("carry out", self.name(), "it is not a separate stage"))
+        Err(StepError::new("carry out", self.name(), "this stage has no separate step in the agent"))
     }
 }
 

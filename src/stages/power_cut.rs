@@ -42,7 +42,7 @@ impl StageKind for Cut {
                    number, a share of all operations, or, without a value, the last one. The machine then boots \
                    from the disk as the cut left it.",
             origin: "Journals exist for this case.",
-            limits: "Only on testbeds that can cut power; once per scenario; one client.",
+            limits: "Possible only on testbeds that can cut power, once per scenario, and with one client.",
         }
     }
 
@@ -51,14 +51,14 @@ impl StageKind for Cut {
             argument.parse::<PowerCut>()?;
         }
         if !around.follows_work(&[]) {
-            return Err("it must directly follow a workload".into());
+            return Err("this stage must directly follow a workload".into());
         }
         if around.before.iter().chain(around.after).any(|stage| is_one(stage, &[NAME])) {
             return Err("a scenario has at most one power cut".into());
         }
         match around.after.first() {
             Some(next) if is_one(next, &[RECOVER]) => Ok(()),
-            _ => Err(format!("it must be followed by \"{RECOVER}\"")),
+            _ => Err(format!("this stage must be followed by \"{RECOVER}\"")),
         }
     }
 

@@ -17,11 +17,12 @@ impl StageKind for ReadBack {
 
     fn story(&self) -> Story {
         Story {
-            what: "Reads every file and compares it with what was written. The preceding workload keeps its files \
-                   for this stage; files of other workloads are read only if they were told to keep them. After a \
-                   power cut it looks for the files that had been synced.",
-            origin: "The CRC-32 of each file as recorded by the workload engine, and BLAKE3 over all files.",
-            limits: "After a power cut it reads only files that the workload had synced.",
+            what: "Reads every file and compares it with what was written. The preceding workload keeps its \
+                   files for this stage; files of other workloads are read only if those workloads keep \
+                   them. After a power cut, the stage looks for the files that had been synced.",
+            origin: "Uses the CRC-32 of each file as recorded by the workload engine, and BLAKE3 over all \
+                     files.",
+            limits: "After a power cut, the stage reads only files that the workload had synced.",
         }
     }
 
@@ -37,7 +38,7 @@ impl StageKind for ReadBack {
             "read-back",
         ]) {
             true => Ok(()),
-            false => Err("no workload before it leaves files to read".into()),
+            false => Err("no workload before this stage leaves files to read".into()),
         }
     }
 

@@ -17,10 +17,11 @@ impl StageKind for Recover {
 
     fn story(&self) -> Story {
         Story {
-            what: "Repairs if the kind needs it, mounts, creates a first new file and syncs file and directory: \
-                the recovery time.",
-            origin: "The commands that an administrator runs after a crash; `fsderby explain KIND` lists them.",
-            limits: "Only right after a power cut.",
+            what: "Repairs the filesystem if its kind needs that, mounts it, creates a first new file, and \
+                   syncs file and directory: the recovery time.",
+            origin: "Runs the commands that an administrator runs after a crash; `fsderby explain KIND` \
+                     lists them.",
+            limits: "Possible only right after a power cut.",
         }
     }
 
@@ -28,7 +29,7 @@ impl StageKind for Recover {
         without_argument(self.name(), argument)?;
         match around.comes_right_after(power_cut::NAME) {
             true => Ok(()),
-            false => Err(format!("it must directly follow {}", power_cut::NAME)),
+            false => Err(format!("this stage must directly follow {}", power_cut::NAME)),
         }
     }
 

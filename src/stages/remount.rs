@@ -18,10 +18,10 @@ impl StageKind for Remount {
     fn story(&self) -> Story {
         Story {
             what: "Unmounts and mounts again, which empties the page cache, dentries and inodes: a cold start.",
-            origin: "Used between the phases of cold reading, like the reboots between tasks in published \
-                comparisons.",
-            limits: "The testbed directory cannot unmount: files are synced and their pages dropped instead; as \
-                root, all caches are dropped.",
+            origin: "Used between the phases of the workload coldread, like the reboots between tasks in \
+                published comparisons.",
+            limits: "With --on directory nothing can be unmounted: files are synced and their pages dropped \
+                     instead; as root, all caches are dropped.",
         }
     }
 

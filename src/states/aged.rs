@@ -36,9 +36,9 @@ impl StateKind for Aged {
 
     fn story(&self) -> Story {
         Story {
-            what: "A workload has run on the filesystem, and the files that it left are still there. SET is a \
-                ready parameter set.",
-            origin: "A stand-in for years of use: as many operations as the set has.",
+            what: "A workload has run on the filesystem, and the files that it left are still there. SET is \
+                   a ready parameter set of a workload.",
+            origin: "A substitute for years of use; the number of operations is that of the set.",
             limits: "The filesystem is only as old as that workload makes it. The experiment's `scale` also scales \
                      the set and the volume; the report then says aged by SET at 1/8.",
         }
@@ -59,7 +59,7 @@ impl StateKind for Aged {
         let Age { set, scale } = age(argument)?;
         let by = scale
             .map_or(Some(by), |scale| scale.times(by))
-            .ok_or_else(|| format!("{by} times the workload is too large"))?;
+            .ok_or_else(|| format!("a workload of {by} times its size is too large"))?;
         let scaled = format!("by {set} at {by}");
         self.works(&scaled).map(|_| scaled)
     }

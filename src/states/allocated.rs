@@ -22,12 +22,12 @@ impl StateKind for Allocated {
 
     fn story(&self) -> Story {
         Story {
-            what: "SHARE of the space available to an ordinary user is allocated by files of up to 1 GiB without \
-                   content (fallocate). The workload gets the remaining free space, wherever it lies on the disk. \
-                   For volumes that would take too long to write.",
-            origin: "The workload fill with allocate = true; fallocate(2).",
-            limits: "The files are not aged, and few for so much space. Filesystems without fallocate do not take \
-                part.",
+            what: "SHARE of the space available to an ordinary user is allocated by files of up to 1 GiB \
+                   without content (fallocate). The workload gets the remaining free space, wherever it lies \
+                   on the disk. Meant for volumes that would take too long to write.",
+            origin: "Uses the workload fill with allocate = true, which calls fallocate(2).",
+            limits: "The files are not aged, and they are few for so much space. Filesystems without \
+                fallocate do not take part.",
         }
     }
 

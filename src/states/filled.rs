@@ -23,8 +23,9 @@ impl StateKind for Filled {
         Story {
             what: "SHARE of the space available to an ordinary user is filled with files of mixed sizes, drawn \
                 from the workload's seed.",
-            origin: "The workload fill, with the sizes of its set fill-80 (fsderby explain fill-80).",
-            limits: "Written in one go to an empty filesystem: it is full, but not aged or fragmented.",
+            origin: "Uses the workload fill, with the sizes of its set fill-80 (fsderby explain fill-80).",
+            limits: "The files are written in one go to an empty filesystem: it is full, but not aged or \
+                     fragmented.",
         }
     }
 

@@ -17,13 +17,13 @@ impl StateKind for Preconditioned {
 
     fn story(&self) -> Story {
         Story {
-            what: "The filesystem is empty, but the flash drive below is not: it was written completely and then \
-                   overwritten at random until its write rate was steady. So garbage collection slows every write \
-                   from the first one on. Only for modelled flash drives.",
+            what: "The filesystem is empty, but the flash drive below is not: it was written completely and \
+                   then overwritten at random until its write rate was steady. So garbage collection slows \
+                   every write from the first one on. Possible only on modelled flash drives.",
             origin: "SNIA's Solid State Storage Performance Test Specification: purge, precondition, steady \
-                     state. `fsderby disk steady DISK` shows that the model reaches it.",
-            limits: "A drive in use lies between this state and the initial state of its file, because discards \
-                     and idle time free erased blocks.",
+                     state. `fsderby disk steady DISK` shows that the model reaches the steady state.",
+            limits: "A drive in use lies between this state and the initial state in its disk file, because \
+                     discards and idle time free erased blocks.",
         }
     }
 

@@ -90,7 +90,7 @@ impl Storage for Image {
 
     fn bring_up(&self, job: &Job) -> anyhow::Result<Option<Seen>> {
         let settings: Settings = settings(job)?;
-        let disk = settings.disk.context("the image does not belong to a guest")?;
+        let disk = settings.disk.context("the job names no disk in a guest for this image")?;
         for path in disk.paths() {
             wait_for(|| Path::new(path).exists().then_some(()))
                 .with_context(|| format!("{path} does not exist"))?;

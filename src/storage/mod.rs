@@ -33,7 +33,8 @@ pub trait Storage: Sync {
     fn name(&self) -> &'static str;
     /// Attaches the storage of this job in the state with which every trial begins.
     fn attach(&self, job: &Job) -> Result<Attached, StepError>;
-    /// In a guest, before its trial: starts what init must start. Returns observations for the record.
+    /// In a guest, before its trial: starts the modelled disks, or waits until the disks with the images appear. Returns
+    /// observations for the record.
     fn bring_up(&self, _job: &Job) -> anyhow::Result<Option<Seen>> {
         Ok(None)
     }
@@ -61,13 +62,13 @@ pub enum Attached {
 /// A block device. Dropping it detaches it.
 pub trait Device {
     fn path(&self) -> &Path;
-    /// Whether it bypasses the host's page cache.
+    /// Whether the device bypasses the host's page cache.
     fn is_direct(&self) -> bool;
     /// Drops the kernel's cache of the device, so that every check reads from the device.
     fn forget_cached(&self) -> io::Result<()>;
     /// A folder that a mount must not hide.
     fn lies_in(&self) -> &Path;
-    /// After a failed trial: what is wrong below it, on the host's side, which no filesystem on it can be blamed for.
+    /// After a failed trial: the fault of the storage below the device, on the host, which is no fault of the filesystem.
     fn fault_below(&self) -> Option<String> {
         None
     }

@@ -57,7 +57,7 @@ impl Beside {
         let most = self.most;
         ensure!(
             bytes.len() as u64 <= most.0,
-            "could not store {path}: it would exceed {most}, the most that is read"
+            "could not store {path}: the file would exceed {most}, the largest size that fsderby reads"
         );
         run.make_folder(self.folder).with_context(storing)?;
         // A killed run may have left a file without a record: it is renamed.

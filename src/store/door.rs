@@ -243,7 +243,7 @@ impl Door {
 fn open_folder(above: &File, name: impl rustix::path::Arg) -> io::Result<File> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat(above, name, flags, Mode::empty()) {
-        Err(Errno::NOTDIR | Errno::LOOP) => Err(refused("its parent is not a folder")),
+        Err(Errno::NOTDIR | Errno::LOOP) => Err(refused("the path's parent is not a folder")),
         other => Ok(other?.into()),
     }
 }

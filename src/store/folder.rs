@@ -140,7 +140,7 @@ impl Folder {
     }
 
     fn append_or_fail(&mut self, mut record: Record, attached: &Attached) -> anyhow::Result<Record> {
-        ensure!(self.door.is_in_its_place(), "it was renamed or removed meanwhile");
+        ensure!(self.door.is_in_its_place(), "the folder was renamed or removed meanwhile");
         let Attached { histograms, console, requests } = attached;
         if !histograms.is_empty() {
             let lines: Result<Vec<String>, _> = histograms.iter().map(serde_json::to_string).collect();
@@ -156,7 +156,7 @@ impl Folder {
         record.previous.clone_from(&self.last);
         let (line, sum) = lines::write(&record)?;
         let is_full = self.trials.metadata()?.len() + line.len() as u64 >= TRIALS_MOST.0;
-        ensure!(!is_full, "{TRIALS} would exceed {TRIALS_MOST}, the most that is read");
+        ensure!(!is_full, "{TRIALS} would exceed {TRIALS_MOST}, the largest size that fsderby reads");
         let end_of_torn = if self.torn { "\n" } else { "" };
         self.trials.write_all(format!("{end_of_torn}{line}\n").as_bytes())?;
         self.trials.sync_data()?;

@@ -42,9 +42,10 @@ pub fn read(line: &str) -> Line {
     }
     match serde_json::from_str::<Record>(&format!("{open}}}")) {
         Err(e) => Line::Damaged(format!("could not parse it: {}", visible::message(&e.to_string()))),
-        Ok(record) if record.schema != SCHEMA => {
-            Line::Damaged(format!("it has version {}, this fsderby reads {SCHEMA}", record.schema))
-        }
+        Ok(record) if record.schema != SCHEMA => Line::Damaged(format!(
+            "the record has version {version}; this fsderby reads version {SCHEMA}",
+            version = record.schema
+        )),
         Ok(mut record) => {
             record.shrink();
             Line::Sound(Box::new(record), sum.to_owned())
@@ -140,8 +141,8 @@ impl<'f> Chain<'f> {
                 if !follows {
                     self.lines.damage.push(match self.lines.last == self.first {
                         true => format!(
-                            "line {number} does not continue plan and machine: one of them or a line \
-                            was altered"
+                            "line {number} does not continue plan.toml and machine.json: one of these files \
+                             or a line was altered"
                         ),
                         false => format!(
                             "line {number} does not continue the line before it: a line was altered, \

@@ -140,7 +140,9 @@ impl Run {
         let (whole, rest) = bytes.as_chunks::<LENGTH>();
         let served: Option<Vec<Served>> = whole.iter().map(Served::from_bytes).collect();
         let served = served.filter(|_| rest.is_empty());
-        Ok(Some(served.with_context(|| format!("{} contains something that is not a request", file.path))?))
+        Ok(Some(served.with_context(|| {
+            format!("{file} contains an entry that is not a disk request", file = file.path)
+        })?))
     }
 
     /// A sentence about the first file beside a record that was altered or is missing.
@@ -169,7 +171,7 @@ impl Run {
         let path = self.folder.join(&file.path);
         let bytes = self.door.read(&file.path, most).with_context(|| format!("read {}", path.display()))?;
         let is_it = blake3::hash(&bytes).to_hex().as_str() == file.blake3;
-        ensure!(is_it, "{} is not the file that was stored", path.display());
+        ensure!(is_it, "{path} differs from the file that was stored", path = path.display());
         Ok(bytes)
     }
 }

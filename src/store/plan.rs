@@ -26,6 +26,6 @@ pub fn is_of_this_version(text: &str, from: &str) -> Result<(), Failure> {
     };
     age.map_or(Ok(()), |(age, version)| {
         let made = format!("{from} was made by {age} fsderby (records of version {version})");
-        Err(Failure::usage(format!("{made}; this one reads version {SCHEMA}")))
+        Err(Failure::usage(format!("{made}; this fsderby reads version {SCHEMA}")))
     })
 }

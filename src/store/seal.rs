@@ -88,11 +88,18 @@ pub fn read(run: &Door) -> Result<Option<Seal>, String> {
     };
     let seal: Seal = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
     if seal.schema != SCHEMA {
-        return Err(format!("{SEAL} has version {}, this fsderby reads {SCHEMA}", seal.schema));
+        return Err(format!(
+            "{SEAL} has version {version}; this fsderby reads version {SCHEMA}",
+            version = seal.schema
+        ));
     }
     // The seal must have the exact bytes that fsderby writes, so that a change of any byte is detected.
     let is_ours = written(&seal).is_ok_and(|ours| ours == text);
-    if is_ours { Ok(Some(seal)) } else { Err(damaged("it is not written the way fsderby writes it".into())) }
+    if is_ours {
+        Ok(Some(seal))
+    } else {
+        Err(damaged("its bytes are not the ones that fsderby writes".into()))
+    }
 }
 
 /// Writes a seal atomically; an older seal is replaced, and its signature removed.

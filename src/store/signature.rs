@@ -46,10 +46,12 @@ pub fn check(run: &Run, key: &PublicKey) -> Result<(), String> {
     let signature =
         SignatureBox::from_string(&text).map_err(|e| format!("{SIGNATURE} is not a signature: {e}"))?;
     minisign::verify(key, &signature, Cursor::new(sealed), true, false, false)
-        .map_err(|e| format!("its signature does not match this key and this seal: {e}"))?;
+        .map_err(|e| format!("the run's signature does not match this key and this seal: {e}"))?;
     match run.unsealed {
         0 => Ok(()),
-        bytes => Err(format!("the last {bytes} bytes of its records were added after it was signed")),
+        bytes => {
+            Err(format!("the last {bytes} bytes of the run's records were added after the run was signed"))
+        }
     }
 }
 

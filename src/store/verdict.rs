@@ -28,7 +28,9 @@ pub fn read(run: &Door) -> Result<Option<Verdict>, String> {
     let mut told: Value = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
     let version = told.get("schema").and_then(Value::as_u64);
     if let Some(other) = version.filter(|version| ![OLDER, SCHEMA].map(u64::from).contains(version)) {
-        return Err(format!("{VERDICT} has version {other}, this fsderby reads {OLDER} and {SCHEMA}"));
+        return Err(format!(
+            "{VERDICT} has version {other}; this fsderby reads versions {OLDER} and {SCHEMA}"
+        ));
     }
     if version == Some(OLDER.into()) {
         forget(&mut told);

@@ -175,8 +175,8 @@ fn carries(
 pub fn tool(bundle: Option<&Bundle>, program: &str) -> Result<(), Missing> {
     if let Some(bundle) = bundle {
         let path = bundle.program(program).ok_or_else(|| Missing {
-            what: format!("the guest {} has no {program}", bundle.short()),
-            try_this: "fsderby guest build where apt has it, or without --guest".into(),
+            what: format!("the guest {guest} has no {program}", guest = bundle.short()),
+            try_this: "fsderby guest build, if apt has this program, or without --guest".into(),
         })?;
         return Closure::of(bundle).add(&path).map_err(|e| Missing {
             what: format!("{e:#}"),
@@ -187,6 +187,6 @@ pub fn tool(bundle: Option<&Bundle>, program: &str) -> Result<(), Missing> {
     let Some(path) = programs::find(program) else { return Ok(()) };
     Closure::of(&Here).add(&path).map_err(|e| Missing {
         what: format!("{e:#}"),
-        try_this: "install it for this machine's architecture, with its libraries".into(),
+        try_this: "install the program for this machine's architecture, with its libraries".into(),
     })
 }

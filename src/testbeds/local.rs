@@ -76,11 +76,11 @@ impl Launched for LocalAgent {
 fn how(status: ExitStatus) -> Fault {
     Fault::Lost(match (status.signal(), status.code()) {
         (None, Some(code)) if code == i32::from(STUCK) => {
-            return Fault::Hung("it does not die when killed".into());
+            return Fault::Hung("the agent does not die when killed".into());
         }
         (None, Some(code @ 129..)) => format!("killed by signal {}", code - 128),
         (None, Some(code)) => format!("exit code {code}"),
-        (signal, _) => format!("its supervisor was killed by signal {}", signal.unwrap_or(0)),
+        (signal, _) => format!("the agent's supervisor was killed by signal {}", signal.unwrap_or(0)),
     })
 }
 
@@ -111,7 +111,7 @@ pub fn has_tool(program: &str) -> Result<(), Missing> {
             None => format!("{program} is not installed"),
             Some(path) => format!("{} is installed, but cannot be executed", path.display()),
         },
-        try_this: "fsderby doctor (it names the packages)".into(),
+        try_this: "fsderby doctor, which names the packages".into(),
     };
     programs::find(program).map(|_| ()).ok_or_else(missing)
 }
@@ -136,9 +136,9 @@ pub fn has_room(folder: &Path, size: Bytes, slack: u64, elsewhere: &str) -> Resu
     let free = rustix::fs::statvfs(folder).map_or(0, |s| s.f_bavail * s.f_frsize);
     if free < size.0.saturating_add(slack) {
         let what = format!(
-            "an image of {size} needs that plus {} free in {name}; {} are free",
-            Bytes(slack),
-            Bytes(free)
+            "an image in {name} needs {size} plus {reserve} of free space; only {free} are free",
+            reserve = Bytes(slack),
+            free = Bytes(free)
         );
         return missing(what, format!("a smaller --size, or {elsewhere} on another disk"));
     }

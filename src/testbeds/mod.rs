@@ -128,9 +128,9 @@ pub trait Testbed: Sync {
     fn preconditions(&self) -> Result<(), Missing> {
         Err(Missing {
             what: format!(
-                "{} cannot precondition a drive: it has other data on it, and only its firmware knows how much of \
-                 the flash a volume uses",
-                self.name()
+                "{testbed} cannot precondition a drive: the drive holds other data, and only its firmware \
+                 knows how much of the flash a volume uses",
+                testbed = self.name()
             ),
             try_this: "--on model:DISK with a flash disk, such as model:samsung-pm9a3-1920".into(),
         })
@@ -311,7 +311,7 @@ pub const AUTO: &str = "auto";
 pub fn that_cannot_boot(kernel: &Index) -> Vec<String> {
     let lacks = |kind: &&dyn TestbedKind| {
         let lacks = kernel.modules.chain(kind.boots_with().iter().copied()).err()?;
-        Some(format!("--on {} cannot use it: {lacks}", kind.name()))
+        Some(format!("--on {testbed} cannot use this kernel: {lacks}", testbed = kind.name()))
     };
     TABLE.iter().filter_map(lacks).collect()
 }

@@ -30,15 +30,16 @@ impl TestbedKind for TwinKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "A modelled disk in real time, on this machine's kernel: a FUSE file behind a loop device, \
-                   which delays each read and write for as long as the model says. DISK is one of `fsderby list \
-                   disks` (default hdd-16tb) or a file. Needs root.",
-            origin: "The disks of disks/*.toml; the kernel's FUSE and loop drivers. It checks the testbed model: \
-                     with one workload and two rounds, two filesystems had the same rates within 10 % in virtual \
-                     and in real time; the ratio of the others was 0.73 to 1.27.",
-            limits: "The disk's content is held in memory. The model uses CPU time of this machine; on a busy \
-                     machine requests complete late, and the probe disk counts these. FUSE and the loop driver \
-                     add overhead that a disk does not have, so use it for hard disks, whose milliseconds hide it.",
+            what: "A modelled disk in real time, on this machine's kernel: a loop device on a file that a \
+                   FUSE server provides; the server delays each read and write for as long as the model \
+                   says. DISK is one of `fsderby list disks` (default hdd-16tb) or a file. Needs root.",
+            origin: "The disks of disks/*.toml; the kernel's FUSE and loop drivers. This testbed checks --on \
+                     model: with one workload and two rounds, two filesystems had the same rates within 10 % \
+                     in virtual and in real time; the ratio of the others was 0.73 to 1.27.",
+            limits: "The disk's content is held in memory. The model uses CPU time of this machine; on a \
+                     busy machine requests complete late, and the probe `disk` counts the late ones. FUSE \
+                     and the loop driver add overhead that a disk does not have, so use this testbed for \
+                     hard disks, whose milliseconds hide the overhead.",
         }
     }
 
@@ -63,17 +64,14 @@ impl Twin {
     fn parse(text: &str) -> Result<Self, String> {
         let (disk, rest) = text.split_once(',').map_or((text, None), |(disk, rest)| (disk, Some(rest)));
         if disk.is_empty() {
-            return Err(format!("the testbed twin needs a disk; write {}", TwinKind.usage()));
+            return Err(format!("--on twin needs a disk; write {}", TwinKind.usage()));
         }
         let offset = match rest.map(|rest| rest.split_once('=')) {
             None => Bytes(0),
             Some(Some(("offset", offset))) => offset.parse().map_err(|e| format!("offset: {e}"))?,
             Some(_) => {
                 let rest = rest.unwrap_or_default();
-                return Err(format!(
-                    "unknown setting '{rest}' of the testbed twin; write {}",
-                    TwinKind.usage()
-                ));
+                return Err(format!("--on twin has no setting '{rest}'; write {}", TwinKind.usage()));
             }
         };
         if !offset.0.is_multiple_of(MIB) {
@@ -121,7 +119,7 @@ impl Testbed for Twin {
         }
         if need.source {
             return missing(
-                "the testbed twin has one disk, and the workload copies from a second one".into(),
+                "--on twin has one disk, but the workload copies from a second disk".into(),
                 "--on model:DISK",
             );
         }

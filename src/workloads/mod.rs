@@ -20,11 +20,13 @@ pub mod backup;
 pub mod bonnie;
 pub mod clients;
 pub mod coldread;
+pub mod command;
 pub mod fill;
 pub mod iozone;
 pub mod kit;
 pub mod news;
 pub mod postmark;
+pub mod programs;
 pub mod sources;
 pub mod sparse;
 pub mod tasks;
@@ -48,6 +50,7 @@ pub static TABLE: &[&dyn Workload] = &[
     &sources::Sources,
     &bonnie::Bonnie,
     &iozone::IoZone,
+    &command::Command,
 ];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
@@ -145,6 +148,10 @@ pub trait Work: Send + Sync {
     fn most_clients(&self) -> u64 {
         u64::MAX
     }
+    /// Files and folders of this machine that its programs read, as absolute paths.
+    fn input(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
     /// Does everything that must not be timed: buffers, tables, random data. The work runs in the current folder.
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String>;
     /// The number of operations after which it can be stopped, including the last; 0 if it cannot.
@@ -173,6 +180,8 @@ pub struct Needs {
     /// A second disk to copy from. Its part [`SOURCE`] fills that disk before timing starts, and [`Ready::take_source`] receives
     /// it.
     pub source: bool,
+    /// Programs of this machine, which guests do not have.
+    pub programs: bool,
     /// Allocating space for a file without writing to it.
     pub preallocation: bool,
     /// Memory of each client beside the page cache, if more than about a mebibyte.

@@ -126,7 +126,7 @@ impl Shell<'_> {
                 self.sh(at, &format!("{line} --help"), &[0])
             }
             ["sudo", "scripts/setup.sh", packages] => set_up(at, packages),
-            ["fsderby" | "printf" | "mkdir", ..] => self.sh(at, line, &[0]),
+            ["fsderby" | "printf" | "mkdir" | "seq", ..] => self.sh(at, line, &[0]),
             ["make", target] => make(at, target),
             ["cargo", "test", "--locked", "--test", test, module] => {
                 cargo_test(at, "", &format!("{test}/{module}"))
@@ -174,10 +174,13 @@ impl Shell<'_> {
                 |(option, value)| if option == "--rounds" { (option, ENOUGH) } else { (option, value) };
             let smaller = if is_compared { SMALLER.map(rounds) } else { SMALLER };
             let is_quick = words.get(2).is_none_or(|word| *word == "quick" || word.starts_with('-'));
-            let one = (is_quick && !words.contains(&ONE.0)).then_some(ONE);
+            // A command of one's own has no scale and is the only workload.
+            let is_own = words.contains(&"--command");
+            let one = (is_quick && !is_own && !words.contains(&ONE.0)).then_some(ONE);
             // A line with a scale has chosen a volume that its work fits on.
             let is_scaled = words.contains(&"--scale");
-            let smaller = smaller.into_iter().filter(|(option, _)| !(is_scaled && *option == "--size"));
+            let is_left_out = |option: &str| is_scaled && option == "--size" || is_own && option == "--scale";
+            let smaller = smaller.into_iter().filter(|(option, _)| !is_left_out(option));
             let smaller: Vec<_> = smaller.chain(one).collect();
             self.measured(at, &replaced(words, &smaller, true), output);
         } else {

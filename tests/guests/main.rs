@@ -4,6 +4,7 @@
 
 mod conformance;
 mod guest;
+mod harness;
 mod layers;
 mod model;
 mod preconditioned;

@@ -358,7 +358,7 @@ fn what_cannot_be_modelled_is_refused_with_what_to_write() {
     refused(&["--on", "model:zero,disks=0"], 2, "1 to 16");
     refused(&["--on", "model:zero,disks=17"], 2, "1 to 16");
     refused(&["--on", "model:zero,disks=two"], 2, "1 to 16");
-    refused(&["--on", "model:zero,colour=red"], 2, "unknown setting");
+    refused(&["--on", "model:zero,colour=red"], 2, "has no setting");
     refused(&["--on", "loop", "--jobs", "2"], 2, "would disturb each other");
     desk.file("half.toml", "name = \"half\"\n");
     refused(&["--on", "model:./half.toml"], 2, "could not parse the disk ./half.toml");

@@ -63,7 +63,7 @@ fn without_qemu_or_room_for_an_image_the_error_says_what_to_do() {
     refused(&desk, &said, &["qemu-system-x86_64 is not installed", "apt-get install qemu-system-x86"]);
     let small = format!("mount -t tmpfs -o size=32m none {}", desk.images().display());
     let said = after(&desk, &small, "ext4", &["--size", "512m"]);
-    refused(&desk, &said, &["an image of 512 MiB needs that", "vm:images=FOLDER on another disk"]);
+    refused(&desk, &said, &[" needs 512 MiB plus ", "vm:images=FOLDER on another disk"]);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_tool_of_another_architecture_is_refused_by_name_before_anything_runs() {
     refused(
         &desk,
         &said,
-        &["no candidate can take part here", "mke2fs", "another architecture (ELF machine 183)"],
+        &["no candidate can run on this machine", "mke2fs", "another architecture (ELF machine 183)"],
     );
 }
 
@@ -152,7 +152,7 @@ fn a_kernel_without_the_filesystems_module_says_so() {
     refused(
         &desk,
         &with_cache(&desk, "jfs"),
-        &["no candidate can take part here", "no module jfs", "kernel fetch"],
+        &["no candidate can run on this machine", "no module jfs", "kernel fetch"],
     );
 }
 

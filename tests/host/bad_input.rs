@@ -82,8 +82,8 @@ fn a_model_setting_of_an_older_version_names_the_new_one() {
 #[test]
 fn a_run_of_another_version_is_told_from_a_damaged_one() {
     for (version, words) in [
-        (3, "made by an older fsderby (records of version 3); this one reads version 4"),
-        (5, "made by a newer fsderby (records of version 5); this one reads version 4"),
+        (3, "made by an older fsderby (records of version 3); this fsderby reads version 4"),
+        (5, "made by a newer fsderby (records of version 5); this fsderby reads version 4"),
     ] {
         let desk =
             changed("plan.toml", |text| text.replacen("schema = 4", &format!("schema = {version}"), 1));
@@ -136,7 +136,7 @@ fn a_wrong_filesystem_spec_says_what_to_write() {
     file("filesystem = ['ext4']", &["[[filesystem]]", "filesystems = "]);
     file("filesystems = 'ext4'", &["line 1", "expected a list"]);
     file("[[filesystem]]\nlabel = 'x'", &["the kind of a [[filesystem]] is missing", "try:"]);
-    file("[[workload]]\nlabel = 'x'", &["missing field `set`"]);
+    file("[[workload]]\nlabel = 'x'", &["workload x", "set = 'NAME'", "command = 'LINE'"]);
 }
 
 #[test]
@@ -161,7 +161,10 @@ fn a_power_cut_that_cannot_be_is_refused_before_anything_is_done() {
     }
     file("power_cut = 0\nfilesystems = ['ext4']\nworkloads = ['maildir-durable']", &["x.toml", "50%"]);
     let late = ["--on", "vm", "--workloads", "maildir-durable", "--power-cut", "1151"];
-    flags(&late, &["scenario maildir-durable", "it has 1150 operations", "--power-cut 1150 or less"]);
+    flags(
+        &late,
+        &["scenario maildir-durable", "the workload has only 1150 operations", "--power-cut 1150 or less"],
+    );
     for testbed in ["loop", "directory:/tmp"] {
         flags(
             &["--on", testbed, "--power-cut", "9"],
@@ -183,13 +186,19 @@ fn what_could_never_be_judged_is_refused_before_the_run() {
     );
     never(
         &["worse > 5%", "--on", "model:hdd-16tb", "--rounds", "12"],
-        &["ext4 has 12 rounds of 13", "--rounds 13"],
+        &["ext4 has 12 rounds, but at least 13 are needed", "--rounds 13"],
     );
-    never(&["worse > 5%", "--on", "loop", "--rounds", "5"], &["ext4 has 5 rounds of 6", "try: --rounds 6"]);
-    never(&["worse > 5% by estimate", "--on", "loop", "--rounds", "1"], &["1 round of 2", "--rounds 2"]);
+    never(
+        &["worse > 5%", "--on", "loop", "--rounds", "5"],
+        &["ext4 has 5 rounds, but at least 6 are needed", "try: --rounds 6"],
+    );
+    never(
+        &["worse > 5% by estimate", "--on", "loop", "--rounds", "1"],
+        &["1 round, but at least 2 are needed", "--rounds 2"],
+    );
     never(&["worse > 5% for btrfs", "--on", "loop"], &["unknown candidate 'btrfs'", "xfs"]);
     never(&["worse > 5% in transaction.rate", "--on", "loop"], &["did you mean 'transactions.rate'?"]);
-    never(&["worse", "--on", "loop"], &["'worse' is no condition", "worse > 5%"]);
+    never(&["worse", "--on", "loop"], &["'worse' is not a condition", "worse > 5%"]);
 }
 
 #[test]
@@ -306,11 +315,11 @@ fn an_altered_record_plan_or_machine_is_damage() {
     );
     is_damaged(
         &changed("plan.toml", |t| t.replacen("3%", "9%", 1)),
-        &["line 1 does not continue plan and machine"],
+        &["line 1 does not continue plan.toml and machine.json"],
     );
     is_damaged(
         &changed("machine.json", |t| t.replacen("\"cpus\": ", "\"cpus\": 1", 1)),
-        &["plan and machine"],
+        &["line 1 does not continue plan.toml and machine.json"],
     );
 }
 
@@ -369,7 +378,7 @@ fn resume_takes_its_plan_from_the_folder() {
     desk.refuses(&["run", "quick", "--resume", "run"], USAGE, &["--resume", "EXPERIMENT"]);
     let before = fs::read(desk.path("run/trials.jsonl")).unwrap();
     let said = desk.say(&["run", "--resume", "run", "--rounds", "2", "--dry-run"]);
-    assert!(said.code == 0 && said.out.contains("needs three complete rounds"), "{said:?}");
+    assert!(said.code == 0 && said.out.contains("Three complete rounds are needed"), "{said:?}");
     assert_eq!(fs::read(desk.path("run/trials.jsonl")).unwrap(), before, "nothing was done");
     let said = desk.say(&["run", "--resume", "run", "--rounds", "2", "--quiet"]);
     assert_eq!(said.code, 0, "rounds beyond the plan are as the report proposes: {said:?}");
@@ -424,10 +433,10 @@ fn too_little_room_on_the_host_is_said_before_anything_is_made() {
     let desk = Desk::new();
     let testbed = desk.testbed();
     let much = ["run", "--on", &testbed, "--size", "900t", "--filesystems", "ext4"];
-    desk.refuses(&much, MISSING, &["an image of 900 TiB needs that", "try: a smaller --size"]);
+    desk.refuses(&much, MISSING, &[" needs 900 TiB plus ", "try: a smaller --size"]);
     let small = format!("mount -t tmpfs -o size=32m none {}", desk.images().display());
     let said = desk.say_after(&small, &["run", "--on", &testbed, "--size", "64m", "--filesystems", "ext4"]);
-    desk.refused(&said, MISSING, &["an image of 64 MiB needs that plus 64 MiB free", "32 MiB are free"]);
+    desk.refused(&said, MISSING, &[" needs 64 MiB plus 64 MiB of free space", "32 MiB are free"]);
 }
 
 #[test]
@@ -524,7 +533,11 @@ fn work_larger_than_the_image_is_refused_with_its_size() {
     let desk = Desk::new();
     let testbed = desk.testbed();
     let work = ["run", "--on", &testbed, "--filesystems", "ext4", "--size", "32m", "--output", "out"];
-    desk.refuses(&work, USAGE, &["MiB of live files, too much for an image of 32 MiB", "--size or --scale"]);
+    desk.refuses(
+        &work,
+        USAGE,
+        &["MiB of files at a time, too much for an image of 32 MiB", "--size or --scale"],
+    );
     // The first round's files would fit on this one, those of the integrity check would not.
     let work = [
         "--workloads",
@@ -540,7 +553,7 @@ fn work_larger_than_the_image_is_refused_with_its_size() {
     ];
     let words = ["run", "--on", &testbed, "--filesystems", "ext4", "--dry-run", "--output", "out"];
     let all = [&words[..], &work].concat();
-    desk.refuses(&all, USAGE, &["fileserver-2006 has up to 309.9 MiB of live files, too much"]);
+    desk.refuses(&all, USAGE, &["fileserver-2006 has up to 309.9 MiB of files at a time, too much"]);
 }
 
 /// A run of real trials with these further words; its records and what it said.
@@ -594,7 +607,7 @@ fn work_that_runs_out_of_memory_fails_its_trial_and_says_so() {
     let (said, run) = carry_out(&desk, &more);
     assert_eq!(said.code, TRIALS, "{said:#?}");
     let reasons = reasons(&run, "ext4");
-    assert!(reasons[0].contains("it ran out of memory; try a larger --memory"), "{reasons:?}");
+    assert!(reasons[0].contains("the workload ran out of memory; try a larger --memory"), "{reasons:?}");
 }
 
 #[test]
@@ -714,7 +727,7 @@ fn a_program_that_is_missing_or_cannot_be_run_skips_its_filesystem_with_the_pack
     desk.refused(
         &said,
         MISSING,
-        &["no candidate can take part here", "mke2fs is not installed", "apt-get install e2fsprogs"],
+        &["no candidate can run on this machine", "mke2fs is not installed", "apt-get install e2fsprogs"],
     );
     let said = desk.say_after(none, &["doctor"]);
     assert!(said.out.contains("no mkfs.xfs"), "{said:?}");

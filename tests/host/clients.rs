@@ -81,17 +81,20 @@ fn what_all_did_must_be_what_each_of_them_did() {
     type Change = fn(&mut Record);
     let changes: [(Change, &str); 6] = [
         (|r| drop(r.stages[0].by_client.pop()), "missing: its clients' counters"),
-        (|r| r.stages[0].by_client.swap(0, 1), "its clients are not numbered from 0"),
+        (|r| r.stages[0].by_client.swap(0, 1), "the trial's clients are not numbered from 0"),
         (
             |r| r.stages[0].by_client[1].ended_ns = r.stages[0].by_client[1].began_ns + 1,
             "were active outside",
         ),
         (
             |r| *r.stages[0].by_client[1].phases[0].phase.counts.get_mut("created").unwrap() += 1,
-            "its phases do not match its clients' phases",
+            "the trial's phases do not match the phases of its clients",
         ),
-        (|r| r.stages[0].by_client[1].cost.user_ns += 1, "its totals do not match its clients' totals"),
-        (|r| r.works[0].clients = 3, "its work differs from the plan's"),
+        (
+            |r| r.stages[0].by_client[1].cost.user_ns += 1,
+            "the trial's totals do not match the totals of its clients",
+        ),
+        (|r| r.works[0].clients = 3, "the trial's work differs from the plan's"),
     ];
     let (kept, _) = scripted();
     for (change, words) in changes {
@@ -268,6 +271,9 @@ fn a_client_that_is_out_of_memory_is_named() {
     let said = desk.say(&[&run[..], &small, &["--output", "run", "--quiet"]].concat());
     assert_eq!(said.code, i32::from(fsderby::exit::TRIALS), "{said:#?}");
     let why = store::read(&desk.path("run")).unwrap().records[0].why();
-    assert!(why.contains("client ") && why.contains("it ran out of memory; try a larger --memory"), "{why}");
+    assert!(
+        why.contains("client ") && why.contains("the workload ran out of memory; try a larger --memory"),
+        "{why}"
+    );
     desk.leaves_nothing(said.pid);
 }

@@ -191,7 +191,7 @@ fn a_trial_whose_agent_or_supervisor_is_killed_says_nothing_and_is_repeated() {
     let supervisor = |going: &Going| Pid::from_raw(children(going.child.id()).first()?.cast_signed());
     for (found, words) in [killed(agent, 0), killed(supervisor, 0)]
         .into_iter()
-        .zip(["killed by signal 9", "its supervisor was killed by signal 9"])
+        .zip(["killed by signal 9", "the agent's supervisor was killed by signal 9"])
     {
         let (outcomes, reason) = found;
         let [checks @ .., lost, other, again] = &outcomes[..] else { panic!("{outcomes:?}") };

@@ -54,9 +54,9 @@ fn names_that_no_file_could_have_are_refused() {
 fn sizes_offsets_and_scales_that_overflow_are_refused() {
     let most = u64::MAX.to_string();
     for (testbed, flag, words) in [
-        ("loop", "--size", "8 EiB or more"),
-        ("loop", "--memory", "8 EiB or more"),
-        ("model:hdd-16tb", "--size", "8 EiB or more"),
+        ("loop", "--size", "below 8 EiB"),
+        ("loop", "--memory", "below 8 EiB"),
+        ("model:hdd-16tb", "--size", "below 8 EiB"),
         ("loop", "--scale", "is too large"),
         ("model:hdd-16tb", "--scale", "is too large"),
     ] {
@@ -64,7 +64,7 @@ fn sizes_offsets_and_scales_that_overflow_are_refused() {
         flags(&["--on", testbed, flag, &most, "--dry-run"], USAGE, &[words]);
     }
     let beyond = |offset: &str| format!("model:hdd-16tb,offset={offset}");
-    flags(&["--on", &beyond(&most)], USAGE, &["8 EiB or more"]);
+    flags(&["--on", &beyond(&most)], USAGE, &["below 8 EiB"]);
     let mebibyte = 1 << 20;
     let last = (i64::MAX / mebibyte * mebibyte).to_string();
     flags(&["--on", &beyond(&last)], USAGE, &["is beyond the end of the disk"]);
@@ -73,7 +73,7 @@ fn sizes_offsets_and_scales_that_overflow_are_refused() {
         flags(
             &["--on", "loop", "--filesystems", "ext4", "--size", &largest],
             MISSING,
-            &["an image of", "are free"],
+            &["an image in", "are free"],
         );
     }
 }
@@ -145,7 +145,7 @@ fn a_dry_run_of_a_hundred_million_files_and_trials_takes_little() {
     if is_root() {
         let words = ["run", "files.toml", "--on", "loop", "--size", "64g", "--dry-run"];
         let said = within(&desk, 100, 10, &words);
-        desk.refused(&said, USAGE, &["TiB of live files, too much for an image of 64 GiB"]);
+        desk.refused(&said, USAGE, &["TiB of files at a time, too much for an image of 64 GiB"]);
     }
 }
 
@@ -177,7 +177,7 @@ fn said_after(desk: &Desk, change: impl FnOnce()) -> Said {
 fn a_runs_folder_that_is_renamed_or_replaced_meanwhile_ends_the_run() {
     let words = [
         "could not store a trial in out",
-        "it was renamed or removed",
+        "the folder was renamed or removed",
         "move the folder back",
         "--resume out",
     ];
@@ -202,7 +202,7 @@ fn a_runs_folder_that_is_renamed_or_replaced_meanwhile_ends_the_run() {
 fn a_runs_folder_that_is_removed_meanwhile_ends_the_run() {
     let desk = Desk::new();
     let said = said_after(&desk, || while fs::remove_dir_all(desk.path("out")).is_err() {});
-    desk.refused(&said, MISSING, &["could not store a trial in out", "it was renamed or removed"]);
+    desk.refused(&said, MISSING, &["could not store a trial in out", "the folder was renamed or removed"]);
 }
 
 /// The program, run by nobody behind these words.

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod clients;
+mod command;
 mod compression;
 mod conformance;
 mod fill;

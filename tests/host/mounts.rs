@@ -81,7 +81,8 @@ fn mounts_of_several_types_are_candidates_of_one_run() {
     assert_eq!(of_one.records.iter().filter(|r| r.outcome == Outcome::Done).count(), 3 * found.len());
     let ext4 = of_one.records.iter().find(|r| r.filesystem == "ext4 on ext4").unwrap();
     assert!(ext4.mounted.as_ref().unwrap().options.contains(&"noatime".to_owned()), "{ext4:#?}");
-    let words = ["This compares places, not filesystems", "tmpfs of ram", "overlay on over", "OK: verified"];
+    let words =
+        ["This run compares directories, not filesystems", "tmpfs of ram", "overlay on over", "OK: verified"];
     words.iter().for_each(|word| assert!(said.out.contains(word), "'{word}' in {said:#?}"));
     assert!(!said.out.contains("left: "), "{said:#?}");
 }
@@ -148,7 +149,7 @@ fn what_cannot_be_compared_is_refused_with_the_place() {
         with_mounts(&desk, &then)
     };
     for (words, code, told) in [
-        (r#"--on "directory:$PWD/ram" --on loop"#, USAGE, "neither can be judged by the other"),
+        (r#"--on "directory:$PWD/ram" --on loop"#, USAGE, "they cannot be compared"),
         (r#"--filesystem "directory:$PWD/ram kind=ext4""#, USAGE, "ext4 is expected in"),
         (r#"--filesystem "directory:$PWD/ram mount=noatime""#, USAGE, "mount options have no effect"),
         (r#"--on "directory:$PWD/ram" --filesystems ext4"#, USAGE, "--filesystems has no effect"),

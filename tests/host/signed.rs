@@ -67,7 +67,7 @@ fn a_signed_run_is_that_of_its_key_and_of_no_other() {
     assert!(said.code == 0 && said.out.contains("the signature matches"), "{said:?}");
     let key = fs::read_to_string(desk.path("ours.pub")).unwrap();
     assert_eq!(checked(&desk, key.lines().nth(1).unwrap()).code, 0, "the key itself in place of its file");
-    is_refused(&desk, "other.pub", "its signature does not match this key");
+    is_refused(&desk, "other.pub", "the run's signature does not match this key");
     desk.refuses(&["verify", "run", "--key", "ours"], USAGE, &["ours contains no public key", "try: --key"]);
     desk.refuses(&["verify", "run", "--key", "nobody"], USAGE, &["neither a file nor a public key"]);
 }
@@ -98,7 +98,7 @@ fn what_was_altered_or_is_unsigned_does_not_pass_with_a_key() {
     let signature = desk.path("run/seal.json.minisig");
     let text = fs::read_to_string(&signature).unwrap();
     fs::write(&signature, text.replace("the seal of", "The seal of")).unwrap();
-    is_refused(&desk, "ours.pub", "its signature does not match this key and this seal");
+    is_refused(&desk, "ours.pub", "the run's signature does not match this key and this seal");
     fs::write(&signature, "nothing of the kind").unwrap();
     is_refused(&desk, "ours.pub", "is not a signature");
     fs::remove_file(&signature).unwrap();
@@ -116,7 +116,7 @@ fn a_run_that_goes_on_is_signed_again_or_no_longer() {
     assert_eq!(on(&[]).code, 0);
     assert_eq!(checked(&desk, "ours.pub").code, 0, "nothing was added");
     let said = on(&["--rounds", "2"]);
-    assert!(said.code == 0 && said.err.contains("no longer is"), "{said:?}");
+    assert!(said.code == 0 && said.err.contains("no longer signed"), "{said:?}");
     is_refused(&desk, "ours.pub", "it is not signed");
     assert_eq!(on(&["--rounds", "3", "--sign", "ours"]).code, 0);
     assert_eq!(checked(&desk, "ours.pub").code, 0);
@@ -125,7 +125,7 @@ fn a_run_that_goes_on_is_signed_again_or_no_longer() {
         ["seal.json", "seal.json.minisig"].map(|name| (name, fs::read(desk.path("run").join(name)).unwrap()));
     assert_eq!(on(&["--rounds", "4"]).code, 0);
     before.iter().for_each(|(name, bytes)| fs::write(desk.path("run").join(name), bytes).unwrap());
-    is_refused(&desk, "ours.pub", "were added after it was signed");
+    is_refused(&desk, "ours.pub", "were added after the run was signed");
     assert_eq!(desk.say(&["verify", "run"]).code, 0, "only the signature does not cover them");
 }
 
@@ -183,7 +183,7 @@ fn nobody_signs_a_run_that_was_altered_before_it_went_on() {
     fs::remove_dir_all(desk.path("run")).unwrap();
     forger::copy(&forger.folder(), &desk.path("run"));
     let said = desk.say(&["run", "--resume", "run", "--quiet", "--rounds", "2", "--sign", "other"]);
-    desk.refused(&said, DAMAGED, &["run is not signed: ", "differs from its raw values"]);
+    desk.refused(&said, DAMAGED, &["run is not signed: ", "differs from what the raw values give"]);
     is_refused(&desk, "other.pub", "it is not signed");
 }
 

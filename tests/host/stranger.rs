@@ -248,7 +248,7 @@ fn a_file_of_another_run_is_damage() {
         scene.touched();
         let words = match file.to_str().unwrap() {
             "plan.toml" | "machine.json" | "trials.jsonl" => {
-                vec!["line 1 does not continue plan and machine"]
+                vec!["line 1 does not continue plan.toml and machine.json"]
             }
             "seal.json" => vec!["has changed since the run ended and was sealed"],
             other => vec![other, "was altered"],
@@ -264,7 +264,7 @@ fn a_folder_that_is_a_link_is_not_entered() {
         fs::remove_dir_all(scene.within(folder)).unwrap();
         symlink(scene.outside(folder), scene.within(folder)).unwrap();
         scene.touched();
-        scene.is_damaged(&[folder, "cannot be read: its parent is not a folder"]);
+        scene.is_damaged(&[folder, "cannot be read: the path's parent is not a folder"]);
     }
 }
 
@@ -368,7 +368,7 @@ fn only_what_was_in_virtual_time_is_run_again_whatever_its_records_claim() {
     for command in [&["verify", "run"][..], &["verify", "run", "--rerun"]] {
         let said = desk.say(command);
         assert_eq!(said.code, DAMAGED, "{said:?}");
-        assert!(said.out.contains("its clock is not the one of its testbed"), "{}", said.out);
+        assert!(said.out.contains("the trial's clock is not the clock of its testbed"), "{}", said.out);
     }
     assert!(!desk.path("out").exists());
 }
@@ -575,7 +575,7 @@ fn the_requests_of_a_trial_are_printed_as_they_were_stored() {
     };
     refused(&["unknown trial", &format!("did you mean '{trial}'?")], &misspelt, USAGE);
     fs::write(scene.within(&path), "altered").unwrap();
-    refused(&[&path, "is not the file that was stored"], trial, DAMAGED);
+    refused(&[&path, "differs from the file that was stored"], trial, DAMAGED);
     folder.append(Record { attempt: last.attempt + 2, ..bare }, &Attached::default()).unwrap();
     refused(&["has no list of requests", "modelled disk", "try:"], trial, USAGE);
     scene.desk.refuses(&["report", "run", "--requests", trial, "--all"], USAGE, &["--all"]);

@@ -27,6 +27,7 @@ macro_rules! on_each_layer {
 mod conformance_here;
 mod conformance_model;
 mod conformance_vm;
+mod harness;
 mod hostile;
 mod kills;
 mod known_cells;

@@ -127,7 +127,7 @@ fn a_condition_ends_with_one_where_the_near_end_of_an_interval_is_beyond_it() {
     let refused = |condition: &str, words: &[&str]| {
         desk.refuses(&["compare", "first", "second", "--fail-if", condition], USAGE, words);
     };
-    refused("worse > 5", &["'worse > 5' is no condition", "worse > 5%"]);
+    refused("worse > 5", &["'worse > 5' is not a condition", "worse > 5%"]);
     refused("worse > 5% for ext44", &["unknown candidate 'ext44'", "did you mean 'ext4'?"]);
     refused("worse > 5% in read.speed", &["unknown headline metric 'read.speed'"]);
 }
@@ -242,7 +242,8 @@ fn few_rounds_give_no_finding_and_no_condition_passes_by_silence() {
     assert!(found(&page).iter().all(|(_, found)| *found == "cannot-tell"), "{page}");
     assert!(page["findings"][1].get("low").is_none());
     assert!(words(&compared(&desk, &[]).out).contains("Preliminary: findings need at least 6 rounds"));
-    let words = ["cannot be judged", "5 rounds in common are too few", "try: both runs with --rounds 6"];
+    let words =
+        ["cannot be judged", "5 rounds in both runs are too few", "try: repeat both runs with --rounds 6"];
     desk.refuses(&["compare", "first", "second", "--fail-if", "worse > 5%"], USAGE, &words);
     let by_estimate = ["--fail-if", "worse > 5% by estimate"];
     assert_eq!(compared(&desk, &by_estimate).code, FAIL_IF);
@@ -340,7 +341,9 @@ fn who_failed_in_one_run_is_told_and_does_not_pass() {
     let said = desk.say(&["compare", "first", "third"]);
     assert_eq!(said.code, TRIALS, "{said:?}");
     assert!(
-        words(&said.out).contains("xfs on postmark-quick: the second run has no valid trial of it"),
+        words(&said.out).contains(
+            "xfs in postmark-quick: nothing is compared, because the second run has no valid trial"
+        ),
         "{}",
         said.out
     );
@@ -450,7 +453,7 @@ fn two_versions_of_one_kind_are_judged_alike_in_one_run_and_in_two() {
     let of_two = [
         "Every compared figure is identical in both runs",
         "x is slower in the second run, ",
-        "x was not told apart",
+        "x does not differ detectably between the two runs; ",
     ];
     let cases =
         [("same", 1.0, Found::Equivalent), ("more", 1.6, Found::Worse), ("little", 1.035, Found::CannotTell)];

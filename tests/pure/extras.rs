@@ -117,7 +117,7 @@ fn a_run_of_older_rules_lacks_no_corner_of_todays() {
     let found = verify(&store::read(&forger.folder()).unwrap());
     assert_eq!(found.wrong, Vec::<String>::new());
     let says = |what: &str| found.notes.iter().any(|note| note.contains(what));
-    assert!(says("try other worst corners (corner+"), "{:?}", found.notes);
+    assert!(says("need trials at other worst corners (corner+"), "{:?}", found.notes);
 }
 
 /// ext4 takes so many times as long, and waits for queued requests all the time; ext2 waits for nothing.
@@ -177,7 +177,7 @@ fn another_speed_than_the_cost_of_an_instruction_asks_for_is_found() {
             record.storage = Named::new("disk", &modelled);
         }
     });
-    let said = "million instructions per second, but its purpose needs";
+    let said = "million instructions per second, but the trial's purpose needs";
     assert!(found.len() == 1 && found[0].starts_with("dear/") && found[0].contains(said), "{found:?}");
 }
 

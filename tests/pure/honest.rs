@@ -96,7 +96,7 @@ fn an_interrupted_run_is_incomplete_until_it_was_gone_on_with() {
 fn a_killed_run_is_incomplete_whether_or_not_it_was_sealed_before() {
     let place = Place::new();
     killed_after(&place, &plan().round(1).nth(1).unwrap().name());
-    notes_say(&place.run(), "it is not sealed");
+    notes_say(&place.run(), "the run is not sealed");
     place.carried_out(&plan(), &Scripted::well(), Some(&plan().round(2).next().unwrap().name()));
     killed_after(&place, &plan().round(2).nth(2).unwrap().name());
     notes_say(&place.run(), "continued after its end");
@@ -108,7 +108,7 @@ fn a_killed_run_is_incomplete_whether_or_not_it_was_sealed_before() {
 fn a_run_that_has_not_begun_is_incomplete() {
     let place = Place::new();
     drop(Folder::create(&place.run(), &plan(), &fsderby::schema::machine::Machine::default()).unwrap());
-    notes_say(&place.run(), "it is not sealed");
+    notes_say(&place.run(), "the run is not sealed");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn what_a_run_left_that_was_killed_while_it_stored_a_trial_makes_way_later() {
             .join(format!("histograms/{}.1.jsonl", plan().round(1).next().unwrap().name().replace('/', "_")));
         fs::write(&path, &text[..text[..last - 1].rfind('\n').unwrap() + 1 + kept]).unwrap();
         assert!(left.exists());
-        notes_say(&place.run(), "was stored without its record: the run was killed there");
+        notes_say(&place.run(), "was stored, but the run was killed before it stored the record");
     }
     let run = place.carried_out(&plan(), &Scripted::well(), None);
     assert_eq!(notes(&place.run()).len(), 1, "the torn line");
@@ -180,7 +180,7 @@ fn a_run_with_fewer_or_more_rounds_than_its_plan_is_said_so_and_no_damage() {
     let rounds = |n: u32| Plan { rounds: Rounds::Exactly(n), ..plan() };
     killed_after(&place, &plan().round(1).next().unwrap().name());
     place.carried_out(&rounds(1), &Scripted::well(), None);
-    notes_say(&place.run(), "it ended after 1 of the plan's 2 rounds");
+    notes_say(&place.run(), "the run ended after 1 of the plan's 2 rounds");
     place.carried_out(&rounds(4), &Scripted::well(), None);
     assert_eq!(notes(&place.run()), Vec::<String>::new());
     let within = Plan { rounds: Rounds::AtLeast(2), budget: Some("0s".parse().unwrap()), ..plan() };

@@ -82,7 +82,7 @@ fn damaged_lines_are_mended_stored_and_shown_as_imported_in_every_format() {
     well(&desk, &["report", folder, "--html", "r.html", "--markdown", "r.md", "--csv", "r.csv"]);
     let (html, markdown, csv) = (text(&desk, "r.html"), text(&desk, "r.md"), text(&desk, "r.csv"));
     assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<td class=\"name\">imported</td>"));
-    assert!(html.contains("Measured by Bonnie++ 1.0x, not by fsderby"));
+    assert!(html.contains("These figures were measured by Bonnie++ 1.0x, not by fsderby"));
     assert!(
         markdown.contains("| reiserfs | imported | 1706 | 96 | > 32768 | 1651 | 91 |")
             || markdown.contains("| reiserfs | imported | 1706 | 96 | \\> 32768 | 1651 | 91 |"),
@@ -120,7 +120,7 @@ fn what_is_stored_is_read_again_from_its_files_before_it_is_shown() {
     };
     let import = text(&desk, "results/bonnie-raid/import.json");
     desk.file("results/bonnie-raid/import.json", import.replacen("9819.0", "9919.0", 1));
-    refuses("its figures differ from its sources");
+    refuses("the import's figures differ from its sources");
     desk.file("results/bonnie-raid/import.json", import.replacen("raid-backup", "provao-1g", 1));
     refuses("is not reliable");
     desk.file("results/bonnie-raid/import.json", "{");
@@ -147,7 +147,7 @@ fn an_import_of_an_older_reading_is_read_again_and_says_so() {
     store(&older);
     well(&desk, &["verify", "results/bonnie-raid"]);
     let again = well(&desk, &["report", "results/bonnie-raid", "--json"]).out;
-    assert!(again.contains("read again, because it is read differently now"), "{again}");
+    assert!(again.contains("parsed again, because this version of fsderby parses it differently"), "{again}");
     assert_eq!(desk.say(&["verify", "results/bonnie-raid"]).code, 0);
     // One of today's is compared with its sources.
     older["reading"] = import["reading"].clone();
@@ -331,8 +331,8 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
         .unwrap();
     let refuses = |words: &[&str], told: &[&str]| desk.refuses(&[&["import"], words].concat(), USAGE, told);
-    refuses(&["bonnie", "raid.txt", "lost.txt"], &["lost.txt:3:28: it has 26 fields", "try: "]);
-    refuses(&["bonnie", "prose.txt"], &["prose.txt: no result of Bonnie++", "try: "]);
+    refuses(&["bonnie", "raid.txt", "lost.txt"], &["lost.txt:3:28: the line has 26 fields", "try: "]);
+    refuses(&["bonnie", "prose.txt"], &["prose.txt: no Bonnie++ result found", "try: "]);
     desk.file(
         "bad.txt",
         format!("{}\n{}", LINES.replace("10171,64", "1017164"), LINES.replace("4386", "43x6")),
@@ -340,13 +340,13 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
     refuses(
         &["bonnie", "lost.txt", "raid.txt", "bad.txt"],
         &[
-            "lost.txt:3:28: it has 26",
-            "bad.txt:3:28: it has 26",
+            "lost.txt:3:28: the line has 26",
+            "bad.txt:3:28: the line has 26",
             "bad.txt:11:28: field 7: '43x6'",
             "correct the lines",
         ],
     );
-    refuses(&["postmark", "ended.txt"], &["no result of PostMark", "line 1: the run ran out of files"]);
+    refuses(&["postmark", "ended.txt"], &["no PostMark result found", "line 1: the run ran out of files"]);
     refuses(&["bony", "raid.txt"], &["unknown tool to import from 'bony'"]);
     refuses(&["bonnie", "absent.txt"], &["could not read absent.txt", "try: "]);
     refuses(&["bonnie", "fifo"], &["not a regular file"]);
@@ -396,7 +396,7 @@ fn what_our_iozone_prints_is_imported_as_the_same_figures() {
     desk.refuses(
         &["import", "iozone", "rows.txt", "--set", "iozone-quick"],
         USAGE,
-        &["is from another workload"],
+        &["is a result of another workload"],
     );
 }
 
@@ -416,7 +416,11 @@ fn what_fio_prints_as_json_stands_alone() {
     let terminal = well(&desk, &["report", "run", "--beside", "out"]).out;
     assert!(terminal.contains("Imported from fio: fio.json"), "{terminal}");
     desk.file("bad.json", &job[..60]);
-    desk.refuses(&["import", "fio", "bad.json"], USAGE, &["bad.json:1:60: it is not JSON that is whole"]);
+    desk.refuses(
+        &["import", "fio", "bad.json"],
+        USAGE,
+        &["bad.json:1:60: the JSON is incomplete or invalid"],
+    );
 }
 
 #[test]

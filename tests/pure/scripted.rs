@@ -191,7 +191,9 @@ fn counters_that_no_machine_has_are_told_as_they_came() {
     let wrong = verify(&run).wrong;
     assert!(
         !wrong.is_empty()
-            && wrong.iter().all(|what| what.contains("its histograms have a different number of entries"))
+            && wrong
+                .iter()
+                .all(|what| what.contains("the trial's histograms have a different number of entries"))
     );
     run.records.iter_mut().for_each(|r| r.circumstances.host_ns = u64::MAX);
     let report = Report::of(&run);
@@ -635,7 +637,7 @@ fn what_cannot_be_launched_is_one_void_trial_once_others_were_and_resume_repeats
     assert_eq!(finish, Finish { rounds: 2, interrupted: false });
     assert_eq!(outcomes(&run, &full), [Outcome::Void; 3]);
     let why = run.records.iter().find(|r| r.trial == full).unwrap().why();
-    assert_eq!(why, "it could not be launched: no space in /var/tmp");
+    assert_eq!(why, "the trial could not be launched: no space in /var/tmp");
     assert_eq!(run.current().iter().filter(|r| r.outcome == Outcome::Done).count(), 17);
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
     let (_, run) = carry_out(folder.path(), &plan, &Scripted::well(), None);
@@ -781,5 +783,5 @@ fn a_figure_changed_together_with_its_checksum_is_still_found() {
     let (_, mut run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
     run.records[8].metrics[0].value *= 1.1;
     let wrong = verify(&run).wrong;
-    assert!(wrong.iter().any(|w| w.contains("differs from its raw values")), "{wrong:?}");
+    assert!(wrong.iter().any(|w| w.contains("differs from what the raw values give")), "{wrong:?}");
 }

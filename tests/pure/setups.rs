@@ -139,11 +139,15 @@ fn a_record_that_names_another_kernel_or_setup_than_its_own_is_found() {
         verify(&run).wrong.join("\n")
     };
     assert_eq!(found(&|_| {}), "");
-    assert!(found(&|run| run.records[5].kernel = "6.6".into()).contains("it ran on kernel 6.6"));
-    assert!(found(&|run| run.records[5].setup = "vm".into()).contains("its setup differs from the plan's"));
-    assert!(found(&|run| run.machine.setups.clear()).contains("is not among those of machine.json"));
+    assert!(found(&|run| run.records[5].kernel = "6.6".into()).contains("the trial ran on kernel 6.6"));
     assert!(
-        found(&|run| run.records[5].cpus = Some(4)).contains("its number of CPUs differs from the plan's")
+        found(&|run| run.records[5].setup = "vm".into())
+            .contains("the trial's setup differs from the plan's")
+    );
+    assert!(found(&|run| run.machine.setups.clear()).contains("is not in machine.json"));
+    assert!(
+        found(&|run| run.records[5].cpus = Some(4))
+            .contains("the trial's number of CPUs differs from the plan's")
     );
 }
 

@@ -126,7 +126,9 @@ fn a_workload_knows_neither_filesystem_nor_testbed() {
 
 #[test]
 fn a_filesystem_knows_no_workload_and_no_testbed() {
-    let engines = workloads::TABLE.iter().map(|engine| engine.name());
+    // What runs any program has a name that is a word, and no sets.
+    let engines =
+        workloads::TABLE.iter().filter(|engine| !engine.sets().is_empty()).map(|engine| engine.name());
     let sets = workloads::TABLE.iter().flat_map(|engine| engine.sets()).map(|set| set.name);
     let parts = ["crate::workloads", "crate::testbeds", "crate::runner", "crate::agent"].into_iter();
     assert_eq!(
@@ -287,7 +289,7 @@ fn texts_of_a_plan_are_understood_in_one_place() {
 fn measuring_code_prints_nothing() {
     let allowed = [
         ("src/agent/supervisor.rs", "eprintln!(\"the agent could not continue"),
-        ("src/agent/supervisor.rs", "eprintln!(\"the agent does not die"),
+        ("src/agent/supervisor.rs", "eprintln!(\"could not kill the agent"),
         ("src/agent/worker.rs", "println!(\"{READY}\")"),
         ("src/agent/worker.rs", "println!(\"{OVER}\")"),
     ];

@@ -47,9 +47,9 @@ fn all_layers() -> impl Iterator<Item = (&'static str, usize)> {
 /// On this machine's own kernel, with tests of their own.
 const HERE: [&str; 3] = ["loop", "directory", "twin"];
 
-/// The first set of each engine, small.
+/// The first set of each engine that has one, small.
 fn small_sets() -> impl Iterator<Item = &'static str> + Clone {
-    workloads::TABLE.iter().map(|engine| engine.sets()[0].name)
+    workloads::TABLE.iter().filter_map(|engine| engine.sets().first()).map(|set| set.name)
 }
 
 /// What is tried in a guest.

@@ -5,10 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde::{Deserialize, Serialize};
+
 use super::{image_folder, remains};
 
 /// What a command said, and how it ended.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Said {
     pub code: i32,
     pub out: String,

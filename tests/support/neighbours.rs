@@ -6,13 +6,14 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use fsderby::filesystems::{self, TABLE};
+use fsderby::filesystems::{self, Filesystem, TABLE};
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::jobs;
 use fsderby::runner::resolved::Resolved;
 use fsderby::schema::event::Event;
 use fsderby::schema::job::{Job, Step};
 use fsderby::schema::setup::{Argv, DEVICE, Mount};
+use fsderby::schema::units::Bytes;
 use fsderby::testbeds;
 use fsderby_sys::loop_device::LoopDevice;
 use rand_core::{Rng, SeedableRng};
@@ -23,6 +24,8 @@ use super::desk::Desk;
 use super::{has_loop, say};
 
 pub const MIB: u64 = 1 << 20;
+/// Every kind accepts it.
+const SIZE: Bytes = Bytes(512 * MIB);
 /// After so many it is looked whether the neighbours are as they were.
 const LOOK_EVERY: usize = 100;
 
@@ -164,7 +167,7 @@ pub fn none_reaches_a_neighbour(draws: usize, seed: u64) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut began = 0;
     for tried in 1..=draws {
-        let job = hostile(&neighbours, &targets, &mut random);
+        let job = hostile(&neighbours.desk.testbed(), |_| SIZE, &targets, &mut random);
         began += usize::from(carry_out(&job).iter().any(|event| matches!(event, Event::Sandbox(_))));
         if tried % LOOK_EVERY == 0 || tried == draws {
             assert_eq!(neighbours.hash(), before, "seed {seed}, after {tried}; the last was {:?}", job.steps);
@@ -174,11 +177,16 @@ pub fn none_reaches_a_neighbour(draws: usize, seed: u64) {
     neighbours.desk.leaves_nothing(std::process::id());
 }
 
-/// A job of a drawn kind with one drawn command or mount changed.
-fn hostile(neighbours: &Neighbours, targets: &[String], random: &mut Xoshiro256PlusPlus) -> Job {
+/// A job of a drawn kind on this testbed, with a volume of its size, with one drawn command or mount changed.
+pub fn hostile(
+    testbed: &str,
+    size: impl Fn(&dyn Filesystem) -> Bytes,
+    targets: &[String],
+    random: &mut Xoshiro256PlusPlus,
+) -> Job {
     let kind = TABLE[below(random, TABLE.len())];
     let mut job =
-        job(kind.name(), &neighbours.desk, &format!("{}-{}", std::process::id(), random.next_u64()));
+        job_on(kind.name(), testbed, size(kind), &format!("{}-{}", std::process::id(), random.next_u64()));
     let is_tool = |step: &Step| matches!(step, Step::Make { .. } | Step::Mount { .. } | Step::Check { .. });
     job.steps.retain(|step| matches!(step, Step::Reset) || is_tool(step));
     if let Some(repair) = kind.recover().repair.into_iter().next() {
@@ -224,10 +232,15 @@ fn spoil(argv: &mut Argv, named: &str, second: &str, word: u64, place: u64) {
 }
 
 pub fn job(kind: &str, desk: &Desk, token: &str) -> Job {
+    job_on(kind, &desk.testbed(), SIZE, token)
+}
+
+/// Its trial on this testbed, with a volume of this size.
+pub fn job_on(kind: &str, testbed: &str, Bytes(size): Bytes, token: &str) -> Job {
     let experiment =
-        format!("workloads = ['postmark-quick']\nsize = '512m'\nimage = 'sparse'\nfilesystems = ['{kind}']");
+        format!("workloads = ['postmark-quick']\nsize = {size}\nimage = 'sparse'\nfilesystems = ['{kind}']");
     let plan = Experiment::parse(&experiment, "test").unwrap().plan("loop".into(), 1).unwrap();
-    let testbed = testbeds::parse(&desk.testbed()).unwrap();
+    let testbed = testbeds::parse(testbed).unwrap();
     jobs::job(&Resolved::of(&plan).unwrap(), &plan.round(1).next().unwrap(), 1, &*testbed, token)
 }
 

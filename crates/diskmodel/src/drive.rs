@@ -69,8 +69,8 @@ impl Drive {
         let is_on_disk = request.sector + u64::from(request.sectors) <= self.sectors && request.sectors > 0;
         assert!(
             is_on_disk || request.op == Op::Flush,
-            "{request:?} is not on a disk of {} sectors",
-            self.sectors
+            "the request {request:?} lies outside a disk of {sectors} sectors",
+            sectors = self.sectors
         );
         self.pass(now_ns);
         if let Some(writes) = self.writes.as_mut().filter(|_| request.op == Op::Write) {
@@ -148,7 +148,8 @@ impl Drive {
     }
 
     fn pass(&mut self, now_ns: u64) {
-        debug_assert!(self.now_ns <= now_ns, "time went back from {} to {now_ns}", self.now_ns);
+        let before_ns = self.now_ns;
+        debug_assert!(before_ns <= now_ns, "the model's time went back from {before_ns} to {now_ns} ns");
         self.now_ns = now_ns.max(self.now_ns);
     }
 }

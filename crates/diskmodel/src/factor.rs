@@ -121,13 +121,16 @@ const fn kib(low: u64, high: u64, why: &'static str) -> Range {
 }
 
 const CPU: Range = times(Factor::Cpu, 2, "our estimate: publications seldom name the computer's processor");
-const OVERHEAD: Range =
-    times(Factor::Overhead, 2, "our estimate: makers publish it for few disks, from 0.1 to 0.5 ms");
+const OVERHEAD: Range = times(
+    Factor::Overhead,
+    2,
+    "our estimate: makers publish the overhead of few controllers, from 0.1 to 0.5 ms",
+);
 const SCHEDULER: Range = Range {
     factor: Factor::Scheduler,
     low: End::Is(false),
     high: End::Is(true),
-    why: "distributions choose none, mq-deadline or bfq by udev rules",
+    why: "distributions set the scheduler to none, mq-deadline or bfq by udev rules",
 };
 const FUA: Range = Range {
     factor: Factor::Fua,
@@ -139,27 +142,31 @@ const POSITION: Range = Range {
     factor: Factor::Position,
     low: End::Moved(-100),
     high: End::Moved(300),
-    why: "publications seldom state a partition's position, and inner tracks are slower; a measured BarraCuda streams as if it were 300 ‰ further in",
+    why: "publications seldom state a partition's position, and inner tracks are slower; a measured BarraCuda streams as slowly as a partition 300 ‰ of the disk further in",
 };
 const SEEK: Range = Range {
     factor: Factor::Seek,
     low: End::Times(17, 20),
     high: End::Times(33, 20),
-    why: "measured disks read as if their three seek times were 0.9 to 1.35 times as long, a BarraCuda as if its data sheet's were 1.65 times as long",
+    why: "measured seeks took 0.9 to 1.35 times as long as the disk file's three seek times, and 1.65 times as long as a BarraCuda's data sheet says",
 };
 const SETTLE: Range = times(
     Factor::Settle,
     2,
-    "our estimate: data sheets give 0.5 to 2 ms for writes, and seldom a time for head switches",
+    "our estimate: data sheets give 0.5 to 2 ms for settling before a write, and seldom a time for head switches",
 );
-const CACHE: Range =
-    times(Factor::Cache, 2, "our estimate: firmware uses a part of the memory, or shares it with read-ahead");
-const ENTRIES: Range = times(Factor::Entries, 4, "our estimate: no maker publishes it");
+const CACHE: Range = times(
+    Factor::Cache,
+    2,
+    "our estimate: firmware uses a part of the drive's memory as write cache, or shares it with read-ahead",
+);
+const ENTRIES: Range =
+    times(Factor::Entries, 4, "our estimate: no maker publishes the number of cache entries");
 /// In an array this column also varies the members' request order: the controller's entries decide which requests reach
 /// them together.
 const MEMBERS_ENTRIES: Range = Range {
     low: IN_ORDER,
-    why: "our estimate: no maker publishes it; a measured disk hardly reorders, and arrays have such members",
+    why: "our estimate: no maker publishes the number of cache entries; a measured disk hardly reorders, and arrays have such disks",
     ..ENTRIES
 };
 /// Waiting time and reordering distance form one factor: both describe how far firmware departs from arrival order.
@@ -167,15 +174,16 @@ const DESTAGING: Range = Range {
     factor: Factor::Destaging,
     low: IN_ORDER,
     high: End::Times(4, 1),
-    why: "firmware decides how long a request waits for nearer ones; a measured BarraCuda chooses among few requests",
+    why: "firmware decides how long a request waits while nearer ones are served; a measured BarraCuda chooses among few waiting requests",
 };
 const IN_ORDER: End = End::Among { times: (1, 4), oldest: 7 };
-const REQUEST: Range = kib(128, 1280, "many drives allow 128 KiB; the kernel's own limit is 1280 KiB");
+const REQUEST: Range =
+    kib(128, 1280, "many drives allow requests of 128 KiB at most; the kernel's default limit is 1280 KiB");
 
 const HARD: &[Range] = &[
     SEEK,
     SETTLE,
-    times(Factor::Segments, 2, "our estimate: the number is adaptive and not published"),
+    times(Factor::Segments, 2, "our estimate: the number of read segments is adaptive and not published"),
     POSITION,
     OVERHEAD,
     CACHE,
@@ -188,11 +196,15 @@ const HARD: &[Range] = &[
 const SHINGLED: &[Range] = &[
     SEEK,
     SETTLE,
-    times(Factor::Log, 2, "our estimate: measured caches of drives of one class had 20 to 40 GB"),
+    times(Factor::Log, 2, "our estimate: measured logs of shingled drives of one class had 20 to 40 GB"),
     POSITION,
     OVERHEAD,
     CACHE,
-    times(Factor::Cleaning, 4, "our estimate: firmware decides after how much idle time a drive cleans"),
+    times(
+        Factor::Cleaning,
+        4,
+        "our estimate: firmware decides after how much idle time a drive cleans its log",
+    ),
     DESTAGING,
     SCHEDULER,
     FUA,
@@ -201,7 +213,11 @@ const SHINGLED: &[Range] = &[
 const RAID: &[Range] = &[
     SEEK,
     SETTLE,
-    times(Factor::Stripes, 2, "our estimate: not published"),
+    times(
+        Factor::Stripes,
+        2,
+        "our estimate: no maker publishes how many stripes a controller writes at once",
+    ),
     POSITION,
     OVERHEAD,
     CACHE,
@@ -209,23 +225,35 @@ const RAID: &[Range] = &[
     times(
         Factor::Gathering,
         3,
-        "our estimate: firmware decides how long a partial stripe waits for the rest",
+        "our estimate: firmware decides how long it holds a partial stripe before writing it",
     ),
     SCHEDULER,
     FUA,
     CPU,
 ];
 const FLASH: &[Range] = &[
-    times(Factor::Flush, 3, "measured drives of one class differ by more than this"),
+    times(Factor::Flush, 3, "measured flush times of drives of one class differ by more than a factor of 3"),
     times(
         Factor::Program,
         3,
-        "our estimate: 0.2 to 2 ms, depending on generation and page; not published for any drive",
+        "our estimate: programming flash takes 0.2 to 2 ms, depending on generation and page; no drive's time is published",
     ),
-    times(Factor::Erase, 3, "our estimate: 1 to 10 ms, depending on generation"),
-    times(Factor::Read, 2, "our estimate: 40 to 110 µs, depending on page and generation"),
+    times(
+        Factor::Erase,
+        3,
+        "our estimate: erasing a block takes 1 to 10 ms, depending on the flash generation",
+    ),
+    times(
+        Factor::Read,
+        2,
+        "our estimate: reading flash takes 40 to 110 µs, depending on page and generation",
+    ),
     OVERHEAD,
-    times(Factor::Cache, 4, "our estimate: not published; from less than 1 MiB to tens of MiB"),
+    times(
+        Factor::Cache,
+        4,
+        "our estimate: write caches have from less than 1 MiB to tens of MiB; no drive's size is published",
+    ),
     times(
         Factor::FlashGathering,
         3,
@@ -237,26 +265,38 @@ const FLASH: &[Range] = &[
     CPU,
 ];
 const CARD: &[Range] = &[
-    times(Factor::ReadCard, 2, "our estimate: 40 to 110 µs, depending on page and generation"),
-    times(Factor::Program, 3, "our estimate: 0.2 to 2 ms, depending on generation and page"),
-    times(Factor::Erase, 3, "our estimate: 1 to 10 ms, depending on generation"),
+    times(
+        Factor::ReadCard,
+        2,
+        "our estimate: reading flash takes 40 to 110 µs, depending on page and generation",
+    ),
+    times(
+        Factor::Program,
+        3,
+        "our estimate: programming flash takes 0.2 to 2 ms, depending on generation and page",
+    ),
+    times(
+        Factor::Erase,
+        3,
+        "our estimate: erasing a block takes 1 to 10 ms, depending on the flash generation",
+    ),
     times(
         Factor::OpenUnits,
         2,
-        "our estimate: measured cards keep 1 to 10 units open, depending on speed class and maker",
+        "our estimate: measured cards keep 1 to 10 flash units open, depending on speed class and maker",
     ),
     OVERHEAD,
     CACHE,
-    kib(128, 512, "range of the largest transfers of card controllers"),
+    kib(128, 512, "the largest transfer of SD host controllers is between 128 and 512 KiB"),
     SCHEDULER,
     CPU,
 ];
 const CLOUD: &[Range] = &[
-    times(Factor::ReadLatency, 2, "our estimate: differs by provider, zone and time of day"),
-    times(Factor::WriteLatency, 2, "our estimate: as reads"),
+    times(Factor::ReadLatency, 2, "our estimate: read latency differs by provider, zone and time of day"),
+    times(Factor::WriteLatency, 2, "our estimate: write latency differs as read latency does"),
     times(Factor::Burst, 4, "our estimate: the burst credit at the start of a trial is not known"),
-    times(Factor::Jitter, 4, "our estimate: providers publish means"),
-    kib(128, 1024, "from the operation size of the smallest volumes to that of larger ones"),
+    times(Factor::Jitter, 4, "our estimate: providers publish only mean latencies"),
+    kib(128, 1024, "the largest operation has 128 KiB on the smallest volumes and 1024 KiB on larger ones"),
     SCHEDULER,
     CPU,
 ];
@@ -286,7 +326,7 @@ impl Class {
             Class::Flash => "SSDs",
             Class::Card => "cards",
             Class::Cloud => "cloud volumes",
-            Class::Zero => "disks of zero cost",
+            Class::Zero => "disks that take no time",
         }
     }
 
@@ -389,29 +429,29 @@ impl Factor {
         match self {
             Factor::Seek => "the seek time",
             Factor::Settle => "settling and head switches",
-            Factor::Segments => "the read segments",
+            Factor::Segments => "the number of read segments",
             Factor::Position => "the partition's position",
             Factor::Overhead => "the controller's overhead",
             Factor::Cache => "the size of the write cache",
-            Factor::Entries => "the entries of the write cache",
+            Factor::Entries => "the number of entries of the write cache",
             Factor::Destaging => "how far the firmware reorders",
             Factor::Scheduler => "the scheduler",
             Factor::Fua => "forced writes or flushes",
             Factor::Cpu => "the CPU's speed",
             Factor::Log => "the size of the shingled disk's log",
             Factor::Cleaning => "when the shingled disk cleans",
-            Factor::Stripes => "the stripes written at once",
-            Factor::Gathering => "how long part of a stripe waits",
+            Factor::Stripes => "the number of stripes written at once",
+            Factor::Gathering => "how long the controller holds a partial stripe",
             Factor::Flush => "the time of a flush",
             Factor::Program => "the time to program",
             Factor::Erase => "the time to erase",
             Factor::Read | Factor::ReadCard => "the time to read flash",
-            Factor::FlashGathering => "how long data waits for a full program unit",
+            Factor::FlashGathering => "how long the SSD collects data for a full program unit",
             Factor::Request => "the largest request",
-            Factor::OpenUnits => "the units that a card keeps open",
+            Factor::OpenUnits => "the number of flash units that a card keeps open",
             Factor::ReadLatency => "the latency of reads",
             Factor::WriteLatency => "the latency of writes",
-            Factor::Burst => "the burst that a volume has saved",
+            Factor::Burst => "the burst credit that a volume has saved",
             Factor::Jitter => "how far latency scatters",
         }
     }

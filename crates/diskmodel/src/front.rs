@@ -268,7 +268,7 @@ impl<M: Medium> Front<M> {
             Phase::Starting => self.begin(now_ns, index),
             Phase::Receiving => self.received(now_ns, index),
             Phase::Sending => self.complete(now_ns, index),
-            other => unreachable!("a place in phase {other:?} does not end by itself"),
+            other => unreachable!("no timer ends the phase {other:?} of a queue slot"),
         }
     }
 
@@ -399,7 +399,7 @@ impl<M: Medium> Front<M> {
             }
             What::Written { flight } => {
                 let landed = self.dirty.land(flight);
-                let landed = landed.expect("a medium lands only what was launched");
+                let landed = landed.expect("the medium completes only writes that were started");
                 self.counters.sectors_destaged += landed.end - landed.start;
                 self.settle_waiters(now_ns, Some(done));
             }
@@ -455,7 +455,12 @@ impl<M: Medium> Front<M> {
         self.is_flushing &= slot.request.op != Op::Flush;
         let whole_ns = now_ns - slot.arrived_ns;
         let cost = Cost { queue_ns: whole_ns.saturating_sub(slot.cost.service_ns()), ..slot.cost };
-        debug_assert_eq!(cost.total_ns(), whole_ns, "the parts of {:?} are its whole", slot.request);
+        debug_assert_eq!(
+            cost.total_ns(),
+            whole_ns,
+            "the partial times of {request:?} must add up to its latency",
+            request = slot.request
+        );
         self.done.push_back(Completion { tag: slot.request.tag, at_ns: now_ns, cost });
         *slot = FREE;
         while self.used > 0 && self.slots[self.used - 1].phase == Phase::Free {

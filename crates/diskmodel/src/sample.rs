@@ -61,7 +61,9 @@ impl TryFrom<String> for Point {
         }
         let signs: Vec<bool> = text.chars().filter(|c| "+-".contains(*c)).map(|c| c == '+').collect();
         let signs = <[bool; COLUMNS]>::try_from(signs).ok().filter(|_| text.len() == COLUMNS);
-        let allowed = format!("'{text}' is no point of the design: it is nominal, or has {COLUMNS} signs");
+        let allowed = format!(
+            "'{text}' is not a point of the screening design; write nominal, or {COLUMNS} signs + and -"
+        );
         signs.map(Point::corner).ok_or(allowed)
     }
 }

@@ -89,7 +89,7 @@ fn nightly(parts: &[&str]) -> Result<bool> {
     let all: BTreeSet<&str> = tests.chain(steps::PARTS.map(|(name, _)| name)).collect();
     if let Some(unknown) = parts.iter().find(|part| !all.contains(**part)) {
         let all: Vec<&str> = all.into_iter().collect();
-        bail!("there is no nightly part '{unknown}'; there are {}", all.join(", "));
+        bail!("there is no nightly part '{unknown}'; the parts are {}", all.join(", "));
     }
     summary.step("kernels", || steps::kernels(&programs::fsderby(&programs)?))?;
     let is_wanted = |name: &str| parts.is_empty() || parts.contains(&name);
@@ -97,7 +97,8 @@ fn nightly(parts: &[&str]) -> Result<bool> {
     let mut done = run(wanted.cloned().collect());
     for (name, command) in steps::PARTS.iter().filter(|(name, _)| is_wanted(name)) {
         let begin = Instant::now();
-        let passed = steps::command(command).with_context(|| format!("could not begin the part {name}"))?;
+        let passed =
+            steps::command(command).with_context(|| format!("could not start the nightly part {name}"))?;
         done.push(Done { name: (*name).to_owned(), passed, time: begin.elapsed(), said: String::new() });
     }
     summary.finish(done, None)

@@ -123,14 +123,14 @@ fn carry_out(batch: Vec<Case>) -> Vec<Done> {
 /// `None` for a test that was killed because it did not end. Its output goes into a file, because processes that a test leaves
 /// running would keep a pipe open.
 fn output(batch: &[Case]) -> Result<(Option<ExitStatus>, String)> {
-    let mut file = unnamed().context("could not make a file for what a test prints")?;
+    let mut file = unnamed().context("could not create a file for the output of a test")?;
     let mut command = Case::command(batch).context("there is no test to run")?;
     command.stdin(std::process::Stdio::null()).stdout(file.try_clone()?).stderr(file.try_clone()?);
     let mut child =
         command.process_group(0).spawn().with_context(|| format!("could not start {}", batch[0].name))?;
     let status = wait(&mut child)?;
     if status.is_none() {
-        writeln!(file, "it was ended after {} minutes", LONGEST.as_secs() / 60)?;
+        writeln!(file, "the test was killed after {} minutes", LONGEST.as_secs() / 60)?;
     }
     let mut said = Vec::new();
     file.rewind()?;

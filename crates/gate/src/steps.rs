@@ -43,7 +43,7 @@ pub fn kernels(fsderby: &Path) -> Result<()> {
     for release in ["6.12", "6.1"] {
         let fetched = command(&format!("{} kernel fetch --if-absent {release}", fsderby.display()))?;
         if !fetched {
-            eprintln!("without the kernel {release} the tests that need it are skipped");
+            eprintln!("kernel {release} was not fetched; tests that need this kernel are skipped");
         }
     }
     Ok(())

@@ -62,8 +62,8 @@ impl Summary {
         if let Some(before) = before {
             grown(&modules, slowness, &before);
             println!(
-                "\n{minutes:.1} minutes of {BUDGET_MINUTES}; {:.1} on the reference machine, which is {slowness:.2} times as fast",
-                minutes / slowness
+                "\n{minutes:.1} of {BUDGET_MINUTES} minutes; {reference:.1} minutes on the reference machine, which is {slowness:.2} times as fast",
+                reference = minutes / slowness
             );
         } else {
             println!("\n{minutes:.1} minutes");
@@ -113,7 +113,7 @@ fn grown(modules: &BTreeMap<String, Duration>, slowness: f64, before: &Entry) {
         let then = before.seconds.get(name).copied().unwrap_or(0.0);
         if now > then + GROWN_SECONDS && now > then * 1.25 {
             println!(
-                "grown since the last entry of docs/measurements/gate.md: {name}, {then:.0} to {now:.0} s"
+                "slower than in the last entry of docs/measurements/gate.md: {name}, {then:.0} s then, {now:.0} s now"
             );
         }
     }

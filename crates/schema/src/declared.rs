@@ -99,7 +99,8 @@ pub enum Over {
 }
 
 impl Declared {
-    const fn base(unit: &'static str, of: Of, better: Better) -> Declared {
+    /// What all other bases are made of.
+    pub const fn base(unit: &'static str, of: Of, better: Better) -> Declared {
         Declared {
             name: "",
             title: "",
@@ -157,9 +158,15 @@ impl Declared {
         metric.strip_prefix(self.name.strip_suffix(PART)?).filter(|part| !part.is_empty())
     }
 
+    /// Whether [`PART`] stands in its title too.
+    pub fn names_its_part(&self) -> bool {
+        self.title.contains(PART)
+    }
+
     /// Title of the metric of that name, with the phases of a part.
     pub fn title_of(&self, metric: &str) -> String {
         match self.part(metric) {
+            Some(part) if self.names_its_part() => self.title.replace(PART, part),
             Some(part) => format!("{} (phase {})", self.title, part.replace('+', " and ")),
             None => self.title.to_owned(),
         }
@@ -206,6 +213,12 @@ mod tests {
         assert_eq!(metric.name, "reads.walk+delete");
         assert_eq!(READS.title_of(&metric.name), "reads (phase walk and delete)");
         assert!(READS.declares("reads.PHASE") && !READS.declares("reads.") && !READS.declares("writes.walk"));
+    }
+
+    #[test]
+    fn a_title_may_say_where_its_part_stands() {
+        let printed = Declared { name: "printed.PHASE", title: "PHASE, printed", ..Declared::PER_SECOND };
+        assert_eq!(printed.title_of("printed.tps"), "tps, printed");
     }
 
     #[test]

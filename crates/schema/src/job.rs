@@ -204,7 +204,7 @@ impl TryFrom<String> for Purpose {
         }
         let corner = text.strip_prefix("corner").and_then(|signs| Point::try_from(signs.to_owned()).ok());
         let corner = corner.filter(|point| !point.is_nominal()).map(Purpose::Corner);
-        corner.ok_or_else(|| format!("'{text}' is no purpose of a trial"))
+        corner.ok_or_else(|| format!("'{text}' is not a known purpose of a trial"))
     }
 }
 

@@ -280,7 +280,7 @@ impl FromStr for Required {
         match (plain.strip_prefix(FILES_OVER), plain.strip_prefix(VOLUMES_OVER)) {
             (Some(bytes), _) => size(bytes).map(Required::FilesOver),
             (_, Some(bytes)) => size(bytes).map(Required::VolumesOver),
-            _ => Err(format!("'{text}' is not an ability that can be required")),
+            _ => Err(format!("'{text}' is not a filesystem ability that can be required")),
         }
     }
 }

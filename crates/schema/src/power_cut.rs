@@ -23,10 +23,10 @@ impl PowerCut {
     /// If the work cannot be stopped at an operation, or ends before.
     pub fn after(self, all: u64) -> Result<u64, String> {
         match self {
-            _ if all == 0 => Err("it cannot be stopped at an operation".into()),
-            PowerCut::Operation(n) if n > all => {
-                Err(format!("it has {all} operations, so none is the {n}th; write --power-cut {all} or less"))
-            }
+            _ if all == 0 => Err("the workload cannot be stopped at an operation".into()),
+            PowerCut::Operation(n) if n > all => Err(format!(
+                "the workload has only {all} operations, not {n}; write --power-cut {all} or less"
+            )),
             PowerCut::Operation(n) => Ok(n),
             PowerCut::Share(share) => Ok(((all as f64 * share.0 / 100.0).round() as u64).clamp(1, all)),
         }
@@ -39,7 +39,7 @@ impl FromStr for PowerCut {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "'{text}' is no moment for a power cut; write an operation's number, 700, or a share, 50%"
+                "'{text}' is no moment for a power cut; write the number of an operation (700) or a share of the work (50%)"
             )
         };
         if text.ends_with('%') {

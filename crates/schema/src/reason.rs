@@ -174,22 +174,23 @@ impl fmt::Display for Reason {
         match self {
             Reason::Interrupted => write!(f, "interrupted"),
             Reason::DamagedEvent { what } => write!(f, "an event was lost: {what}"),
-            Reason::Launch { why } => write!(f, "it could not be launched: {why}"),
+            Reason::Launch { why } => write!(f, "the trial could not be launched: {why}"),
             Reason::Hung(loss) | Reason::LostAgent(loss) | Reason::Panic(loss) => write!(f, "{loss}"),
             Reason::OtherKernel { asked, seen } => {
-                write!(f, "it ran on the kernel {seen}, and its candidate is on {asked}")
+                write!(f, "the trial ran on kernel {seen}, but its candidate must run on kernel {asked}")
             }
             Reason::HostFault { text } => {
                 write!(
                     f,
-                    "the host's disk failed below the trial, through no fault of its filesystem: {text}"
+                    "a disk of the host failed during the trial, which is no fault of the filesystem: {text}"
                 )
             }
             Reason::OtherMount { began, now } => {
-                write!(f, "its directory was {began} when the run began, and is {now} now")
+                write!(f, "the trial's directory was {began} when the run began, but is {now} now")
             }
             Reason::Validity(check) | Reason::Integrity(check) => {
-                write!(f, "validity check {}: asked {}; seen {}", check.name.title(), check.asked, check.seen)
+                let (name, asked, seen) = (check.name.title(), &check.asked, &check.seen);
+                write!(f, "validity check {name}: required {asked}; observed {seen}")
             }
             Reason::Failed { step, operation, path, text, .. } => {
                 write!(f, "{step}: {operation} of {path} failed: {text}")

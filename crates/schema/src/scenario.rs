@@ -126,7 +126,7 @@ impl<'de> Deserialize<'de> for Stage {
                 Ok(Stage::Other(OtherStage { name, argument: Some(argument) }))
             }
             other => Err(de::Error::custom(format!(
-                "{other} is no stage; write {{ work = \"LABEL\" }}, \"remount\", {{ power-cut = \"50%\" }}"
+                "{other} is no stage of a scenario; write {{ work = \"LABEL\" }}, \"remount\", {{ power-cut = \"50%\" }}"
             ))),
         }
     }

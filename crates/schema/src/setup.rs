@@ -148,7 +148,7 @@ impl Named {
             Ok(Value::Object(settings)) => {
                 Named { name: name.to_owned(), settings: settings.into_iter().collect() }
             }
-            other => panic!("the settings of {name} are no struct: {other:?}"),
+            other => panic!("the settings of {name} must be a struct, not {other:?}"),
         }
     }
 

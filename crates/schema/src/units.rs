@@ -32,7 +32,7 @@ impl FromStr for Bytes {
         };
         let number: u64 = digits.parse().map_err(|_| wrong())?;
         let bytes = number.checked_mul(factor).filter(|bytes| *bytes <= MOST);
-        bytes.map(Bytes).ok_or_else(|| format!("'{text}' is 8 EiB or more"))
+        bytes.map(Bytes).ok_or_else(|| format!("'{text}' is too large; a size must be below 8 EiB"))
     }
 }
 

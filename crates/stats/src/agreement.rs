@@ -12,7 +12,7 @@ pub struct Table {
 pub enum Order {
     Same,
     Opposite,
-    /// One of the sources has the two within its margin, so it does not order them.
+    /// In one of the sources the two items differ by at most the margin, so it does not order them.
     Tied,
 }
 

@@ -9,13 +9,13 @@ use crate::variance::{Grubbs, ROUNDING, weights};
 /// The result for a family of tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
-    /// In the order of the given tables.
+    /// The judged tables, in the order of the given ones.
     pub tables: Vec<Judged>,
     /// The |t| beyond which a pair differs; `None` if the rounds are too few for this α.
     pub critical: Option<f64>,
     /// Number of sign patterns in the reference distribution; a pattern and its opposite count once.
     pub patterns: usize,
-    /// Whether these are all patterns; otherwise they were drawn from the seed.
+    /// Whether all sign patterns were used; otherwise a sample was drawn from the seed.
     pub exhaustive: bool,
 }
 
@@ -36,13 +36,14 @@ pub struct Pair {
     pub b: usize,
     /// Mean logarithm of the ratio. `None` without any round.
     pub estimate: Option<f64>,
-    /// Its standard error. `None` below two rounds.
+    /// Standard error of the estimate. `None` below two rounds.
     pub error: Option<f64>,
     /// Estimate ÷ error.
     pub t: Option<f64>,
-    /// Adjusted for the whole family; 1 if undecidable. The pair differs if p ≤ α, exactly when the interval excludes 0.
+    /// p-value, adjusted for the whole family; 1 if undecidable. The pair differs if p ≤ α, exactly when the interval excludes
+    /// 0.
     pub p: f64,
-    /// Simultaneous over the family, at level 1 − α. `None` if the rounds are too few for this α.
+    /// Confidence interval, simultaneous over the family, at level 1 − α. `None` if the rounds are too few for this α.
     pub interval: Option<Interval>,
     /// The smallest true difference that such a test finds with 80 % probability. `None` if it can find none.
     pub detectable: Option<f64>,

@@ -9,7 +9,7 @@ use crate::variance::Grubbs;
 /// deviation).
 pub const PATTERNS: usize = 10_000;
 
-/// Sums are looked up for eight rounds at a time.
+/// Number of rounds whose sums are looked up at a time.
 const CHUNK: usize = 8;
 
 /// Two |t|² that differ by less are equal up to rounding.

@@ -30,7 +30,7 @@ mod variance;
 /// Misleads in the tails with few values. The 0.99 quantile of ten trials is interpolated next to the largest of them and says
 /// nothing about one trial in a hundred.
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
-    debug_assert!((0.0..=1.0).contains(&q), "a quantile is asked for by a share between 0 and 1, not {q}");
+    debug_assert!((0.0..=1.0).contains(&q), "a quantile needs a share between 0 and 1, not {q}");
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let last = sorted.len().checked_sub(1)?;
@@ -67,7 +67,7 @@ pub fn range(values: &[f64]) -> Option<(f64, f64)> {
 /// Misleads: the result is the upper end of a bucket, so it is too high by up to the bucket's width. With fewer than 1/(1−q)
 /// operations it is simply the slowest.
 pub fn quantile_of_counts(buckets: &[(u64, u64)], q: f64) -> Option<u64> {
-    debug_assert!((0.0..=1.0).contains(&q), "a quantile is asked for by a share between 0 and 1, not {q}");
+    debug_assert!((0.0..=1.0).contains(&q), "a quantile needs a share between 0 and 1, not {q}");
     // Counts come from a file, so their sum saturates.
     let all = buckets.iter().fold(0_u64, |all, (_, count)| all.saturating_add(*count));
     let rank = ((q * all as f64).ceil() as u64).clamp(1, all.max(1));

@@ -64,12 +64,12 @@ impl Looks {
         rest(self.spent_by(rounds), shown)
     }
 
-    /// The remainder of the 5 % for all later looks.
+    /// The part of the 5 % that the looks already shown have left for later ones.
     pub fn left(&self, shown: &[Look]) -> f64 {
         rest(ALPHA, shown)
     }
 
-    /// The planned looks after these, each with the α available if no other look intervenes.
+    /// The planned looks after those already shown, each with the α available if no other look intervenes.
     pub fn to_come(&self, shown: &[Look]) -> Looks {
         let (last, mut all) = (shown.last().map_or(0, |look| look.rounds), shown.to_vec());
         for look in self.planned.iter().filter(|look| look.rounds > last) {

@@ -54,8 +54,8 @@ impl Expected {
         Planned { expected: self, stops: looks.planned().iter().map(|look| look.rounds).collect(), critical }
     }
 
-    /// Number of rounds after which one look at α = 5 % finds this difference (a logarithm) with probability `power`. `None`
-    /// above 1,000, or if the difference is zero.
+    /// Number of rounds after which a single test at α = 5 % finds this difference (the logarithm of a ratio) with probability
+    /// `power`. `None` above 1,000, or if the difference is zero.
     ///
     /// Uses formulas instead of simulation, because a report asks for every pair: accurate to one or two rounds in ten.
     pub fn rounds_to_find(&self, which: Which, difference: f64, power: f64) -> Option<usize> {
@@ -63,8 +63,9 @@ impl Expected {
         self.rounds_for(which, difference.abs(), 1000, errors)
     }
 
-    /// Number of rounds after which one look at α = 5 % calls two equal candidates equivalent within ±`margin` (a logarithm) with
-    /// probability `power`. `None` above 10,000. Accurate as [`Expected::rounds_to_find`].
+    /// Number of rounds after which a single test at α = 5 % finds two equal candidates equivalent with probability `power`.
+    /// `margin` is the largest ratio that still counts as equivalent, as a logarithm. `None` above 10,000. As accurate as
+    /// [`Expected::rounds_to_find`].
     pub fn rounds_to_be_equivalent(&self, which: Which, margin: f64, power: f64) -> Option<usize> {
         // The estimate may be off to either side.
         let either = 0.5 * (1.0 + power);

@@ -7,7 +7,7 @@
 pub struct Table {
     candidates: usize,
     rounds: Vec<u32>,
-    /// Row by row.
+    /// The logarithms, row by row.
     logs: Vec<f64>,
 }
 

@@ -15,9 +15,9 @@ pub struct TwoRuns {
     pub error: f64,
     /// Degrees of freedom by Welch and Satterthwaite.
     pub freedom: f64,
-    /// Adjusted for all comparisons.
+    /// p-value, adjusted for all comparisons.
     pub p: f64,
-    /// Simultaneous over all comparisons, at 1 − α.
+    /// Confidence interval, simultaneous over all comparisons, at level 1 − α.
     pub interval: Interval,
     /// The smallest true difference found with 80 % probability.
     pub detectable: f64,

@@ -66,7 +66,9 @@ impl Direct {
     /// If `depth` requests are in flight, or the request is too long.
     pub fn ask(&mut self, ask: Ask, at: u64, length: usize) -> io::Result<()> {
         let part = self.free.last().copied().filter(|_| length <= self.largest);
-        let part = part.ok_or_else(|| io::Error::other("there is no memory for this request"))?;
+        let part = part.ok_or_else(|| {
+            io::Error::other("all requests are in flight, or this one is larger than a buffer")
+        })?;
         let begin = usize::from(part) * self.largest;
         let bytes = self.memory.bytes_mut()[begin..begin + length].as_mut_ptr();
         let (file, number) = (Fd(self.file.as_raw_fd()), length as u32);

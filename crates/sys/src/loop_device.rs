@@ -93,7 +93,10 @@ impl LoopDevice {
             Ok(device) => {
                 drop(device);
                 let _ = remove(number);
-                Err(io::Error::new(io::ErrorKind::Unsupported, "it cannot go past the page cache"))
+                Err(io::Error::new(
+                    io::ErrorKind::Unsupported,
+                    "the loop device cannot use direct I/O on this file",
+                ))
             }
             Err(e) => {
                 let _ = remove(number);

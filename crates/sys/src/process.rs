@@ -2,11 +2,15 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
 
 use rustix::process::Signal;
 
+/// The unit of `ru_inblock` and `ru_oublock`, `include/linux/task_io_accounting_ops.h`
+const BLOCK: u64 = 512;
+
 /// Resource usage of a process, including waited-for descendants if the kernel counts them. Times are nanoseconds with
-/// microsecond resolution; faults and context switches are counts.
+/// microsecond resolution; faults and context switches are counts. Bytes are zero in a kernel without I/O accounting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub user_ns: u64,
@@ -17,6 +21,10 @@ pub struct Usage {
     pub voluntary: u64,
     /// The process was preempted while runnable.
     pub involuntary: u64,
+    /// Bytes of the pages that it made dirty, and of its direct writes.
+    pub bytes_written: u64,
+    /// Bytes that it caused to be read from devices.
+    pub bytes_read: u64,
 }
 
 impl Usage {
@@ -28,6 +36,8 @@ impl Usage {
             majflt: self.majflt - earlier.majflt,
             voluntary: self.voluntary - earlier.voluntary,
             involuntary: self.involuntary - earlier.involuntary,
+            bytes_written: self.bytes_written - earlier.bytes_written,
+            bytes_read: self.bytes_read - earlier.bytes_read,
         }
     }
 
@@ -39,6 +49,8 @@ impl Usage {
             majflt: self.majflt + other.majflt,
             voluntary: self.voluntary + other.voluntary,
             involuntary: self.involuntary + other.involuntary,
+            bytes_written: self.bytes_written + other.bytes_written,
+            bytes_read: self.bytes_read + other.bytes_read,
         }
     }
 }
@@ -53,6 +65,8 @@ impl From<libc::rusage> for Usage {
             majflt: usage.ru_majflt.unsigned_abs(),
             voluntary: usage.ru_nvcsw.unsigned_abs(),
             involuntary: usage.ru_nivcsw.unsigned_abs(),
+            bytes_written: BLOCK * usage.ru_oublock.unsigned_abs(),
+            bytes_read: BLOCK * usage.ru_inblock.unsigned_abs(),
         }
     }
 }
@@ -69,7 +83,7 @@ pub fn thread_usage() -> Usage {
 
 fn usage_of(who: libc::c_int) -> Usage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the kernel fills one `struct rusage`; all zeros is a valid value if it fails, which it does not for these two.
+    // SAFETY: the kernel fills one `struct rusage`; all zeros is a valid value if it fails, which it does not for these.
     let usage = unsafe {
         libc::getrusage(who, usage.as_mut_ptr());
         usage.assume_init()
@@ -124,6 +138,18 @@ pub fn reap(block: bool) -> io::Result<Option<Reaped>> {
     }
 }
 
+/// Whether this process has any child, running or ended and not waited for.
+pub fn has_children() -> bool {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    let asked = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    waitid(WaitId::All, asked).is_ok()
+}
+
+/// Usage of all children that were waited for, and of theirs.
+pub fn children_usage() -> Usage {
+    usage_of(libc::RUSAGE_CHILDREN)
+}
+
 /// The side of a [`fork`] that the caller is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fork {
@@ -138,7 +164,7 @@ pub enum Fork {
 pub fn fork() -> io::Result<Fork> {
     let threads = std::fs::read_dir("/proc/self/task")?.count();
     if threads != 1 {
-        return Err(io::Error::other(format!("cannot fork a process of {threads} threads")));
+        return Err(io::Error::other(format!("cannot fork a process that has {threads} threads")));
     }
     // SAFETY: there is no other thread, so no lock is held and no invariant is violated midway.
     match unsafe { libc::fork() } {
@@ -148,8 +174,8 @@ pub fn fork() -> io::Result<Fork> {
     }
 }
 
-/// Moves this process into new namespaces: of mounts, so that others do not see its mounts; of the network and of System V IPC
-/// objects, both empty; and of processes for its next child, which becomes the init of that namespace.
+/// Moves this process into new namespaces: of mounts, so that others do not see its mounts; of the network, with nothing but a
+/// loopback; of System V IPC objects, without any; and of processes for its next child, which becomes the init of that namespace.
 ///
 /// # Errors
 /// Without the permission.
@@ -160,7 +186,24 @@ pub fn isolate() -> io::Result<()> {
     // SAFETY: none of the flags removes memory or descriptors shared with another thread.
     unsafe { unshare_unsafe(all)? };
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-    Ok(())
+    loopback_up()
+}
+
+/// Programs that talk to themselves need it (netdevice(7)).
+fn loopback_up() -> io::Result<()> {
+    let family = rustix::net::AddressFamily::INET;
+    let socket = rustix::net::socket(family, rustix::net::SocketType::DGRAM, None)?;
+    // SAFETY: all zeros is a valid value.
+    let mut request: libc::ifreq = unsafe { MaybeUninit::zeroed().assume_init() };
+    for (to, byte) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = byte.cast_signed();
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: the descriptor is open and the structure is of the request's type.
+    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Gives this thread a separate copy of the descriptor table. It must not use descriptors that another thread opens later.
@@ -229,7 +272,7 @@ pub fn exit_now(code: i32) -> ! {
 mod tests {
     use super::*;
     use rustix::fs::{MemfdFlags, memfd_create};
-    use std::os::fd::{AsRawFd, RawFd};
+    use std::os::fd::RawFd;
     use std::sync::mpsc::channel;
     use std::thread;
 

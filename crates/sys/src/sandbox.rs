@@ -44,9 +44,21 @@ const NODEV: u64 = 4;
 /// # Errors
 /// Without the permission to mount, and before Linux 5.12.
 pub fn read_only_tree() -> io::Result<OwnedFd> {
+    read_only(Path::new("/"))
+}
+
+/// Mounts a file or folder, with all mounts below it, at another path: read-only and without access to device nodes.
+///
+/// # Errors
+/// Without the permission to mount, and before Linux 5.12.
+pub fn bind_read_only(path: &Path, at: &Path) -> io::Result<()> {
+    put(&read_only(path)?, at)
+}
+
+fn read_only(path: &Path) -> io::Result<OwnedFd> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::AT_RECURSIVE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-    let tree = open_tree(CWD, "/", flags)?;
+    let tree = open_tree(CWD, path, flags)?;
     let attributes = MountAttributes {
         set: RDONLY | NOSUID | NODEV,
         clear: 0,
@@ -98,16 +110,7 @@ impl Sandbox {
     /// # Errors
     /// If one of these directories cannot be opened.
     pub fn new(root: &Path, writable: &[&Path]) -> io::Result<Self> {
-        let mut rules = Ruleset::default()
-            .handle_access(AccessFs::from_write(RULES))
-            .and_then(|rules| rules.scope(Scope::from_all(RULES)))
-            .and_then(Ruleset::create)
-            .map_err(io::Error::other)?;
-        for folder in writable {
-            let folder = PathFd::new(folder).map_err(io::Error::other)?;
-            let beneath = PathBeneath::new(folder, AccessFs::from_write(RULES));
-            rules = rules.add_rule(beneath).map_err(io::Error::other)?;
-        }
+        let rules = rules(writable)?;
         let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(root, folder, Mode::empty())?;
         let landlock = landlock_version(&rules)?;
@@ -201,7 +204,7 @@ fn bound_to(keep: CapabilitySet) -> io::Result<()> {
 /// Without the permission, and in a process with several threads, because this changes only the calling one.
 pub fn renounce(uid: u32, gid: u32) -> io::Result<()> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
-        return Err(io::Error::other("only a process of one thread can give its rights up"));
+        return Err(io::Error::other("only a single-threaded process can drop its capabilities"));
     }
     clear_ambient_capability_set()?;
     bound_to(CapabilitySet::empty())?;
@@ -214,6 +217,29 @@ pub fn renounce(uid: u32, gid: u32) -> io::Result<()> {
     let none = CapabilitySet::empty();
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
     Ok(set_no_new_privs(true)?)
+}
+
+/// From now on this process and its children can write only below these folders, and signal only each other: as far as the
+/// kernel's Landlock can. For programs that run without a root of their own.
+///
+/// # Errors
+/// If one of the folders cannot be opened, or `no_new_privs` was not set before.
+pub fn confine(writable: &[&Path]) -> io::Result<()> {
+    rules(writable)?.restrict_self().map(drop).map_err(io::Error::other)
+}
+
+fn rules(writable: &[&Path]) -> io::Result<RulesetCreated> {
+    let mut rules = Ruleset::default()
+        .handle_access(AccessFs::from_write(RULES))
+        .and_then(|rules| rules.scope(Scope::from_all(RULES)))
+        .and_then(Ruleset::create)
+        .map_err(io::Error::other)?;
+    for folder in writable {
+        let folder = PathFd::new(folder).map_err(io::Error::other)?;
+        let beneath = PathBeneath::new(folder, AccessFs::from_write(RULES));
+        rules = rules.add_rule(beneath).map_err(io::Error::other)?;
+    }
+    Ok(rules)
 }
 
 /// The version is known only to a thread that has restricted itself, so a separate thread tries.
@@ -236,6 +262,6 @@ mod tests {
     #[test]
     fn rights_of_a_process_with_several_threads_are_not_given_up_by_half() {
         // The harness runs each test in a separate thread.
-        assert!(renounce(0, 0).expect_err("it has several").to_string().contains("one thread"));
+        assert!(renounce(0, 0).expect_err("it has several").to_string().contains("single-threaded"));
     }
 }

@@ -42,7 +42,7 @@ pub struct Entry {
 impl Entry {
     /// Stores the current time and this process's usage.
     pub(crate) fn stamp(&self) {
-        let Usage { user_ns, sys_ns, minflt, majflt, voluntary, involuntary } = own_usage();
+        let Usage { user_ns, sys_ns, minflt, majflt, voluntary, involuntary, .. } = own_usage();
         self.user_ns.store(user_ns, Ordering::Relaxed);
         self.sys_ns.store(sys_ns, Ordering::Relaxed);
         self.minflt.store(minflt, Ordering::Relaxed);
@@ -52,7 +52,7 @@ impl Entry {
         self.at_ns.store(monotonic_ns(), Ordering::Relaxed);
     }
 
-    /// Usage at that time.
+    /// Usage at that time, without bytes.
     pub fn usage(&self) -> Usage {
         Usage {
             user_ns: self.user_ns.load(Ordering::Relaxed),
@@ -61,6 +61,7 @@ impl Entry {
             majflt: self.majflt.load(Ordering::Relaxed),
             voluntary: self.voluntary.load(Ordering::Relaxed),
             involuntary: self.involuntary.load(Ordering::Relaxed),
+            ..Usage::default()
         }
     }
 }
@@ -107,7 +108,7 @@ impl<T: Counters> Shared<T> {
     /// If the descriptor does not belong to such counters.
     pub fn inherited(file: File) -> io::Result<Self> {
         if file.metadata()?.len() != size_of::<T>() as u64 {
-            return Err(io::Error::other("not the counters that are shared"));
+            return Err(io::Error::other("the inherited file does not hold the shared counters"));
         }
         Self::map(file.into())
     }

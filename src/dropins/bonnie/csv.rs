@@ -12,8 +12,8 @@ const FILES: &str = "seq_create,seq_create_cpu,seq_stat,seq_stat_cpu,seq_del,seq
 const LATENCIES: &str = "putc_latency,put_block_latency,rewrite_latency,getc_latency,get_block_latency,seeks_latency,seq_create_latency,\
                          seq_stat_latency,seq_del_latency,ran_create_latency,ran_stat_latency,ran_del_latency";
 
-/// The names of the fields, which are not their order: see `workloads::bonnie::lines`. Those of 2.00a are 1.97's, two fewer than its
-/// lines have.
+/// The field names of the header line; the fields of the lines have another order: see `workloads::bonnie::lines`. The header of
+/// 2.00a has the names of 1.97, two fewer than its lines have fields.
 pub fn names(form: Form) -> String {
     let before = "format_version,bonnie_version,name,concurrency,seed,file_size,io_chunk_size";
     let between = "num_files,max_size,min_size,num_dirs,file_chunk_size";
@@ -117,7 +117,7 @@ mod tests {
         }
     }
 
-    /// Each phase with a time, a share and a longest operation of its own; the last was too quick.
+    /// Each phase has a different time, CPU share and longest operation; the last phase is too short for a rate.
     fn results() -> Results {
         let mut results = Results::default();
         for (at, result) in (1_u64..).zip(&mut results.0) {
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// 2.00a says no chunk, so that its lines are taken for the usual one.
+    /// Lines of 2.00a do not contain the chunk size, so the import assumes the default.
     fn described(rules: &Rules) -> String {
         let chunk = crate::schema::units::Bytes(rules.chunk.into());
         let (seeks, seekers) = (rules.seeks, rules.seekers);

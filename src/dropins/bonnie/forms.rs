@@ -8,7 +8,7 @@ use crate::workloads::bonnie::rules::Semantics;
 pub enum Form {
     V103,
     V197,
-    /// 2.00a's, with the chunk and the piece, which its lines do not say.
+    /// The format of 2.00a with two more fields: the chunk size and the write size of small files.
     V198,
     V200a,
 }
@@ -22,7 +22,7 @@ impl Form {
         found.ok_or_else(|| names::unknown("version", name, ALL.iter().map(|(own, _)| *own)))
     }
 
-    /// The fields of its line, which an import reads by the same description.
+    /// The fields of a CSV line in this format; imports read lines by the same description.
     pub fn layout(self) -> Layout {
         match self {
             Form::V103 => Layout::Old,

@@ -1,5 +1,5 @@
-//! Files that a run has created and not yet deleted. If the run ends early, only these are removed. Their names contain the
-//! process number and did not exist when the run began.
+//! Files that a run has created and not yet deleted. If the run ends early, only these files are removed. The names of these
+//! files contain the process number and did not exist when the run began.
 
 use std::ffi::CStr;
 use std::fs;
@@ -28,7 +28,10 @@ impl Leftovers {
         let taken =
             files.iter().chain([&name.to_owned()]).find(|path| fs::symlink_metadata(path).is_ok()).cloned();
         if let Some(path) = taken {
-            return Err(format!("'{path}' already exists\n  try: again, or another directory"));
+            return Err(format!(
+                "'{path}' already exists\n  try: the command again (its files then get another name), or \
+                 another directory"
+            ));
         }
         let place =
             openat(CWD, c".", FOLDER, Mode::empty()).map_err(|e| format!("could not open '.': {e}"))?;

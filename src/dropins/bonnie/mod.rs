@@ -1,15 +1,16 @@
 //! The original's command line, progress messages, tables and CSV lines, with fsderby's engine.
 //!
-//! As in the original, an error ends the command with exit code 1; the message is fsderby's. Files that it created are removed
-//! whenever it ends, and no others.
+//! As in the original, an error ends the command with exit code 1; the message is fsderby's. Files that the command created, and
+//! no others, are removed whenever it ends.
 //!
 //! # Differences from the original
-//! - The text table of 2.00a prints the number of files where their rate belongs; fsderby prints the rate. The CPU
-//!   time of the seeks is counted once, not once for each seeker. The original's table never shows the requested number of seekers; fsderby's does.
+//! - The text table of 2.00a prints the number of files in the column for files per second; fsderby prints the rate. The CPU time
+//!   of the seeks is counted once, not once for each seeker. The original's table never shows the requested number of seekers;
+//!   fsderby's does.
 //! - A seed that is not a number, zero directories, and more data than free space are refused before anything is written. The
-//!   original chooses a seed, dies of a division by zero, or fails when the disk is full.
+//!   original then chooses a seed, crashes with a division by zero, or fails when the disk is full.
 //! - With `-f` the original still creates, syncs and deletes an empty file, outside its timing.
-//! - Not supported: `-p` and `-y`, which start several instances at a time, and `-Z`.
+//! - `-p` and `-y`, which start several instances at a time, and `-Z` are not supported.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -50,14 +51,14 @@ pub struct Console<'c> {
     pub err: &'c mut dyn Write,
 }
 
-/// Reason for an early end.
+/// Why the command ended early.
 #[derive(Debug)]
 pub enum Ended {
     /// The options are wrong, or do not fit this machine.
     Usage(String),
     /// An operation failed.
     Work(OpError),
-    /// The reader of the output has closed it.
+    /// The reader of the output has closed the pipe.
     Print(io::Error),
 }
 
@@ -186,17 +187,17 @@ fn fits(options: &Options, rules: &Rules, memory: u64) -> Result<(), String> {
     let clients = if rules.semantics == Semantics::Second { u64::from(options.concurrency) } else { 1 };
     if rules.chunks > 0 && rules.bytes() / MIB * clients < 2 * memory {
         return Err(format!(
-            "the data has {} MiB, less than twice the memory of {memory} MiB, so it would be read from the page \
-             cache\n  try: -s {}, or -r 0 to allow it",
-            rules.bytes() / MIB,
-            2 * memory
+            "the data has {size} MiB, less than twice the memory of {memory} MiB, so it would be read from the page \
+             cache\n  try: -s {twice}, or -r 0 to allow it",
+            size = rules.bytes() / MIB,
+            twice = 2 * memory
         ));
     }
     // The list of each order holds a name and its position.
     if memory > 0 && u64::from(rules.files) * 2 * 40 > memory * MIB {
         return Err(format!(
-            "the names of {} files do not fit into {memory} MiB of memory\n  try: a smaller -n",
-            rules.files
+            "the names of {files} files do not fit into {memory} MiB of memory\n  try: a smaller -n",
+            files = rules.files
         ));
     }
     let needed = Parameters { rules: rules.clone(), seed: Some(rules.seed) }.expected(0).bytes_peak;
@@ -204,10 +205,10 @@ fn fits(options: &Options, rules: &Rules, memory: u64) -> Result<(), String> {
     let free = space.f_bavail.saturating_mul(space.f_frsize);
     if needed > free {
         return Err(format!(
-            "{} would be written, but {} are free in {}\n  try: a smaller -s or -n",
-            Bytes(needed),
-            Bytes(free),
-            options.directory.display()
+            "{needed} would be written, but {free} are free in {directory}\n  try: a smaller -s or -n",
+            needed = Bytes(needed),
+            free = Bytes(free),
+            directory = options.directory.display()
         ));
     }
     Ok(())

@@ -18,7 +18,7 @@ pub struct Options {
     pub data: Data,
     pub files: Files,
     pub form: Form,
-    /// -f: MiB of character I/O; without it the format's default.
+    /// -f: MiB of character I/O; if absent, the format's default.
     pub characters: Option<u64>,
     pub fsync: bool,
     pub direct: bool,
@@ -38,7 +38,7 @@ pub struct Options {
 /// -s.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Data {
-    /// In MiB; without it derived from memory size.
+    /// Size in MiB; if absent, it is derived from the memory size.
     pub size: Option<u64>,
     pub chunk: u32,
     pub seeks: u32,
@@ -172,9 +172,9 @@ impl Options {
             b'Z' => return Err("-Z: random numbers from a file are not supported\n  try: -z SEED".into()),
             _ => {
                 return Err(format!(
-                    "-{}: starting several instances by semaphores is not supported\n  try: fsderby run \
-                        --workloads bonnie-quick --clients 2",
-                    char::from(letter)
+                    "-{letter}: starting several instances by semaphores is not supported\n  try: fsderby run \
+                     --workloads bonnie-quick --clients 2",
+                    letter = char::from(letter)
                 ));
             }
         }
@@ -193,12 +193,13 @@ impl Options {
             return Err("-n: symbolic links need a single directory\n  try: one directory".into());
         }
         if self.files.number > 0 && self.files.directories > self.files.number.saturating_mul(1024) {
-            return Err(format!("-n: there are fewer files than {} directories", self.files.directories));
+            let directories = self.files.directories;
+            return Err(format!("-n: there are fewer files than directories ({directories})"));
         }
         Ok(())
     }
 
-    /// The rules by the format's semantics. A missing size is derived from `memory`, in MiB.
+    /// The rules of the run, by the semantics of the output format. A missing size is derived from `memory`, in MiB.
     pub fn rules(&self, memory: u64, seed: u32) -> Rules {
         let semantics = self.form.semantics();
         let bytes = self.size(memory) * MIB;
@@ -241,7 +242,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn number<T: std::str::FromStr>(option: &str, text: &str) -> Result<T, Wrong> {
-    text.parse().map_err(|_| format!("{option}: '{text}' is not a possible number"))
+    text.parse().map_err(|_| format!("{option}: '{text}' is not a valid number"))
 }
 
 /// A number with an optional suffix from this list.
@@ -264,7 +265,8 @@ fn data(text: &str) -> Result<Data, Wrong> {
         data.chunk = chunk(part)?;
     }
     if size * MIB / u64::from(data.chunk) >= rules::MOST_CHUNKS {
-        return Err(format!("-s: {size} MiB have too many chunks of {} bytes", data.chunk));
+        let chunk = data.chunk;
+        return Err(format!("-s: {size} MiB have too many chunks of {chunk} bytes"));
     }
     if let Some(part) = parts.next() {
         data.seeks = bounded("seeks of -s", suffixed("-s", part, &[('k', 1 << 10)])?, 1, rules::MOST_SEEKS)?;
@@ -279,12 +281,14 @@ fn chunk(part: &str) -> Result<u32, Wrong> {
     let [least, most] = rules::CHUNKS;
     let chunk = suffixed("-s", part, &[('k', KIB), ('m', MIB)])?;
     let fits = u32::try_from(chunk).ok().filter(|c| (least..=most).contains(c) && c.is_power_of_two());
-    fits.ok_or_else(|| format!("-s: a chunk of {chunk} bytes; write a power of two from {least} to {most}"))
+    fits.ok_or_else(|| {
+        format!("-s: a chunk of {chunk} bytes is not possible; write a power of two from {least} to {most}")
+    })
 }
 
 fn bounded(what: &str, value: u64, least: u32, most: u32) -> Result<u32, Wrong> {
     let fits = u32::try_from(value).ok().filter(|n| (least..=most).contains(n));
-    fits.ok_or_else(|| format!("{what}: {value} is not from {least} to {most}"))
+    fits.ok_or_else(|| format!("{what}: {value} is not between {least} and {most}"))
 }
 
 const SIZES: [(char, u64); 3] = [('k', KIB), ('m', MIB), ('g', GIB)];
@@ -372,7 +376,7 @@ mod tests {
             ("-s 1::5", "-s: ''"),
             ("-s 1:8k:5:0", "seekers of -s: 0"),
             ("-s 1:8k:5:2:1", "one field too many"),
-            ("-s 99999999999999999999", "not a possible number"),
+            ("-s 99999999999999999999", "not a valid number"),
             ("-s 99999999999999999t", "too large"),
             ("-s 9999999t", "MiB are too much"),
             ("-s 100t", "too many chunks"),

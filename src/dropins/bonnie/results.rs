@@ -19,13 +19,13 @@ pub struct Result {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Results(pub [Result; STEPS.len()]);
 
-/// Header of a run's figures.
+/// The description of a run that is printed with its figures.
 pub struct Heading<'a> {
     pub form: Form,
     pub machine: &'a str,
     pub rules: &'a Rules,
     pub concurrency: u32,
-    /// As given by the user.
+    /// The seed as given by the user.
     pub seed: u32,
 }
 
@@ -75,7 +75,7 @@ impl Result {
         self.figure(|rate| format!("{}", (rate / KIB as f64) as u64))
     }
 
-    /// The same in the format of 2.00a's table.
+    /// The rate in the format of 2.00a's table.
     pub fn kib_short(&self) -> Figure {
         self.figure(|rate| {
             let kib = rate / KIB as f64;
@@ -93,7 +93,7 @@ impl Result {
         self.figure(|rate| if rate >= 1000.0 { format!("{rate:.0}") } else { format!("{rate:.1}") })
     }
 
-    /// In the format of 1.03's CSV line.
+    /// The rate in the format of 1.03's CSV line.
     pub fn seeks_exact(&self) -> Figure {
         self.figure(|rate| format!("{rate:.1}"))
     }
@@ -134,13 +134,13 @@ impl Result {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Figure {
     NotRun,
-    /// Printed as this many `+`.
+    /// Measured for too short a time; printed as this many `+`.
     TooShort(usize),
     Is(String),
 }
 
 impl Figure {
-    /// In a column of the table, with the preceding blank.
+    /// The figure in a column of the table, with the preceding blank.
     pub fn column(&self, width: usize) -> String {
         format!(" {:>width$}", self.field())
     }

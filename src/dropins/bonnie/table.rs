@@ -69,7 +69,7 @@ fn data(text: &mut String, heading: &Heading<'_>, results: &Results) {
     latencies(text, form, results.data().iter().chain([&seeks]));
 }
 
-/// The name, left-aligned and cut if the size, right-aligned, needs the space.
+/// The left-aligned name, which is cut if the right-aligned size needs the space.
 fn label(machine: &str, size: &str) -> String {
     let place = LABEL.saturating_sub(size.len() + 1);
     let machine: String = machine.chars().take(place).collect();

@@ -7,7 +7,7 @@ use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use super::options::Options;
 
-/// Changes to the directory and becomes the user. Returns a message about the user if root chose it.
+/// Changes to the directory and becomes the user. Returns a message that names the user, if root chose one.
 pub fn become_user(options: &Options) -> Result<Option<String>, String> {
     let is_root = getuid().is_root();
     if is_root && options.user.is_none() {
@@ -31,7 +31,7 @@ pub fn become_user(options: &Options) -> Result<Option<String>, String> {
     Ok(Some(format!("Using uid:{uid}, gid:{gid}.")))
 }
 
-/// The numbers of a user and of the user's group.
+/// The numeric IDs of a user and of the user's group.
 fn user(name: &str) -> Result<(u32, u32), String> {
     let known = lines("/etc/passwd").into_iter().find_map(|fields| {
         let [own, _, uid, gid, ..] = fields.as_slice() else { return None };

@@ -1,4 +1,5 @@
-//! What a signal finds of `fsderby iozone`: the files go, and the tables for a spreadsheet have what was measured by then.
+//! What a signal does to `fsderby iozone`: its files are removed, and its spreadsheet tables have the values measured before the
+//! signal.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,9 +11,9 @@ use crate::dropins::stopping::Made;
 use crate::workloads::iozone::table::{Pass, Test};
 
 pub struct Interrupted {
-    /// The files, where they are this command's and not to be kept.
+    /// Files to remove: those that this command created, unless it keeps them.
     files: Vec<PathBuf>,
-    /// Tests, file sizes and record sizes of the tables, where there are to be any.
+    /// Tests, file sizes and record sizes of the spreadsheet tables; `None` without such tables.
     tables: Option<(Vec<Test>, Vec<u64>, Vec<u64>)>,
     measured: Mutex<Vec<Measured>>,
     together: Option<(Together, Units)>,
@@ -36,12 +37,12 @@ impl Interrupted {
         self.measured().push(measured);
     }
 
-    /// Of a pass of so many at a time.
+    /// Stores the total rate of a pass with this number of processes.
     pub fn push_total(&self, count: usize, pass: Pass, total: f64) {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner).push((count, pass, total));
     }
 
-    /// What has been measured as tables, where they were asked for.
+    /// The measured values as spreadsheet tables; empty if none were requested.
     pub fn excel(&self) -> String {
         let Some((tests, files, records)) = &self.tables else { return String::new() };
         if let Some((together, units)) = &self.together {

@@ -1,14 +1,14 @@
 //! `fsderby iozone`: the original's options, tests and tables, with fsderby's engine.
 //!
-//! # Where it differs from the original
-//! - All that is read is compared with what was written; a difference ends the command with the file and the offset.
-//! - A file that is there already is not written over: test 0 wants a name of its own. What was made is removed, and nothing else.
-//! - What cannot fit into the free space is refused before anything is written.
-//! - Before each row the file's own filesystem is synced, and no other.
-//! - The clock has nanoseconds, and nothing is subtracted for looking at it. `-N` shows two decimals of a microsecond.
-//! - Several processes (`-t`, `-l`, `-u`) are threads of this one, each with descriptors of its own. Their mixed test (8) is not there.
-//! - A spreadsheet file (`-b`) that is there already is not replaced. A signal leaves none; its tables are printed.
-//! - Mapped files, asynchronous I/O, pwrite and pread are not served; each says what to do instead.
+//! # Differences from the original
+//! - All data read is compared with the data written; a difference ends the command with the file and the offset.
+//! - An existing file is not overwritten: test 0 needs the name of a new file. Only files that the command created are removed.
+//! - Data that cannot fit into the free space is refused before anything is written.
+//! - Before each row only the filesystem of the file is synced.
+//! - The clock has nanoseconds, and the time to read the clock is not subtracted. `-N` shows two decimals of a microsecond.
+//! - Several processes (`-t`, `-l`, `-u`) are threads with separate file descriptor tables. The mixed test (8) is not supported.
+//! - An existing spreadsheet file (`-b`) is not replaced. A signal leaves no spreadsheet file; its tables are printed.
+//! - Mapped files, asynchronous I/O, pwrite and pread are not supported; each of these options prints what to do instead.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -36,9 +36,9 @@ use crate::workloads::iozone::table::{Pass, TESTS, Test};
 use crate::workloads::{Clock, OpError};
 use crate::{exit, visible};
 
-/// Content and random order are the same in each run.
+/// File content and random offsets are the same in each run.
 const SEED: u64 = 0;
-/// A shorter time counts as this time, as in the original, whose clock has this resolution.
+/// A shorter time counts as one microsecond, as in the original, whose clock has this resolution.
 const SHORTEST_NS: u64 = 1000;
 
 /// Command line and output streams.
@@ -46,7 +46,7 @@ pub struct Outside<'o> {
     pub out: &'o mut dyn Write,
     pub err: &'o mut dyn Write,
     pub clock: &'o dyn Clock,
-    /// In the format of the line `Run began:`.
+    /// The date in the format of the output line `Run began:`.
     pub date: &'o str,
 }
 
@@ -64,7 +64,7 @@ enum Stopped {
 /// Runs the whole program. Returns its exit code.
 ///
 /// # Errors
-/// If nothing can be printed any more.
+/// If standard output or standard error can no longer be written.
 pub fn start(words: &[OsString], outside: &mut Outside<'_>) -> io::Result<u8> {
     let options = match options::parse(words) {
         Ok(Asked::Run(options)) => options,
@@ -83,7 +83,7 @@ pub fn start(words: &[OsString], outside: &mut Outside<'_>) -> io::Result<u8> {
         let word = visible::message(word);
         writeln!(
             outside.err,
-            "fsderby iozone: '{word}' belongs to no option and is passed over, as by the original; -f names the file"
+            "fsderby iozone: '{word}' belongs to no option and is ignored, as in IOzone; -f names the file"
         )?;
     }
     let together = options.together.clone().map(|together| {
@@ -142,7 +142,7 @@ fn refuse(outside: &mut Outside<'_>, refusal: &Refusal) -> io::Result<u8> {
     Ok(refusal.code)
 }
 
-/// The location of the file before anything is written.
+/// The location of the test file, checked before anything is written.
 struct Place {
     /// Whether this command creates the file, and must remove it.
     is_ours: bool,
@@ -185,8 +185,8 @@ impl Place {
                 let (needed, free) = (Bytes(needed), Bytes(free));
                 let what = if paths.len() > 1 { "the files need" } else { "the largest file needs" };
                 return Err(refused(format!(
-                    "{what} {needed}, but {} has {free} free\n  try: a smaller -s or -g",
-                    folder.display()
+                    "{what} {needed}, but {folder} has {free} free\n  try: a smaller -s or -g",
+                    folder = folder.display()
                 )));
             }
         }
@@ -194,12 +194,12 @@ impl Place {
             let name = sheet.display();
             if sheet.symlink_metadata().is_ok() || paths.contains(sheet) {
                 return Err(refused(format!(
-                    "-b {name}: it already exists\n  try: another name, or remove it first"
+                    "-b {name}: this file already exists\n  try: another name, or remove it first"
                 )));
             }
             if !folder(sheet).is_dir() {
                 return Err(refused(format!(
-                    "-b {name}: there is no such directory\n  try: -b in an existing one"
+                    "-b {name}: the directory does not exist\n  try: -b in an existing directory"
                 )));
             }
         }
@@ -293,7 +293,7 @@ impl Session<'_, '_> {
         }
     }
 
-    /// All passes of so many at a time.
+    /// Runs all passes with this number of processes.
     fn several(&mut self, together: &Together, count: usize) -> Result<(), Stopped> {
         let options = self.options;
         let pair = Pair { file: options.files[0], record: options.records[0] };
@@ -388,7 +388,7 @@ impl Session<'_, '_> {
             made.map_err(|error| OpError { operation: "write", path: path.clone(), error })?;
         }
         if self.was_short {
-            let line = "fsderby iozone: a pass took less than a microsecond and counts as one\n  try: a larger \
+            let line = "fsderby iozone: a pass took less than a microsecond and counts as one microsecond\n  try: a larger \
                 -s\n";
             self.outside.err.write_all(line.as_bytes())?;
         }
@@ -400,7 +400,7 @@ fn folder(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Writes out dirty data of earlier files, so that it is not written while this one is timed.
+/// Writes out dirty data of earlier files, so that it is not written while the next file is timed.
 fn sync(file: &Path) -> Result<(), OpError> {
     let folder = folder(file);
     let opened = File::open(folder);
@@ -430,8 +430,8 @@ fn remount(mount: &PathBuf) -> Result<(), Stopped> {
         };
         let mount = mount.display();
         return Err(Stopped::Remount(format!(
-            "could not {command} {mount}: {said}\n  try: as root, with a line for {mount} in /etc/fstab, and from \
-                another directory"
+            "could not {command} {mount}: {said}\n  try: as root, with a line for {mount} in /etc/fstab, and from a directory \
+                outside {mount}"
         )));
     }
     Ok(())
@@ -440,38 +440,38 @@ fn remount(mount: &PathBuf) -> Result<(), Stopped> {
 const HELP: &str = "\
 Usage: fsderby iozone [options]
 
-Sizes are in KiB, or have k, m or g behind them. Letters may stand together.
-  -a         try file sizes of 64k to 512m with record sizes of 4k to 16m
-  -A         as -a -z -i 0 -i 1
-  -z         with -a, small records on large files too
-  -n -g SIZE smallest and largest file of -a
-  -y -q SIZE smallest and largest record of -a
-  -s SIZE    a file size (512k); may be given several times
-  -r SIZE    a record size (4k), 1k to 16m; may be given several times
-  -i N       a test (0 to 7); may be given several times:
+Sizes are in KiB, or have the suffix k, m or g. Options without a value may be combined: -az.
+  -a         automatic mode: file sizes of 64k to 512m with record sizes of 4k to 16m
+  -A         like -a -z -i 0 -i 1
+  -z         with -a: also small records on large files
+  -n -g SIZE with -a: smallest and largest file
+  -y -q SIZE with -a: smallest and largest record
+  -s SIZE    a file size (default 512k); may be given several times
+  -r SIZE    a record size from 1k to 16m (default 4k); may be given several times
+  -i N       a test to run (0 to 7); may be given several times:
              0 write, rewrite   1 read, reread   2 random read, random write   3 backward read
              4 record rewrite   5 strided read   6 fwrite, frewrite            7 fread, freread
-  -f FILE    the file (iozone.tmp); it must not be there
-  -w         keep the file
-  -e  -c     with fsync, with close within the time
-  -I  -o     with O_DIRECT, with O_SYNC
-  -+n        nothing a second time
-  -j N       the stride in records (17)
-  -U MOUNT   unmount and mount this between tests
-  -O  -N     show operations in a second, microseconds of an operation
-  -R         tables for a spreadsheet too
-  -b FILE    the same as a spreadsheet file too; it must not be there
-  -t N       N processes at a time, a file for each; may be given several times
-  -l -u N    from the first to the second number of processes, one after the other
-  -F FILES   a file for each process, behind -t
-  -x         the first that is done does not end the measurement of the others
-  -C         a line for each process
-  -T         they are called threads
-  -S -L N    the CPU's cache in KiB and its line in bytes, which are only printed
-  -h  -v     this help, the version
+  -f FILE    the test file (default iozone.tmp); test 0 creates it, so it must not exist
+  -w         keep the test file
+  -e  -c     include fsync, include close in the measured time
+  -I  -o     open the test file with O_DIRECT, with O_SYNC
+  -+n        skip the second pass of a test: rewrite, reread
+  -j N       stride in records (default 17)
+  -U MOUNT   unmount and mount this mount point between tests
+  -O  -N     show operations per second, microseconds per operation
+  -R         also print tables for a spreadsheet
+  -b FILE    also write these tables as a spreadsheet file, which must not exist
+  -t N       run N parallel processes, each with its own file; may be given several times
+  -l -u N    run each number of parallel processes from -l to -u, one after the other
+  -F FILES   a file for each process; must follow -t
+  -x         the first process that finishes does not end the measurement of the others
+  -C         print a line for each process
+  -T         call the processes threads in the output
+  -S -L N    size of the CPU cache in KiB and of a cache line in bytes; both are only printed
+  -h  -v     print this help, print the version
 
-Exit codes: 0, after a signal too; 2 what cannot be done; 4 an operation failed; 6 other content came than was written;
-23 sizes contradict each other; 17 -t with -a.
+Exit codes: 0 success, or stopped by a signal; 2 wrong or impossible options; 3 unmounting or mounting failed;
+4 an operation failed; 6 data read differs from data written; 23 contradictory sizes; 17 -t with -a.
 ";
 
 #[cfg(test)]

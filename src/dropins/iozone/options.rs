@@ -33,11 +33,11 @@ pub struct Options {
     pub full: bool,
     /// `-i`, in ascending order.
     pub tests: Vec<Test>,
-    /// `-s`, or the range of `-n` and `-g`.
+    /// File sizes: `-s`, or the range from `-n` to `-g`.
     pub files: Vec<u64>,
-    /// `-r`, or the range of `-y` and `-q`.
+    /// Record sizes: `-r`, or the range from `-y` to `-q`.
     pub records: Vec<u64>,
-    /// Whether any of these was given; then no combination of small records and large files is skipped.
+    /// Whether `-s`, `-r`, `-y` or `-q` was given; then no combination of small records and large files is skipped.
     pub chosen: bool,
     pub ways: Ways,
     /// `-+n` turns it off.
@@ -48,11 +48,11 @@ pub struct Options {
     pub file: PathBuf,
     /// `-R`
     pub excel: bool,
-    /// `-b`: the same tables as a spreadsheet file.
+    /// `-b`: writes the tables of `-R` to this spreadsheet file too.
     pub spreadsheet: Option<PathBuf>,
-    /// `-t`, `-l`, `-u`: several at a time.
+    /// `-t`, `-l`, `-u`: several parallel processes.
     pub together: Option<Together>,
-    /// Words that belong to no option, which the original passes over.
+    /// Words that belong to no option, which IOzone ignores too.
     pub passed_over: Vec<String>,
     pub shown: Shown,
     /// `-U`
@@ -65,15 +65,15 @@ pub struct Options {
 /// The throughput mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Together {
-    /// How many at a time, one after the other; not empty.
+    /// Numbers of parallel processes, measured one after the other; not empty.
     pub counts: Vec<usize>,
-    /// Whether the first that is done ends the measurement of all; `-x` is its opposite.
+    /// Whether the first process that finishes ends the measurement of all; `-x` turns this off.
     pub stonewall: bool,
-    /// `-C`: a line for each.
+    /// `-C`: prints a line for each process.
     pub each: bool,
-    /// `-T`: they are called threads.
+    /// `-T`: the output calls the processes threads.
     pub threads: bool,
-    /// A file for each of the largest count.
+    /// One file for each process, for the largest number of processes.
     pub files: Vec<PathBuf>,
 }
 
@@ -103,15 +103,15 @@ fn contradiction(message: impl Into<String>) -> Refusal {
     Refusal { code: CONTRADICTION, message: message.into() }
 }
 
-/// Default size without -a and without a given size.
+/// Default file size if neither -a nor a size is given.
 const ONE_FILE: u64 = 512 * KIB;
 const ONE_RECORD: u64 = 4 * KIB;
 
-/// As many as the original starts at most.
+/// The largest number of processes that IOzone starts.
 const MOST_TOGETHER: usize = 256;
 const TESTS_TOGETHER: &str = "0 to 3 and 5 to 7";
 const TESTS_TOGETHER_NUMBERS: [u8; 7] = [0, 1, 2, 3, 5, 6, 7];
-/// Letters of the original that are not served: what each is about, whether a value belongs to it, and what to do instead.
+/// Options of IOzone that are not supported: the letter, its subject, whether it takes a value, and what to try instead.
 const NOT_SERVED: &[(u8, &str, bool, &str)] = &[
     (b'B', "mapped files", false, "without it"),
     (b'd', "a delay between processes", true, "without it"),
@@ -126,7 +126,7 @@ const NOT_SERVED: &[(u8, &str, bool, &str)] = &[
     (b'p', "purging the CPU cache", false, "without it"),
     (b'P', "CPU affinity of processes", true, "without it"),
     (b'Q', "latency log files", false, "without it"),
-    (b'V', "a pattern for verification", true, "without it: all data read is verified anyway"),
+    (b'V', "a pattern for verification", true, "without -V: all data read is verified anyway"),
     (b'W', "locks", false, "without it"),
     (b'X', "a write telemetry file", true, "without it"),
     (b'Y', "a read telemetry file", true, "without it"),
@@ -165,7 +165,7 @@ struct Read {
     no_stonewall: bool,
     several_files: Option<Vec<PathBuf>>,
     passed_over: Vec<String>,
-    /// The first option that is not served: it is told before any mistake behind it.
+    /// The first option that is not supported; it is reported before any mistake in later options.
     not_served: Option<Refusal>,
 }
 
@@ -206,7 +206,8 @@ impl Read {
                     };
                     letters = [].iter();
                     let missing = || {
-                        refused(format!("-{} needs a value\n  try: fsderby iozone -h", char::from(letter)))
+                        let letter = char::from(letter);
+                        refused(format!("-{letter} needs a value\n  try: fsderby iozone -h"))
                     };
                     value.ok_or_else(missing)?
                 } else if letter == b'+' {
@@ -235,21 +236,21 @@ impl Read {
         Ok(())
     }
 
-    /// As far as the options before have said it; 0 where they have not.
+    /// Largest number of processes in the options parsed so far; 0 if none was given.
     fn most_together(&self) -> usize {
         self.counts.iter().copied().chain(self.most).chain(self.fewest).max().unwrap_or(0)
     }
 
-    /// As the original, which must know before how many words are files.
+    /// Checks `-F` as IOzone does, which must already know how many words are file names.
     fn files_of_each(&mut self, files: Vec<PathBuf>) -> Result<(), Refusal> {
         let needed = self.most_together();
         if needed == 0 {
-            return Err(refused("-F comes before the number of processes\n  try: -t N before -F"));
+            return Err(refused("-F must follow the number of processes\n  try: -t N before -F"));
         }
         if files.len() < needed {
             return Err(refused(format!(
-                "-F names {} of {needed} files\n  try: a file for each process, or without -F",
-                files.len()
+                "-F names only {named} of {needed} files\n  try: a file for each process, or without -F",
+                named = files.len()
             )));
         }
         self.several_files = Some(files);
@@ -305,8 +306,8 @@ impl Read {
             }
             letter => match NOT_SERVED.iter().find(|(own, ..)| *own == letter) {
                 Some((_, about, _, instead)) => self.not_served(format!(
-                    "-{} ({about}) is not supported\n  try: {instead}",
-                    char::from(letter)
+                    "-{letter} ({about}) is not supported\n  try: {instead}",
+                    letter = char::from(letter)
                 )),
                 None => {
                     return Err(refused(format!(
@@ -365,7 +366,7 @@ impl Read {
         options.check().map(|()| Asked::Run(Box::new(options)))
     }
 
-    /// What the throughput mode is asked for, where it is.
+    /// The options of the throughput mode; `None` if it is not requested.
     fn together(&self, auto: bool) -> Result<Option<Together>, Refusal> {
         let counts = match (self.fewest, self.most) {
             (None, None) => self.counts.clone(),
@@ -400,13 +401,13 @@ impl Read {
         }
         if self.files.len() > 1 || self.records.len() > 1 {
             return Err(refused(
-                "several processes have one file size and one record size\n  try: one -s and one -r",
+                "several processes must share one file size and one record size\n  try: one -s and one -r",
             ));
         }
         let has_one = |number: u8| TESTS_TOGETHER_NUMBERS.contains(&number);
         if !self.tests.is_empty() && !self.tests.iter().copied().any(has_one) {
             return Err(refused(format!(
-                "none of these tests is for several processes\n  try: -i {TESTS_TOGETHER}"
+                "none of these tests can run with several processes\n  try: -i {TESTS_TOGETHER}"
             )));
         }
         let default = |number: usize| PathBuf::from(format!("iozone.DUMMY.{number}"));
@@ -416,7 +417,8 @@ impl Read {
             return Err(refused(format!("-F names {name} twice\n  try: another file for each process")));
         }
         if files.len() < largest {
-            return Err(refused(format!("-F names {} of {largest} files\n  try: -t before -F", files.len())));
+            let named = files.len();
+            return Err(refused(format!("-F names only {named} of {largest} files\n  try: -t before -F")));
         }
         Ok(Some(Together {
             counts,
@@ -464,7 +466,7 @@ impl Options {
         matrix::pairs(&self.files, &self.records, self.auto && !self.full && !self.chosen)
     }
 
-    /// The file, or that of each process.
+    /// The path of the file, or of the file of each process.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.together.as_ref().map_or_else(|| vec![self.file.clone()], |together| together.files.clone())
     }
@@ -484,13 +486,13 @@ impl Options {
             && record > file
         {
             return Err(contradiction(format!(
-                "a record of {} is larger than the file of {}\n  try: a larger -s or a smaller -r",
-                Bytes(*record),
-                Bytes(*file)
+                "a record of {record} is larger than the file of {file}\n  try: a larger -s or a smaller -r",
+                record = Bytes(*record),
+                file = Bytes(*file)
             )));
         }
         if self.pairs().iter().any(|pair| pair.records() > u64::from(u32::MAX)) {
-            return Err(refused("more than 4294967295 records are too many\n  try: a larger -r"));
+            return Err(refused("the file would have more than 4294967295 records\n  try: a larger -r"));
         }
         Ok(())
     }
@@ -524,7 +526,8 @@ fn test(value: &[u8]) -> Result<u8, Refusal> {
 fn number(letter: u8, value: &[u8]) -> Result<u64, Refusal> {
     let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
     number.ok_or_else(|| {
-        refused(format!("-{} {}: write a whole number", char::from(letter), value.escape_ascii()))
+        let (letter, value) = (char::from(letter), value.escape_ascii());
+        refused(format!("-{letter} {value}: the value must be a whole number"))
     })
 }
 
@@ -535,7 +538,9 @@ fn together(letter: u8, value: &[u8]) -> Result<usize, Refusal> {
         return Ok(number);
     }
     let letter = char::from(letter);
-    Err(refused(format!("-{letter} {number} is not from 1 to {MOST_TOGETHER} processes\n  try: -{letter} 2")))
+    Err(refused(format!(
+        "-{letter} {number}: the number of processes must be 1 to {MOST_TOGETHER}\n  try: -{letter} 2"
+    )))
 }
 
 fn path(value: &[u8]) -> PathBuf {
@@ -546,7 +551,7 @@ fn too_large(letter: u8, value: &[u8]) -> Refusal {
     refused(format!("-{} {} is too large", char::from(letter), value.escape_ascii()))
 }
 
-/// `64`, `64k`, `64m`, `1g`; without a letter in KiB.
+/// Parses a size: `64`, `64k`, `64m` or `1g`; without a suffix in KiB.
 fn size(letter: u8, value: &[u8]) -> Result<u64, Refusal> {
     let (digits, unit) = match value.split_last() {
         Some((b'k' | b'K', digits)) => (digits, KIB),
@@ -617,8 +622,8 @@ mod tests {
             ("-a -t 4", AUTO_WITH_PROCESSES, "--clients"),
             ("-t 4 -a", AUTO_WITH_PROCESSES, "--clients"),
             ("-B", exit::USAGE, "mapped files"),
-            ("-t 0", exit::USAGE, "not from 1 to 256"),
-            ("-t 257", exit::USAGE, "not from 1 to 256"),
+            ("-t 0", exit::USAGE, "must be 1 to 256"),
+            ("-t 257", exit::USAGE, "must be 1 to 256"),
             ("-l 4 -u 2", CONTRADICTION, "exceeds the maximum"),
             ("-t 2 -f x", AUTO_WITH_PROCESSES, "-F with a file for each"),
             ("-t 2 -g 1m", AUTO_WITH_PROCESSES, "automatic mode"),
@@ -627,11 +632,11 @@ mod tests {
             ("-t 2 -r 4k -r 8k", exit::USAGE, "one record size"),
             ("-t 2 -i 4", exit::USAGE, "none of these tests"),
             ("-F f1 f2 -t 2", exit::USAGE, "-t N before -F"),
-            ("-t 2 -F f1", exit::USAGE, "names 1 of 2 files"),
-            ("-t 2 -F f1 -i 0", exit::USAGE, "names 1 of 2 files"),
+            ("-t 2 -F f1", exit::USAGE, "names only 1 of 2 files"),
+            ("-t 2 -F f1 -i 0", exit::USAGE, "names only 1 of 2 files"),
             ("-t 2 -F f1 f1", exit::USAGE, "names f1 twice"),
-            ("-t 1 -F f1 -t 3", exit::USAGE, "names 1 of 3 files"),
-            ("-s 1g -r 4m -i 0 -i 1 -i 2 -I -t 160 -F tmpfile.1", exit::USAGE, "names 1 of 160 files"),
+            ("-t 1 -F f1 -t 3", exit::USAGE, "names only 1 of 3 files"),
+            ("-s 1g -r 4m -i 0 -i 1 -i 2 -I -t 160 -F tmpfile.1", exit::USAGE, "names only 1 of 160 files"),
             // The option that is not served is told, and nothing behind it.
             ("-a -B -g 64k -f t word", exit::USAGE, "-B (mapped files)"),
             ("-P 1 x -i 13", exit::USAGE, "-P (CPU affinity"),

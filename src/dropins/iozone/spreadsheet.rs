@@ -1,4 +1,4 @@
-//! A spreadsheet file: the oldest form that spreadsheets still open, BIFF 2.
+//! A spreadsheet file in BIFF 2, the oldest format that spreadsheet programs still open.
 //!
 //! ```text
 //! 09 00 04 00 | 02 00 10 00                                   begin: version 2, a worksheet
@@ -6,7 +6,7 @@
 //! 03 00 0f 00 | row column 00 00 00 number                    a number of 8 bytes
 //! 0a 00 00 00                                                 end
 //! ```
-//! All numbers are little-endian; row and column have two bytes each. From OpenOffice's description of the format.
+//! All numbers are little-endian; row and column have two bytes each. Source: OpenOffice's description of the format.
 
 /// A worksheet that is filled row by row.
 pub struct Sheet {
@@ -62,7 +62,7 @@ impl Sheet {
     }
 }
 
-/// The tables of text, cell by cell: what stands in quotes is text, other words are numbers.
+/// Converts text tables to cells: words in quotes become text, all other words numbers.
 pub fn of_tables(command: &str, tables: &str) -> Vec<u8> {
     let mut sheet = Sheet::new();
     sheet.row(&[Cell::Text(command)]);
@@ -95,7 +95,7 @@ fn cells(line: &str) -> Vec<Cell<'_>> {
 mod tests {
     use super::*;
 
-    /// What a reader of the format finds: row, column, and the text or the number.
+    /// The cells of the file as a reader decodes them: row, column, and text or number.
     fn read(mut bytes: &[u8]) -> Vec<(u16, u16, String)> {
         let mut found = Vec::new();
         assert_eq!(bytes[..8], BEGIN);

@@ -64,18 +64,18 @@ pub fn head() -> String {
     format!("{above}\n{head}\n")
 }
 
-/// The first columns of a row.
+/// The first two columns of a row: file size and record size.
 pub fn sizes(pair: Pair) -> String {
     format!("{:>16}{:>8}", pair.file / KIB, pair.record / KIB)
 }
 
-/// The value of a pass; empty if the table has no column for it.
+/// The cell with the value of a pass; empty if the table has no column for this pass.
 pub fn value(pass: Pass, value: &str) -> String {
     let column = COLUMNS.iter().find(|column| column.pass == pass);
     column.map_or_else(String::new, |column| format!("{value:>width$}", width = column.width))
 }
 
-/// The blanks for a test that is not selected.
+/// The blanks printed for a test that is not selected.
 pub fn unselected(test: Test) -> String {
     " ".repeat(blank(test))
 }
@@ -88,7 +88,7 @@ pub struct Measured {
     pub value: String,
 }
 
-/// One table for each column of a selected test. A pair that was not measured has the value 0.
+/// One table for each column of a selected test. A pair of file size and record size that was not measured has the value 0.
 pub fn excel(measured: &[Measured], tests: &[Test], files: &[u64], records: &[u64]) -> String {
     let mut text = "Excel output is below:\n".to_owned();
     for column in COLUMNS.iter().filter(|column| tests.contains(&column.test)) {
@@ -110,7 +110,7 @@ pub fn excel(measured: &[Measured], tests: &[Test], files: &[u64], records: &[u6
 mod tests {
     use super::*;
 
-    /// As version 3.471 prints it.
+    /// The header as IOzone 3.471 prints it.
     const HEAD: &str = concat!(
         "                                                              random    random     bkwd    record    stride                                    \n",
         "              kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    fread  freread\n",

@@ -1,12 +1,13 @@
-//! The throughput mode: several processes at a time, each with a file of its own.
+//! The throughput mode: several parallel processes, each with its own file.
 //!
 //! ```text
-//! child 0   open ─┐      ├──── operations ────┤ done first: the wall
-//! child 1   open ─┼─ go ─├──── operations ────┼──────┤           counts what it had done by the wall
+//! child 0   open ─┐      ├──── operations ────┤ finishes first and ends the measurement (the wall)
+//! child 1   open ─┼─ go ─├──── operations ────┼──────┤           only its operations before the wall count
 //! child 2   open ─┘      ├──── operations ────┼─┤
 //! ```
-//! All begin together when each has opened its file. The first that is done ends the measurement of all (`-x`: it does not); the others
-//! finish their files untimed, so that the next pass finds them whole. A process is a thread here, with descriptors of its own.
+//! All children start together when each has opened its file. The first child that finishes ends the measurement of all, except with
+//! `-x`. The others finish their files untimed, so that the next pass finds complete files. Each process is a thread with its own
+//! file descriptor table.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -23,7 +24,8 @@ use crate::workloads::iozone::passes::{Passes, Took, Turns};
 use crate::workloads::iozone::table::{Pass, Test};
 use crate::workloads::{Clock, OpError, Progress};
 
-/// A measured pass: its test, what its processes are called with the blanks behind, how wide their number is, and the name in the report.
+/// A measured pass: its test, the name of its processes with trailing blanks, the width of their number, and its name in the
+/// report.
 pub struct Kind {
     pub test: Test,
     pub pass: Pass,
@@ -36,7 +38,7 @@ const fn kind(test: Test, pass: Pass, (who, width): (&'static str, usize), repor
     Kind { test, pass, who, width, report }
 }
 
-/// In the original's order, in which the random writers come after all that read.
+/// All passes in IOzone's order, in which random writers come after backward, stride and random readers.
 pub const KINDS: [Kind; 10] = [
     kind(Test::Write, Pass::Write, ("initial writers \t", 2), "Initial write"),
     kind(Test::Write, Pass::Rewrite, ("rewriters \t", 2), "Rewrite"),
@@ -50,15 +52,15 @@ pub const KINDS: [Kind; 10] = [
     kind(Test::Fread, Pass::Fread, ("freaders \t", 2), "Fread"),
 ];
 
-/// What one pass of all took.
+/// The result of one pass of all children.
 pub struct Result {
-    /// Each child's operations by the wall, and the time of them.
+    /// Each child's operations before the end of the measurement, and their time.
     children: Vec<Took>,
-    /// From the beginning to the end of the last.
+    /// From the start of the first child to the end of the last.
     ns: u64,
 }
 
-/// A pass that is under way.
+/// A pass in progress.
 struct Race<'r> {
     now: fn() -> u64,
     stopping: &'r Stopping,
@@ -68,13 +70,13 @@ struct Race<'r> {
     wall: OnceLock<Wall>,
 }
 
-/// When the first was done, and what each had done by then.
+/// When the first child finished, and the number of operations that each child had done by then.
 struct Wall {
     at: u64,
     done: Vec<u64>,
 }
 
-/// A child's clock: its first look is the beginning of what is timed, its second the end.
+/// A child's clock: its first reading starts the timing, its second reading ends the timing.
 struct Watch<'r> {
     race: &'r Race<'r>,
     begun: AtomicU64,
@@ -98,10 +100,10 @@ impl Clock for Watch<'_> {
     }
 }
 
-/// One pass of all children.
+/// Runs one pass of all children.
 ///
 /// # Errors
-/// The first of a child, when all have ended.
+/// The first error of a child, after all children have ended.
 pub fn pass(
     children: &mut [Passes],
     pass: Pass,
@@ -140,7 +142,7 @@ pub fn pass(
     Ok(Result { children, ns: now.saturating_sub(first) })
 }
 
-/// When it began, and what it took.
+/// Runs one child; returns when it began and how long it took.
 fn run(
     child: &mut Passes,
     pass: Pass,
@@ -169,12 +171,12 @@ fn by_the_wall(wall: Option<&Wall>, number: usize, (begun, took): (u64, Took)) -
     }
 }
 
-/// Figures as they are printed.
+/// The units in which figures are printed.
 #[derive(Clone, Copy)]
 pub struct Units {
     pub pair: Pair,
     pub operations: bool,
-    /// A shorter time counts as this long.
+    /// A shorter time counts as this time.
     pub shortest_ns: u64,
 }
 
@@ -206,12 +208,12 @@ impl Result {
         self.children.iter().map(|took| units.rate(units.amount(took.operations), took.ns)).collect()
     }
 
-    /// What the children saw: the sum of their rates.
+    /// The throughput that the children saw: the sum of their rates.
     pub fn total(&self, units: Units) -> f64 {
         self.rates(units).iter().sum()
     }
 
-    /// The lines about one pass.
+    /// The output lines of one pass.
     pub fn text(&self, kind: &Kind, units: Units, together: &Together) -> String {
         let (unit, n) = (units.name(), self.children.len());
         let rates = self.rates(units);
@@ -257,7 +259,7 @@ impl Together {
         }
     }
 
-    /// Over the measurements of one count.
+    /// The heading above the measurements with this number of processes.
     pub fn head(&self, n: usize, pair: Pair) -> String {
         format!(
             "\tThroughput test with {n} {}\n\tEach {} writes a {} kByte file in {} kByte records\n",
@@ -268,7 +270,7 @@ impl Together {
         )
     }
 
-    /// One row for each measured pass, a column for each count. What was not measured has a 0.
+    /// The report: a row for each measured pass, a column for each number of processes, and 0 for a pass that was not measured.
     pub fn report(&self, totals: &[(usize, Pass, f64)], tests: &[Test], units: Units) -> String {
         let mut text = format!(
             "\n\"Throughput report Y-axis is type of test X-axis is number of {}\"\n\"Record size = {} kBytes \"\n\

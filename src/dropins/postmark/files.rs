@@ -20,7 +20,7 @@ pub struct Lenient<'a, 'c> {
 }
 
 impl Lenient<'_, '_> {
-    /// Reports that the file named last cannot be used.
+    /// Reports that the most recently named file cannot be used.
     fn tell(&mut self, cannot: &str, end: &str) -> io::Result<()> {
         let name = self.namer.last().to_bytes();
         self.console.error(&[cannot.as_bytes(), b" '", name, b"'", end.as_bytes()].concat())
@@ -34,7 +34,7 @@ impl Lenient<'_, '_> {
 }
 
 impl Files for Lenient<'_, '_> {
-    /// Only the console can fail.
+    /// Only output to the console can fail.
     type Error = io::Error;
 
     fn create(&mut self, file: File) -> io::Result<()> {
@@ -96,7 +96,7 @@ struct Opened<'a> {
 impl Handle for Opened<'_> {
     type Error = std::convert::Infallible;
 
-    /// The filesystem is asked for each stream, as the C library does.
+    /// Asks the filesystem for its block size for each stream, as the C library does.
     fn buffer_size(&mut self) -> Result<usize, Self::Error> {
         let block = rustix::fs::fstat(&self.file).map_or(0, |stat| stat.st_blksize);
         Ok(stream::stdio_buffer(block))

@@ -19,10 +19,10 @@ use settings::{Complaint, Settings};
 
 use crate::workloads::postmark::rules::Rules;
 
-/// Script to read if none, or more than one, is given.
+/// Script to read unless exactly one is given.
 const DEFAULT_SCRIPT: &str = ".pmrc";
 
-/// Most nested `load` commands. The original continues until it runs out of file descriptors, by default 1024.
+/// Most nested `load` commands. PostMark itself goes on until it runs out of file descriptors, by default 1024.
 pub const DEEPEST_LOAD: usize = 1000;
 
 /// Whether the session continues.
@@ -32,7 +32,7 @@ enum Flow {
     Quit,
 }
 
-/// A run that would have crashed the original was refused.
+/// Whether a run was refused because it would have crashed PostMark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refused(pub bool);
 
@@ -54,7 +54,7 @@ enum Act {
     Do(fn(&mut Session<'_>, Option<&[u8]>) -> io::Result<Flow>),
 }
 
-/// In the order of matching and of `help`.
+/// All commands, in the order in which they are matched and listed by `help`.
 const COMMANDS: &[Command] = &[
     command("set size", "Sets low and high bounds of files", Act::Set(Settings::size)),
     command("set number", "Sets number of simultaneous files", Act::Set(Settings::number)),
@@ -99,8 +99,7 @@ pub fn rules(mut script: &[u8]) -> Rules {
     settings.rules
 }
 
-/// The command at the beginning of a line, and its parameter: the text after the one byte, of any value, that follows the
-/// command.
+/// The command at the beginning of a line, and its parameter. One byte of any value separates the two.
 fn command_of(line: &[u8]) -> Option<(&'static Command, Option<&[u8]>)> {
     COMMANDS.iter().find_map(|c| line.strip_prefix(c.name.as_bytes()).map(|rest| (c, rest.get(1..))))
 }
@@ -228,7 +227,7 @@ impl<'c> Session<'c> {
         Ok(Flow::Next)
     }
 
-    /// The file to append to; standard output if no file is named or it cannot be opened.
+    /// The file to which the report is appended; standard output if no file is named or the file cannot be opened.
     fn output(&mut self, name: Option<&[u8]>) -> io::Result<Option<fs::File>> {
         let Some(name) = name else { return Ok(None) };
         let file = OpenOptions::new().append(true).create(true).open(OsStr::from_bytes(name)).ok();

@@ -38,7 +38,8 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// From the clock at the start, before and after the transactions, and at the end. Each duration is at least 1.
+    /// Computes the durations from the clock at the start, before and after the transactions, and at the end. Each duration is at
+    /// least 1 s.
     pub fn between([start, before, after, end]: [i64; 4]) -> Self {
         let difference = |from: i64, to: i64| to.saturating_sub(from).clamp(1, i64::from(i32::MAX)) as u32;
         Seconds {
@@ -69,7 +70,7 @@ pub fn size(bytes: u32) -> String {
     }
 }
 
-/// The same for sums and rates; all values but 0 are printed in kilobytes or more.
+/// Prints a sum or a rate; all values but 0 are printed in kilobytes or megabytes.
 fn sum(bytes: f32) -> String {
     if bytes > MEGA {
         format!("{:.2} megabytes", bytes / MEGA)

@@ -96,8 +96,8 @@ impl Settings {
         Ok(())
     }
 
-    /// `PATH` alone replaces all locations, `+PATH` adds one, `-PATH` removes one. A wrong weight is reported, and the weight 1
-    /// is used.
+    /// `PATH` alone replaces all locations, `+PATH` adds one, `-PATH` removes one. An invalid weight is reported, and the weight
+    /// 1 is used.
     pub fn location(&mut self, parameter: Option<&[u8]>) -> Set {
         let parameter = parameter.ok_or_else(|| complaint("no directory name specified"))?;
         match parameter.split_first() {
@@ -125,8 +125,8 @@ impl Settings {
         Ok(())
     }
 
-    /// The output of `show`: the text before the locations, the locations, and the text after them. They are separate because
-    /// the original always prints locations to standard output, a defect on which scripts may rely.
+    /// The output of `show`: the text before the locations, the locations, and the text after them. The parts are separate
+    /// because the original always prints locations to standard output, a defect on which scripts may rely.
     pub fn show(&self, folder: &[u8]) -> [Vec<u8>; 3] {
         let working: &[&[u8]] = match self.rules.locations.len() {
             0 => &[b"Working directory: ", folder, b"\n"],

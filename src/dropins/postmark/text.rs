@@ -5,8 +5,8 @@ use std::io::BufRead;
 /// Longest line that is read at once; the rest of a longer line is read as the next line.
 const LONGEST_LINE: usize = 254;
 
-/// The next line without its last byte. That byte is the newline, except in a last line without a newline and in lines that are
-/// too long. A NUL byte ends the line early. `None` at the end, or if reading fails.
+/// The next line without its last byte. The dropped byte is the newline, except in a last line without a newline and in lines
+/// that are too long. A NUL byte ends the line early. `None` at the end of the script, or if reading fails.
 pub fn next_line(script: &mut dyn BufRead) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     while line.len() < LONGEST_LINE && line.last() != Some(&b'\n') {

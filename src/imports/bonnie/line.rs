@@ -97,12 +97,12 @@ fn found(number: usize, end: usize, fields: Vec<Field>) -> Result<Found, Wrong> 
     let at = row.form.at(layout::Field::Machine);
     let machine = row.text(at);
     if machine.len() > LONGEST {
-        return Err(row.wrong(at, &format!("a name of more than {LONGEST} bytes")));
+        return Err(row.wrong(at, &format!("the machine's name has more than {LONGEST} bytes")));
     }
     let program = match row.form.place(layout::Field::Program) {
         None => row.form.layout.title(),
         Some(at) if row.text(at).len() > LONGEST => {
-            return Err(row.wrong(at, &format!("a version of more than {LONGEST} bytes")));
+            return Err(row.wrong(at, &format!("the version has more than {LONGEST} bytes")));
         }
         Some(at) => row.text(at),
     };
@@ -194,8 +194,7 @@ impl Row {
         let column = first.map_or(end, |at| self.fields[at].column);
         let n = self.fields.len();
         let what = format!(
-            "it has {n} fields, where a line of Bonnie++ {title} has {count}, and it can be read in more than one \
-                way or in none"
+            "the line has {n} fields, but a line of Bonnie++ {title} has {count}; it can be read in more than one way, or in none"
         );
         Wrong { line: self.number, column, what }
     }
@@ -207,7 +206,7 @@ impl Row {
             if rate != share {
                 let cut: Vec<&str> = cut.iter().map(|field| field.text.as_str()).collect();
                 let what = format!(
-                    "with lost commas put back in '{}', a rate and its CPU share do not fit together",
+                    "with lost commas restored in '{}', a rate and its CPU share contradict each other",
                     cut.join("', '")
                 );
                 return Err(self.wrong(at, &what));
@@ -240,7 +239,9 @@ impl Row {
 
     fn count(&self, at: usize, text: &str) -> Result<u64, Wrong> {
         let number = text.parse::<u64>().ok().filter(|n| *n <= u32::MAX.into());
-        number.ok_or_else(|| self.wrong(at, &format!("'{text}' is not a number of up to {}", u32::MAX)))
+        number.ok_or_else(|| {
+            self.wrong(at, &format!("'{text}' is not a number from 0 to {most}", most = u32::MAX))
+        })
     }
 
     /// The work according to the line, as parameters of the workload.
@@ -297,7 +298,9 @@ impl Row {
             let parts: Vec<&str> = sizes.split(':').collect();
             let part = |which: usize| (at, parts.get(which).copied().unwrap_or(""));
             if parts.len() > 3 {
-                return Err(self.wrong(at, "a number of files has at most number:max:min/directories"));
+                return Err(
+                    self.wrong(at, "the number of files must have the form number:max:min/directories")
+                );
             }
             self.files_and_sizes(work, [part(0), part(1), part(2)])?;
             return if directories.is_empty() {

@@ -102,7 +102,7 @@ fn where_two_readings_are_possible_or_none_the_place_is_told() {
     // Put back it would be a rate without its share.
     let unpaired = wrong(&DAMAGED.replace("25493,31,1562", "25493+++,1562"));
     assert!(
-        unpaired.what.contains("'25493+++'") && unpaired.what.contains("do not fit together"),
+        unpaired.what.contains("'25493+++'") && unpaired.what.contains("contradict each other"),
         "{}",
         unpaired.what
     );

@@ -78,7 +78,7 @@ pub fn read(text: &str) -> Result<Read, Vec<Wrong>> {
 }
 
 const OF_TERSE: &str =
-    "PostMark up to 1.51 divides the deletions alone by the time of the creation in a terse report";
+    "terse reports of PostMark up to 1.51 divide files of 'Deletion alone' by the time of 'Creation alone'";
 
 /// `PostMark v1.51 : 8/14/01`
 fn version(line: &str) -> Option<&str> {
@@ -220,7 +220,7 @@ fn terse(number: usize, line: &str) -> Result<Option<Report>, Wrong> {
         return Ok(None);
     }
     if words.len() != NUMBERS {
-        let what = format!("it has {} numbers, where a terse report of PostMark has {NUMBERS}", words.len());
+        let what = format!("this line has {} numbers; a terse report of PostMark has {NUMBERS}", words.len());
         return Err(Wrong { line: number, column: line.chars().count() + 1, what });
     }
     let seconds: Option<Vec<u64>> =
@@ -229,7 +229,7 @@ fn terse(number: usize, line: &str) -> Result<Option<Report>, Wrong> {
         return Err(Wrong {
             line: number,
             column: 1,
-            what: "its duration is not from 1 to 2^32 seconds".into(),
+            what: "the duration of the run is not from 1 to 2^32 seconds".into(),
         });
     };
     let rates: Vec<f64> = words[2..].iter().filter_map(|word| Some(decimal(word)?.0)).collect();

@@ -39,9 +39,9 @@ pub fn of(pair: &Pair<'_>, changes: &Changes) -> Advice {
         Some(plan) => with_both(&plan),
         None => {
             let text =
-                "No candidate states a change between the two runs. To see how much two runs differ by \
-                        themselves, repeat the same run. To compare candidates, put them into one run, where \
-                        every round has all of them."
+                "The plans of the two runs state no difference that a single run could compare. To see how \
+                        much two runs differ by chance, repeat the same run. To compare candidates, put them \
+                        into one run, in which every round has all candidates."
                     .to_owned();
             Advice { text, command: None }
         }
@@ -52,11 +52,11 @@ pub fn of(pair: &Pair<'_>, changes: &Changes) -> Advice {
 fn of_all(changes: &Changes) -> Advice {
     let reached = changes.differences.iter().filter(|d| d.reach == Reach::All).map(|d| d.what.clone());
     let whats: Vec<String> = reached.collect();
-    let differ = if whats.len() == 1 { "differs" } else { "differ" };
     let text = format!(
-        "{} {differ}, and one run cannot have both. Repeat each run several times, alternating first, second, \
-         first, second, and check whether the runs of one kind differ among themselves as much as the two kinds \
-         do. A candidate that the change cannot affect, in both runs, is a control: --control LABEL.",
+        "The two runs differ in {}, so they cannot be merged into one run. Repeat each run several times, \
+         alternating first, second, first, second, and check whether repetitions of one run differ among \
+         themselves as much as the first run differs from the second. A candidate in both runs that the \
+         change cannot affect is a control: --control LABEL.",
         list(&whats)
     );
     Advice { text, command: None }
@@ -100,11 +100,11 @@ fn possible(mut plan: Plan, after: &Plan) -> Option<Plan> {
 fn with_both_kernels(plan: &Plan) -> Advice {
     let repeat = repeat::of(plan, true);
     let text = format!(
-        "A machine runs one kernel at a time, but each guest has its own. This run has each candidate under both \
-         kernels, in the same rounds and in random order, so other changes between runs cannot be mistaken for \
-         the change. Both kernels must be in the cache (fsderby kernel list; fsderby kernel fetch SERIES \
-         downloads one), and the machine should have KVM: on an emulated CPU only requests, bytes and flushes are \
-         judged.{}",
+        "A machine runs one kernel at a time, but each guest can have its own kernel. The run suggested here \
+         has each candidate under both kernels, in the same rounds and in random order, so other changes \
+         between runs cannot be mistaken for the change. Both kernels must be in the cache (fsderby kernel \
+         list; fsderby kernel fetch SERIES downloads one), and the machine should have KVM: on an emulated \
+         CPU only requests, bytes and flushes are judged.{}",
         not_said(&repeat)
     );
     Advice { text, command: Some(repeat.command) }
@@ -113,7 +113,9 @@ fn with_both_kernels(plan: &Plan) -> Advice {
 fn not_said(repeat: &Repeat) -> String {
     match repeat.beyond.as_slice() {
         [] => String::new(),
-        beyond => format!(" The command cannot express {}: use an experiment file that does.", list(beyond)),
+        beyond => {
+            format!(" This command line cannot express {}; write an experiment file instead.", list(beyond))
+        }
     }
 }
 
@@ -121,8 +123,8 @@ fn with_both(plan: &Plan) -> Advice {
     let place = Place::parse(&plan.testbed).ok();
     let repeat = repeat::of(plan, place.is_none_or(|place| place.makes_filesystem()));
     let text = format!(
-        "One run with both as candidates has them in the same rounds and in random order, so other changes \
-         between runs cannot be mistaken for the change; its verdict needs no such caution.{}",
+        "A single run with both sides of the change as candidates has them in the same rounds and in random \
+         order, so other changes between runs cannot be mistaken for the change.{}",
         not_said(&repeat)
     );
     Advice { text, command: Some(repeat.command) }

@@ -9,7 +9,7 @@ use crate::report::view::published::{Compared, Figure, Line};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::units::Percent;
 
-/// Added for each paper at the last of its tables.
+/// Adds each paper's agreement with the run to the last of the paper's tables.
 pub fn add(workloads: &mut [WorkloadSummary], margin: Percent) {
     let (mut rest, mut done) = (workloads, Vec::new());
     while let Some((last, before)) = rest.split_last_mut() {
@@ -28,7 +28,8 @@ pub fn add(workloads: &mut [WorkloadSummary], margin: Percent) {
     }
 }
 
-/// Over the kinds with figures on both sides. Of several labels of one kind the first counts.
+/// The agreement over all tables, for the kinds with figures both in the paper and in this run. Of several candidates of one
+/// kind the first counts.
 fn together(tables: &[&Compared], margin: Percent) -> Option<(Agreement, String)> {
     let has_both = |line: &&Line| line.figures.iter().any(|figure| figure.here.is_some());
     let lines = tables.iter().flat_map(|table| &table.lines).filter(has_both);
@@ -40,7 +41,7 @@ fn together(tables: &[&Compared], margin: Percent) -> Option<(Agreement, String)
     Some((found, said))
 }
 
-/// One for each metric whose figures differ from those before it.
+/// One table for each metric; omits a metric that orders the filesystems exactly like an earlier one.
 fn facts(compared: &Compared, kinds: &BTreeSet<&str>, margin: f64) -> Vec<Table> {
     let line = |kind: &&str| compared.lines.iter().find(|line| line.kind == **kind);
     let fact = |metric: usize| {
@@ -71,11 +72,13 @@ fn said(found: &Agreement, tables: usize, kinds: usize, margin: Percent) -> Stri
     };
     let all = count(found.pairs(), "pair");
     let mut said = format!(
-        "{over} the medians of {same} of {all} of filesystems are in the paper's order and of {opposite} in the \
-         opposite order; order by medians is no finding."
+        "{over}, {same} of {all} of filesystems have their medians in the paper's order and {opposite} in \
+         the opposite order; an order of medians is no finding."
     );
     if *tied > 0 {
-        said += &format!(" {tied} within {margin} in the paper or here are not counted.");
+        said += &format!(
+            " Not counted: {tied} with a difference of at most {margin} in the paper or in this run."
+        );
     }
     if let Some(p) = p {
         let ways: usize = (1..=kinds).product();

@@ -132,10 +132,10 @@ fn basis(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
         ChangeBasis::Samples { .. } => {
             let n = changes.findings.iter().map(|change| change.n[0]).min().unwrap_or(0);
             vec![format!(
-                "Both runs had the same {} of disk, position and CPU and the same workload in virtual time, so \
-                 every difference is exact. A finding requires that all samples agree; the interval is the \
-                 minimum and maximum over the samples. Even a program \
-                 change that leaves the algorithm alone shifts figures, as another workload seed does.",
+                "Both runs had the same {} (of disk, image offset and CPU speed) and the same workload in \
+                 virtual time, so every difference is exact. A finding requires that all samples agree; the \
+                 interval is the minimum and maximum over the samples. Even a code change that leaves the \
+                 algorithm alone shifts the figures, as another workload seed does.",
                 count(n as usize, "sample"),
             )]
         }
@@ -164,11 +164,9 @@ fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option
         ],
         some => vec![
             format!(
-                "Each figure is divided by that of the unchanged control {} in the same round. This removes \
-                 influences that both candidates share, but not influences on one candidate. {}",
-                list(some),
-                moved(&changes.controls)
-            ),
+                "Each figure is divided by that of the unchanged control {control} in the same round. The \
+                 division removes influences that act on both candidates, but not influences on one \
+                 candidate. {drift}", control = list(some), drift = moved(&changes.controls)),
             intervals,
         ],
     };
@@ -201,8 +199,9 @@ fn moved(controls: &[Change]) -> String {
 fn guarded(which: &str, guard: &Guard) -> Option<String> {
     let p = chance(guard.p?);
     Some(format!(
-        "A/A check of the {which} run passed: {} entered twice, and its two entries do not differ ({p}).",
-        guard.of
+        "A/A check of the {which} run passed: {candidate} entered twice, and its two entries do not differ \
+         ({p}).",
+        candidate = guard.of
     ))
 }
 
@@ -247,11 +246,10 @@ fn missing(all: &[Missing]) -> Vec<String> {
             [true] => "the second run has no",
             _ => "neither run has a",
         };
-        let it = if candidates.len() > 1 { "them" } else { "it" };
         format!(
-            "{} on {}: {runs} valid trial of {it}, so nothing is compared.",
-            listed(candidates),
-            listed(scenarios)
+            "{candidates} in {workloads}: nothing is compared, because {runs} valid trial.",
+            candidates = listed(candidates),
+            workloads = listed(scenarios)
         )
     };
     merged.iter().map(said).collect()
@@ -337,7 +335,7 @@ mod tests {
         assert_eq!((n(&moved), n(&reseeded)), ([4, 4], [2, 2]));
         let Beside { view, changes } = beside(&times("birchfs", 1.25), &moved);
         assert!(
-            !changes.is_final() && view.answer.starts_with("Preliminary: findings need at least 13 common")
+            !changes.is_final() && view.answer.starts_with("Preliminary: findings need at least 13 samples")
         );
     }
 }

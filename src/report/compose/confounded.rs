@@ -26,10 +26,11 @@ pub fn in_run(plan: &Plan, takes_part: impl Fn(&str) -> bool) -> Vec<String> {
     let said = |([a, b], whats): ([&str; 2], Vec<String>)| {
         let (n, to) = (count(whats.len(), "option"), to_none(whats.len()));
         format!(
-            "{} and {} differ in {n} at once: {}. A difference between them cannot be attributed to {to}.",
-            named(a),
-            named(b),
-            listed(&whats)
+            "{one} and {other} differ in {n} at once: {options}. A difference between these two cannot be \
+             attributed to {to}.",
+            one = named(a),
+            other = named(b),
+            options = listed(&whats)
         )
     };
     let mut said: Vec<String> = pairs.into_iter().take(NAMED).map(said).collect();
@@ -63,11 +64,12 @@ pub fn in_two_runs(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
     }
     let said = |(whats, labels): (Vec<String>, Vec<String>)| {
         format!(
-            "{} things changed at once for {}: {}. A difference between the runs cannot be attributed to {}.",
-            whats.len(),
-            list(&labels.iter().map(|label| named(label)).collect::<Vec<String>>()),
-            listed(&whats),
-            to_none(whats.len())
+            "{number} things changed at once for {candidates}: {changes}. A difference between the runs \
+             cannot be attributed to {cause}.",
+            number = whats.len(),
+            candidates = list(&labels.iter().map(|label| named(label)).collect::<Vec<String>>()),
+            changes = listed(&whats),
+            cause = to_none(whats.len())
         )
     };
     found.into_iter().map(said).collect()
@@ -233,7 +235,7 @@ mod tests {
         assert_eq!(
             said(&[("base", ""), ("tuned", "noatime commit=60")]),
             ["base and tuned differ in 2 options at once: mount -o noatime and mount -o commit=60. A \
-              difference between them cannot be attributed to either."]
+              difference between these two cannot be attributed to either."]
         );
         assert!(said(&[("base", ""), ("tuned", "noatime")]).is_empty());
         assert!(said(&[("base", ""), ("half", "noatime"), ("tuned", "noatime commit=60")]).is_empty());

@@ -73,9 +73,9 @@ pub fn unranked(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
         };
         let they = if several { "they are" } else { "it is" };
         format!(
-            "Unequal durability{in_which}: {} {why}, so a power cut may lose synced data; {they} not ranked with \
-                the others.",
-            list(who)
+            "Unequal durability{in_which}: {candidates} {why}, so a power cut may lose synced data; {they} \
+                not ranked with the others.",
+            candidates = list(who)
         )
     };
     said.iter().map(sentence).collect()
@@ -95,9 +95,9 @@ pub fn unequal(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
             let flushes = of(row, labels)?;
             let which = if row.work.is_empty() { String::new() } else { format!(" ({})", row.work) };
             Some(format!(
-                "Device flushes per fsync in {}{which}: {flushes}. Fewer flushes mean a weaker guarantee or \
+                "Device flushes per fsync in {workloads}{which}: {flushes}. Fewer flushes mean a weaker guarantee or \
                  efficient batching; rates do not show which.",
-                work.label
+                workloads = work.label
             ))
         };
         of_each.filter_map(sentence).collect::<Vec<String>>()

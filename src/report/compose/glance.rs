@@ -52,7 +52,7 @@ pub fn of(workloads: &[WorkloadSummary], is_on_models: bool) -> Option<Glance> {
     Some(Glance { columns, lines, counts, note })
 }
 
-/// Requests, then bytes; omits what nobody did.
+/// Medians of requests, then of bytes; omits counters that are 0 for all candidates.
 fn counts(work: &WorkloadSummary, lines: &[Line]) -> Option<Counts> {
     let mut rows: Vec<&Row> = work.rows().filter(|row| row.declared.is_some_and(|d| d.stands_in)).collect();
     rows.retain(|row| row.cells.iter().any(|cell| cell.median.is_some_and(|median| median > 0.0)));
@@ -122,7 +122,7 @@ fn unanswered(workloads: &[WorkloadSummary]) -> String {
             format!("other phases of {n} workloads")
         }
     };
-    format!("Only the metrics named here are compared. Also measured: {which}.")
+    format!("Only the metrics in this table are compared. Also measured: {which}.")
 }
 
 fn cell(work: &WorkloadSummary, comparison: &Comparison, label: &str) -> Cell {
@@ -153,14 +153,17 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
     let times = match is_same {
         true => format!("times as {} as {}", first.times_as, first.to),
         false if all.iter().any(|(_, c)| c.is_of_amounts()) => {
-            "relative to the candidate with 1.00 in that column; of amounts fewer are better".to_owned()
+            "relative to the candidate with 1.00 in that column; for amounts, fewer is better".to_owned()
         }
         false => "times as good as the candidate with 1.00 in that column".to_owned(),
     };
-    let ranks =
-        if all.iter().any(|(_, c)| c.has_ranks()) { "; a rank such as 2–3: not told apart" } else { "" };
+    let ranks = if all.iter().any(|(_, c)| c.has_ranks()) {
+        "; a rank such as 2–3 means: these candidates were not told apart"
+    } else {
+        ""
+    };
     let unequal =
-        if lines.iter().any(|line| line.is_unequal) { "; ‡ weaker durability, not ranked" } else { "" };
+        if lines.iter().any(|line| line.is_unequal) { "; ‡ weaker durability, so not ranked" } else { "" };
     format!("Ratio of geometric means over the rounds{interval}: {times}{ranks}{unequal}.")
 }
 

@@ -196,10 +196,10 @@ fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary], se
     let several = if did.len() == 1 && of.is_empty() { "" } else { "s" };
     let noun = format!("{}{several}", noun(setups));
     format!(
-        "{}{of} {noun} ran the same workloads ({}) in {}, each in random order.",
-        did.len(),
-        list(&works),
-        count(rounds, "round"),
+        "{number}{of} {noun} ran the same workloads ({workloads}) in {rounds}, each in random order.",
+        number = did.len(),
+        workloads = list(&works),
+        rounds = count(rounds, "round")
     )
 }
 
@@ -248,14 +248,20 @@ fn turns(
     let of = if did.len() == filesystems.len() { String::new() } else { format!("{} of ", did.len()) };
     let left: Vec<&str> = filesystems.iter().map(|l| l.as_str()).filter(|l| !did.contains(l)).collect();
     let left = absent::left_out(run, &left).map_or_else(String::new, |why| format!(" ({why})"));
-    let twice =
-        run.plan.guard.as_ref().map(|twice| format!(" ({} twice, for the A/A check)", named(&twice.of)));
+    let twice = run
+        .plan
+        .guard
+        .as_ref()
+        .map(|twice| format!(" ({candidate} twice, for the A/A check)", candidate = named(&twice.of)));
     let all = format!("{}{left}{}", count(filesystems.len(), noun(setups)), twice.unwrap_or_default());
     let rest: String = uncounted(run).iter().map(|n| format!(", {n}")).collect();
     let trials = count(counted.len(), "trial");
     let sure =
         if standing.has_findings() { format!(", {}", sentence::certainty(verdict)) } else { String::new() };
-    format!("{} in random order{sure}; {of}{all}, {trials} counted{rest}.", count(rounds, "round"))
+    format!(
+        "{rounds} in random order{sure}; {of}{all}, {trials} counted{rest}.",
+        rounds = count(rounds, "round")
+    )
 }
 
 fn place(run: &Run, setups: &Setups) -> String {
@@ -308,8 +314,8 @@ fn differing(run: &Run, setups: &Setups) -> String {
     let places = match is_made {
         true => "",
         false => {
-            "This compares places, not filesystems: age, free space, device and other users of each directory are part \
-             of the result. "
+            "This run compares directories, not filesystems: age, free space, device and other users of each \
+             directory are part of the result. "
         }
     };
     let beyond = setups::beyond_reach(run).map_or_else(String::new, |said| format!(" {said}"));
@@ -362,9 +368,13 @@ fn trials(run: &Run) -> String {
     let n = counted(run).len();
     let verb = if n == 1 { "is counted" } else { "are counted" };
     match uncounted(run).as_slice() {
-        [] => format!("{} {verb}; none failed and none is void.", count(n, "trial")),
+        [] => format!("{trials} {verb}; none failed and none is void.", trials = count(n, "trial")),
         rest => {
-            format!("{} {verb}; the others are listed with their reasons: {}.", count(n, "trial"), list(rest))
+            format!(
+                "{trials} {verb}; the others are listed with their reasons: {others}.",
+                trials = count(n, "trial"),
+                others = list(rest)
+            )
         }
     }
 }
@@ -387,7 +397,7 @@ fn uncounted(run: &Run) -> Vec<String> {
     rest
 }
 
-/// With the reason: of one workload its own, of several the common one, or one for each group.
+/// Which workloads measure page cache and CPU, and why: one reason for all of them, or one for each group.
 fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
     let marked: Vec<&WorkloadSummary> = workloads.iter().filter(|w| !w.page_cache.is_empty()).collect();
     if let [one] = marked[..] {
@@ -412,7 +422,9 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
         };
         let peak = own.iter().map(|w| w.peak()).max_by_key(|peak| peak.0).unwrap_or(Bytes(0));
         match memory {
-            Some(memory) => format!("{whose}files, at most {peak} at a time, fit into {memory} of memory"),
+            Some(memory) => {
+                format!("{whose}files take at most {peak} at a time and fit into {memory} of memory")
+            }
             None => {
                 format!("{whose}less than half of the written bytes reached the device on every filesystem")
             }
@@ -425,7 +437,7 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
     })
 }
 
-/// For some short workloads; if all are short, the heading says so.
+/// Which workloads were too short. `None` if the heading already says that all were.
 fn short(workloads: &[WorkloadSummary], standing: Standing) -> Option<String> {
     let marked: Vec<&WorkloadSummary> = workloads.iter().filter(|w| !w.short.is_empty()).collect();
     if marked.is_empty() || standing == Standing::Short {
@@ -443,13 +455,14 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
     (!marked.is_empty()).then(|| {
         let these = these("all", workloads, &marked);
         format!(
-            "The machine was not idle: in some trials of {these} other processes used over a tenth of the \
-             workload's time. Random order spreads this over all candidates; it widens intervals.",
+            "The machine was not idle: in some trials of {these}, other processes used CPU time of over a tenth of the \
+             workload's time. Random order spreads this disturbance over all candidates and widens the \
+             intervals.",
         )
     })
 }
 
-/// Their names, or all of them.
+/// The names of the marked workloads, or their number if these are many and all are marked.
 fn these(all: &str, workloads: &[WorkloadSummary], marked: &[&WorkloadSummary]) -> String {
     if marked.len() > NAMED && marked.len() == workloads.len() {
         return format!("{all} {} workloads", marked.len());
@@ -471,15 +484,19 @@ fn conclusion(
             progress.complete, progress.needed
         ),
         (Standing::Preliminary, Some(next)) => {
-            format!("{} To add the missing rounds{}:", preliminary(progress), about(Some(next)))
+            format!(
+                "{why} To add the missing rounds{time}:",
+                why = preliminary(progress),
+                time = about(Some(next))
+            )
         }
         (Standing::Preliminary, None) => preliminary(progress),
         (Standing::Short, next) => {
             let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
             format!(
-                "Preliminary because {which} short. No trial both wrote twice its memory and lasted three commit intervals of its \
-                 filesystem. For a verdict on longer workloads{}:",
-                about(next)
+                "Preliminary because {which} short. No trial both wrote twice its memory and lasted three \
+                 commit intervals of its filesystem. For a verdict on longer workloads{time}:",
+                time = about(next)
             )
         }
         (Standing::Medians, _) => MEDIANS.to_owned(),
@@ -493,7 +510,7 @@ fn about(next: Option<&Next>) -> String {
     minutes.map(|minutes| format!(", about {}", duration(minutes))).unwrap_or_default()
 }
 
-/// In hours from two hours on.
+/// A duration in words: in hours from two hours on.
 fn duration(minutes: u64) -> String {
     match minutes {
         0..120 => count(minutes as usize, "minute"),
@@ -595,15 +612,15 @@ mod tests {
         assert!(
             mixed.ends_with(
                 "rather than the disk: letters-quick: less than half of the written bytes reached the device on \
-                 every filesystem; letters-in-memory: files, at most 210 MiB at a time, fit into 512 MiB of memory."
+                 every filesystem; letters-in-memory: files take at most 210 MiB at a time and fit into 512 MiB of memory."
             ),
             "{mixed}"
         );
         works[0].amount = works[1].amount;
         assert_eq!(
             page_cache(&works).unwrap(),
-            "letters-quick and letters-in-memory measure page cache and CPU rather than the disk: files, at most \
-             210 MiB at a time, fit into 512 MiB of memory."
+            "letters-quick and letters-in-memory measure page cache and CPU rather than the disk: files take at \
+             most 210 MiB at a time and fit into 512 MiB of memory."
         );
         let works: Vec<WorkloadSummary> = [&works[..], &works[..]].concat();
         assert!(page_cache(&works).unwrap().starts_with("All 4 workloads measure page cache"));

@@ -45,7 +45,7 @@ pub fn put(run: &Run, summary: &mut Summary, all: &[Loaded]) {
     }
 }
 
-/// Without a run.
+/// Imported figures that are shown without a run of fsderby.
 pub fn alone(loaded: &Loaded) -> Vec<Imported> {
     groups(loaded).iter().map(|group| shown(group, None, Vec::new())).collect()
 }
@@ -179,7 +179,7 @@ fn told(figure: &Read, apart: &[Disagreement]) -> Figure {
     }
 }
 
-/// For metrics that every pass has and on which all agree.
+/// Our figure ÷ the imported one, for metrics on which all passes agree.
 fn ratios(work: &WorkloadSummary, here: &str, passes: &[Pass]) -> Vec<Ratio> {
     let Some(first) = passes.first() else { return Vec::new() };
     let ratio = |figure: &Figure| {
@@ -216,12 +216,13 @@ fn sentences(group: &Group<'_>, imported: &Imported) -> Vec<String> {
     let mut programs: Vec<String> = group.entries.iter().map(|entry| entry.program.clone()).collect();
     programs.dedup();
     let mut sentences = vec![format!(
-        "Measured by {}, not by fsderby: unchecked, and in no verdict or ranking. The workload: {}.",
+        "These figures were measured by {}, not by fsderby: they are unchecked and enter no verdict or \
+         ranking. The workload: {}.",
         list(&programs),
         imported.work
     )];
     sentences.extend(imported.beside.as_ref().map(|label| match imported.differences.as_slice() {
-        [] => format!("As far as the files show, {label} is the same workload."),
+        [] => format!("As far as the imported files show, {label} is the same workload."),
         differences => {
             format!("{label} is a different workload, so there is no ratio: {}.", differences.join("; "))
         }
@@ -251,8 +252,8 @@ fn agreement(imported: &Imported, tool: &dyn Tool) -> Option<String> {
     let more = imported.disagreements.len().saturating_sub(NAMED);
     named.extend((more > 0).then(|| format!("and {}", count(more, "further figure"))));
     Some(format!(
-        "Repetitions disagree if they differ by more than {apart} times ({}): {}. The files do not show which is \
-            wrong.",
+        "Repetitions disagree if they differ by more than {apart} times ({}): {}. The files do not show \
+         which repetition is wrong.",
         Imported::DISAGREES,
         named.join("; ")
     ))

@@ -3,7 +3,7 @@
 
 use crate::report::view::look::{HUES, Look, MARKS};
 
-/// One for each entered kind, in that order. `table` lists all kinds.
+/// One look for each entered kind, in the order of `entered`. `table` lists all kinds.
 pub fn of(table: &[&str], entered: &[&str]) -> Vec<Look> {
     let mut looks: Vec<Look> = Vec::new();
     for kind in entered {

@@ -6,8 +6,8 @@ use crate::schema::units::Bytes;
 use crate::store::Run;
 use crate::testbeds::vm;
 
-/// For page cache and workload together: the limit, or otherwise the memory of the guest or host. `None` if the run does not say.
-/// the run does not say.
+/// Memory for page cache and workload together: the limit, or without a limit the memory of the guest or host. `None` if the
+/// run does not say.
 pub fn of<'r>(
     run: &Run,
     mut records: impl Iterator<Item = &'r Record>,
@@ -18,7 +18,7 @@ pub fn of<'r>(
     limit.or(Some(whole)).filter(|memory| memory.0 > 0)
 }
 
-/// For a run whose candidates all have the same.
+/// The memory of a run whose candidates all have the same memory.
 pub fn of_all(run: &Run) -> Option<Bytes> {
     of(run, run.records.iter(), run.plan.memory)
 }

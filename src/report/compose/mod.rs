@@ -137,9 +137,7 @@ fn entry(run: &Run, label: &str) -> Entry {
     }
     let era = |c: &Candidate| {
         let (era, lost) = (c.era.as_deref()?, eras::lost(c)?);
-        Some(format!(
-            "mkfs and mount defaults of {era}, as far as today's tools support them. Not available: {lost}"
-        ))
+        Some(format!("mkfs and mount defaults of {era}, as far as today's tools support them. {lost}"))
     };
     let era = run.plan.candidates.iter().find(|c| c.label == label).and_then(era).unwrap_or_default();
     let mounted = run.records.iter().filter(|r| r.filesystem == label).find_map(|r| r.mounted.as_ref());
@@ -195,7 +193,7 @@ mod tests {
         let ratio = one.and_then(|r| r.metrics.iter_mut().find(|m| m.name == "device.written_ratio"));
         ratio.expect("every trial has it").value = 0.01;
         let note = &example.report().summary.workloads[0].notes()[0];
-        assert!(note.contains("birchfs (13") && note.ends_with("under half in 1 of 6 trials)"), "{note}");
+        assert!(note.contains("birchfs (13") && note.ends_with("below 50% in 1 of 6 trials)"), "{note}");
     }
 
     #[test]

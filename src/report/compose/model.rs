@@ -23,13 +23,13 @@ pub fn disk(run: &Run) -> Option<String> {
     let away = |m: Sampled| Bytes(m.offset.0.abs_diff(modelled.offset.0));
     let moved = match run.records.iter().filter_map(sampled).map(away).max() {
         None | Some(Bytes(0)) => String::new(),
-        Some(most) => format!(", moved by up to {most} between samples"),
+        Some(most) => format!(", shifted by up to {most} from sample to sample"),
     };
     let (disks, each) = match modelled.disks {
         1 => ("a modelled disk".to_owned(), ""),
         several => (format!("{several} modelled disks"), "on each "),
     };
-    Some(format!("{disks} ({title}; {each}a volume of {} at {begin}{moved})", run.plan.size))
+    Some(format!("{disks} ({title}; {each}a volume of {size} at {begin}{moved})", size = run.plan.size))
 }
 
 /// The title of these trials' disk.
@@ -48,7 +48,7 @@ pub fn cpu(run: &Run) -> Option<String> {
     cpu_of(&run.records.iter().collect::<Vec<_>>())
 }
 
-/// The same for these trials' CPU.
+/// The modelled CPU of these trials, in words.
 pub fn cpu_of(records: &[&Record]) -> Option<String> {
     let all = || records.iter().filter_map(|record| sampled(record));
     let speeds = || all().map(|m| m.mips);
@@ -93,9 +93,11 @@ pub fn heading(run: &Run, standing: Standing) -> Option<&'static str> {
     Some(match (coverage(run)?, is_final) {
         (Coverage::ModelOnly, true) => "Verdict on the model only",
         (Coverage::ModelOnly, false) => "Preliminary result on the model only",
-        (Coverage::Untested { .. }, true) => "Verdict over samples of the disk model, coverage untested",
+        (Coverage::Untested { .. }, true) => {
+            "Verdict over samples of the disk model, tested with too few real drives"
+        }
         (Coverage::Untested { .. }, false) => {
-            "Preliminary result over samples of the disk model, coverage untested"
+            "Preliminary result over samples of the disk model, tested with too few real drives"
         }
         (Coverage::Tested { .. }, true) => "Verdict over samples of the disk model",
         (Coverage::Tested { .. }, false) if standing == Standing::Short => return None,
@@ -122,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_class_without_a_measured_drive_is_headed_so_and_says_it_where_it_says_how_sure() {
-        let only = "No drive of this class was measured: this holds on the model only.";
+        let only = "No drive of this class was measured, so this result holds for the disk model only.";
         let (title, sure) = headed(13, &["hdd-smr"]);
         assert!(title == "Verdict on the model only" && sure.ends_with(only), "{title}: {sure}");
         let (title, sure) = headed(3, &["hdd-16tb", "a file of one's own"]);

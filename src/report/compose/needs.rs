@@ -64,18 +64,19 @@ fn chosen(found: &Recommendation, choice: &recommendation::Choice, first: &Place
     match (found.ranking.get(1), choice.draw) {
         (None, _) => format!("{by}, {label} is recommended: no other candidate is left."),
         (Some(_), Some(decided)) => format!(
-            "{by}, {label} is recommended: score {} (1 would be first at every need), a draw with {} within {}, \
-                decided by {}.",
-            ratio(first.score),
-            list(&choice.drawn_with),
-            found.margin,
-            decided.title()
+            "{by}, {label} is recommended: score {score} (1 would be first at every need), a draw with \
+                {others} within {margin}, decided by {need}.",
+            score = ratio(first.score),
+            others = list(&choice.drawn_with),
+            margin = found.margin,
+            need = decided.title()
         ),
         (Some(next), None) => format!(
-            "{by}, {label} is recommended: score {} (1 would be first at every need); next {}, score {}.",
-            ratio(first.score),
-            named(&next.filesystem),
-            ratio(next.score)
+            "{by}, {label} is recommended: score {score} (1 would be first at every need); next {second}, \
+             score {second_score}.",
+            score = ratio(first.score),
+            second = named(&next.filesystem),
+            second_score = ratio(next.score)
         ),
     }
 }
@@ -84,9 +85,9 @@ fn ties(choice: &recommendation::Choice, found: &Recommendation) -> Option<Strin
     let (ties, verb) = (&choice.ties, if choice.ties.len() == 1 { "is" } else { "are" });
     (!ties.is_empty()).then(|| {
         format!(
-            "{} {verb} within {} of that score, so any of them meets these needs equally.",
-            list(ties),
-            found.margin
+            "{candidates} {verb} within {margin} of that score, so any of them meets these needs equally.",
+            candidates = list(ties),
+            margin = found.margin
         )
     })
 }
@@ -104,8 +105,14 @@ fn merits(found: &Recommendation, first: &Place) -> Option<String> {
         .map(|(need, _)| title(&need.need))
         .collect();
     let others = found.ranking.len() > 1;
-    (others && !best.is_empty())
-        .then(|| format!("Estimate within {} of the first: {}.", found.margin, list(&best)))
+    (others && !best.is_empty()).then(|| {
+        format!(
+            "Estimates of {candidate} within {margin} of the first-ranked candidate's: {needs}.",
+            candidate = named(&first.filesystem),
+            margin = found.margin,
+            needs = list(&best)
+        )
+    })
 }
 
 /// The needs in which another is better by more than the margin, the largest loss first.
@@ -114,8 +121,14 @@ fn cost(found: &Recommendation, first: &Place) -> Option<String> {
     let mut worse: Vec<(&Weighed, f64)> = weighed(found, first).filter(|(_, ratio)| *ratio < close).collect();
     worse.sort_by(|a, b| a.1.total_cmp(&b.1));
     let said: Vec<String> = worse.iter().map(|(need, ratio)| given_up(found, need, *ratio)).collect();
-    (!said.is_empty())
-        .then(|| format!("Estimates relative to the first at each need (not tested): {}.", said.join("; ")))
+    (!said.is_empty()).then(|| {
+        format!(
+            "Other estimates of {candidate}, relative to the first-ranked candidate at each need (not \
+             tested): {estimates}.",
+            candidate = named(&first.filesystem),
+            estimates = said.join("; ")
+        )
+    })
 }
 
 /// `CPU time 1.9 times that of B`, `deliver 0.81 times the rate of B`
@@ -126,12 +139,16 @@ fn given_up(found: &Recommendation, need: &Weighed, ratio_to_best: f64) -> Strin
     let is_time = need.judged_by.iter().all(|by| by.better == Better::Lower);
     let title = title(&need.need);
     match need.need {
-        Need::Aspect(Aspect::Capacity) => format!("{title} {} of that of {best}", ratio(ratio_to_best)),
-        Need::Aspect(_) => format!("{title} {} times that of {best}", times(1.0 / ratio_to_best)),
-        _ if is_time => {
-            format!("{title} {} times the time of {best}", times(1.0 / ratio_to_best))
+        Need::Aspect(Aspect::Capacity) => {
+            format!("{title} {share} of that of {best}", share = ratio(ratio_to_best))
         }
-        _ => format!("{title} {} times the rate of {best}", ratio(ratio_to_best)),
+        Need::Aspect(_) => {
+            format!("{title} {factor} times that of {best}", factor = times(1.0 / ratio_to_best))
+        }
+        _ if is_time => {
+            format!("{title} {factor} times the time of {best}", factor = times(1.0 / ratio_to_best))
+        }
+        _ => format!("{title} {factor} times the rate of {best}", factor = ratio(ratio_to_best)),
     }
 }
 
@@ -152,13 +169,13 @@ fn changes(found: &Recommendation, first: &Place) -> String {
             let share = weight * factor / (1.0 - weight + weight * factor);
             let than = if factor < 1.0 { "less than" } else { "more than" };
             format!(
-                "{} is recommended if {} counts {than} {} times as much ({:.0}% of all weights instead of \
-                 {:.0}%); every other weight would have to change more.",
-                change.filesystem,
-                title(&need.need),
-                times(factor),
-                100.0 * share,
-                100.0 * weight
+                "{candidate} is recommended if {need} counts {than} {factor} times as much ({new_share:.0}% \
+                 of all weights instead of {old_share:.0}%); every other weight would have to change more.",
+                candidate = change.filesystem,
+                need = title(&need.need),
+                factor = times(factor),
+                new_share = 100.0 * share,
+                old_share = 100.0 * weight
             )
         }
     }
@@ -167,14 +184,13 @@ fn changes(found: &Recommendation, first: &Place) -> String {
 /// Candidates that no weights could make the choice.
 fn behind(found: &Recommendation) -> Option<String> {
     let one = |place: &Place| {
-        place
-            .behind
-            .first()
-            .map(|other| format!("{} (below {other} at every need)", named(&place.filesystem)))
+        place.behind.first().map(|other| {
+            format!("{candidate} (below {other} at every need)", candidate = named(&place.filesystem))
+        })
     };
     let all: Vec<String> = found.ranking.iter().filter_map(one).collect();
     (!all.is_empty())
-        .then(|| format!("By these estimates no weights make these the recommendation: {}.", list(&all)))
+        .then(|| format!("By these estimates, no choice of weights would recommend {}.", list(&all)))
 }
 
 fn none(found: &Recommendation) -> String {
@@ -187,7 +203,7 @@ fn none(found: &Recommendation) -> String {
     }
 }
 
-/// Grouped by the missing requirement.
+/// The candidates that were ruled out, grouped by the requirement that they do not meet.
 fn ruled_out(found: &Recommendation) -> Option<String> {
     let mut lacking: Vec<(String, Vec<String>)> = Vec::new();
     for out in &found.ruled_out {
@@ -220,8 +236,11 @@ fn missing(found: &Recommendation) -> Option<String> {
     let one = |need: &Weighed| Some(format!("{} ({})", title(&need.need), why(need.missing?)));
     let all: Vec<String> = found.needs.iter().filter_map(one).collect();
     let weighed = found.needs.iter().filter(|need| need.missing.is_some() && need.weight > 0.0).count();
-    let rest =
-        if found.choice.is_some() && weighed > 0 { " The others are judged for all candidates." } else { "" };
+    let rest = if found.choice.is_some() && weighed > 0 {
+        " The other needs are judged for all candidates."
+    } else {
+        ""
+    };
     (!all.is_empty()).then(|| format!("Could not be judged: {}.{rest}", list(&all)))
 }
 
@@ -259,10 +278,10 @@ fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Opti
     .collect();
     (verdict.is_final() && !told.is_empty()).then(|| {
         let text = format!(
-            "Findings, {} relative to {}: {}.",
-            named(&first.filesystem),
-            named(next),
-            told.join("; ")
+            "Findings for {first} relative to {next}: {findings}.",
+            first = named(&first.filesystem),
+            next = named(next),
+            findings = told.join("; ")
         );
         Sentence::new(text, all.iter().filter_map(Claim::of).collect())
     })
@@ -271,7 +290,7 @@ fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Opti
 /// The limits of the recommendation.
 fn rests_on(found: &Recommendation, verdict: &Verdict) -> String {
     let rounds = count(found.rounds, "round");
-    let few = if found.rounds < verdict.basis.needed() as usize { ", too few to be reliable" } else { "" };
+    let few = if found.rounds < verdict.basis.needed() as usize { ", too few to be reliable," } else { "" };
     let tested = if verdict.is_final() { "only findings are tested" } else { "nothing is tested yet" };
     format!(
         "The score combines geometric means over {rounds}{few} with weights, which are a judgement; {tested}."
@@ -320,8 +339,14 @@ mod tests {
             said(&example)
         };
         let text = emulated("capacity = 1\ncpu = 1\n[workload]\nletters-quick = 1");
-        assert!(text.contains("letters-quick (it was measured where times are not valid)"), "{text}");
-        assert!(text.contains("CPU time (it was measured where times are not valid)"), "{text}");
+        assert!(
+            text.contains("letters-quick (this need was measured on testbeds whose times are not valid)"),
+            "{text}"
+        );
+        assert!(
+            text.contains("CPU time (this need was measured on testbeds whose times are not valid)"),
+            "{text}"
+        );
         assert!(text.contains("is recommended:"), "capacity is left: {text}");
         let none = emulated("cpu = 1\nworkloads = 1");
         assert!(none.starts_with("By the stated needs, none is recommended: no need could be"), "{none}");

@@ -20,7 +20,7 @@ pub struct Notes {
     pub page_cache: String,
     /// Why its figures describe only its beginning; empty if the work ran long enough.
     pub short: String,
-    /// Whether that holds for every trial.
+    /// Whether every trial of the workload was too short.
     pub is_short: bool,
     /// How often other processes took its CPU time; empty if they did not.
     pub disturbed: String,
@@ -45,12 +45,16 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
         || work.counted.iter().flat_map(|r| &r.validity).filter(|c| c.name == Condition::Stationary);
     let is_short = stationary().next().is_some() && stationary().all(|check| check.held == Held::Label);
     let short = noted(Condition::Stationary).map(|(trials, seen)| {
-        let enough = "long enough: twice the memory written, and three commit intervals of the filesystem";
+        let enough = "long enough means: twice the memory is written, and three commit intervals of the \
+                      filesystem have passed";
         let are = if trials.starts_with("1 of") { "is" } else { "are" };
         format!("{trials} {are} short, {} ({enough})", seen.replacen("short: ", "", 1))
     });
     let disturbed = noted(Condition::Interference).map(|(trials, seen)| {
-        format!("in {trials} other processes used over a tenth of the workload's time, {}", told(&seen))
+        format!(
+            "in {trials}, other processes used CPU time of over a tenth of the workload's time, {}",
+            told(&seen)
+        )
     });
     Notes {
         page_cache: everything_in_memory(amount, memory, &work.counted, &device),
@@ -83,7 +87,7 @@ fn everything_in_memory(
     let kept_most = |r: &&Record| kept_some(r) && !of_each_work(r).contains(&false);
     if let Some(memory) = memory.filter(|memory| (1..=memory.0).contains(&amount.bytes_peak)) {
         let peak = Bytes(amount.bytes_peak);
-        let fits = format!("its files, at most {peak} at a time, fit into {memory} of memory");
+        let fits = format!("its files take at most {peak} at a time and fit into {memory} of memory");
         let all_written = !counted.iter().any(kept_some);
         let but = if all_written { ", although the written data reached the device" } else { "" };
         return fits + but;
@@ -122,7 +126,7 @@ impl Device<'_> {
         let of = if work.is_empty() { String::new() } else { format!("{work}: ") };
         let text = match cell.n {
             n if n == little => format!("{of}{median:.0}%"),
-            n => format!("{of}{median:.0}%, under half in {little} of {n} trials"),
+            n => format!("{of}{median:.0}%, below 50% in {little} of {n} trials"),
         };
         Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
     }
@@ -135,7 +139,7 @@ fn deferred_label(run: &Run, Entry { label, kind, .. }: &Entry) -> Option<Label>
     Some(Label { filesystem: label.clone(), text, page_cache: false })
 }
 
-/// For trials whose recovery is shown although they lost synced files.
+/// Notes on filesystems whose recovery is shown although trials lost synced files.
 fn loss_labels(run: &Run, work: &Work<'_>, filesystems: &[Entry]) -> Vec<Label> {
     let losses = losses::of(run, &work.label);
     let label = |filesystem: &Entry| {
@@ -157,7 +161,7 @@ fn noted(counted: &[&Record], condition: Condition) -> Option<(String, String)> 
     notes.first().map(|seen| (trials, format!("{example}{seen}")))
 }
 
-/// Reported for all filesystems together, or by a figure.
+/// Validity checks that get no note here: they are reported for all filesystems together, or by a figure.
 const TOLD_ELSEWHERE: [Condition; 3] = [Condition::Device, Condition::Stationary, Condition::Interference];
 
 /// Validity checks that do not void a trial but must be reported with its figures, including integrity checks. Omits `device`,

@@ -22,7 +22,7 @@ impl Pair {
         Pair { a, b, ratio, low, high, found: Some(found) }
     }
 
-    /// The same pair, from that candidate's side.
+    /// This pair from the side of the candidate `label`.
     fn seen_from(&self, label: &str) -> Option<Pair> {
         if self.a == label {
             return Some(self.clone());

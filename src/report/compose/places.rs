@@ -53,11 +53,11 @@ impl<'r> Twice<'r> {
 /// Pairs by name, the better first, with the supporting findings.
 #[derive(Default)]
 struct Orders {
-    /// The other one is better in the second setup; named in the first setup's order.
+    /// Pairs of which one is better in the first setup and the other in the second; named in the first setup's order.
     turned: Vec<Sentence>,
-    /// Told apart in only one of the setups.
+    /// Pairs that are told apart in only one of the setups.
     alone: [Vec<Sentence>; 2],
-    /// The candidates in any of these.
+    /// The candidates in any of these pairs.
     who: Vec<usize>,
 }
 
@@ -71,15 +71,20 @@ fn in_both(run: &Run, work: &WorkloadSummary, setups: [Setup<'_>; 2]) -> Vec<Sen
         if who.is_empty() {
             return None;
         }
-        let mut said =
-            format!("In {} the order ({}) differs between {} and {}.", work.label, row.title, on[0], on[1]);
+        let mut said = format!(
+            "In {workload} the order ({metric}) differs between {one} and {other}.",
+            workload = work.label,
+            metric = row.title,
+            one = on[0],
+            other = on[1]
+        );
         let mut claims = Vec::new();
         if !turned.is_empty() {
             let pairs = some(&turned, &mut claims);
-            said.push_str(&format!(" On {} {pairs}, on {} the reverse.", on[0], on[1]));
+            said.push_str(&format!(" On {}, {pairs}; on {}, the reverse.", on[0], on[1]));
         }
         for (pairs, on) in alone.iter().zip(&on).filter(|(pairs, _)| !pairs.is_empty()) {
-            said.push_str(&format!(" Told apart only on {on}: {}.", some(pairs, &mut claims)));
+            said.push_str(&format!(" These were told apart only on {on}: {}.", some(pairs, &mut claims)));
         }
         let who: Vec<&Twice<'_>> = who.iter().map(|at| &all[*at]).collect();
         let both = || on.iter().enumerate();
@@ -167,7 +172,7 @@ fn fsyncs(work: &WorkloadSummary, who: &[&Twice<'_>], at: usize, on: &str) -> Op
     };
     let all: Vec<String> = who.iter().filter_map(one).collect();
     let each = if flushes.is_some() { ", and device flushes per fsync" } else { "" };
-    (!all.is_empty()).then(|| format!(" The median fsync on {on}{each}: {}.", list(&all)))
+    (!all.is_empty()).then(|| format!(" The median fsync latency on {on}{each}: {}.", list(&all)))
 }
 
 /// Why nothing is flushed there.
@@ -211,7 +216,8 @@ mod tests {
     #[test]
     fn a_pair_whose_order_another_setup_turns_is_named() {
         let said = said(&[("alderfs", "birchfs", Found::Worse)]);
-        let expected = "differs between loop and loop:/dev/other. On loop alderfs before birchfs, on loop:/dev/other the reverse.";
+        let expected = "differs between loop and loop:/dev/other. On loop, alderfs before birchfs; on \
+                        loop:/dev/other, the reverse.";
         assert!(said.len() == 1 && said[0].contains(expected), "{said:?}");
         assert!(!said[0].contains("alone") && !said[0].contains("cedarfs"), "{said:?}");
     }
@@ -222,8 +228,9 @@ mod tests {
             said(&[("alderfs", "birchfs", Found::CannotTell), ("alderfs", "cedarfs", Found::Equivalent)]);
         assert!(
             said.len() == 1
-                && said[0]
-                    .contains("Told apart only on loop: alderfs before birchfs and cedarfs before alderfs."),
+                && said[0].contains(
+                    "These were told apart only on loop: alderfs before birchfs and cedarfs before alderfs."
+                ),
             "{said:?}"
         );
     }

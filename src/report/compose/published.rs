@@ -94,7 +94,7 @@ fn cell<'r>(rows: &[&'r Row], metric: &str, label: &str) -> Option<(&'r str, &'r
     Some((&row.unit, row.cells.iter().find(|c| c.filesystem == label)?))
 }
 
-/// For each metric; once if all metrics agree.
+/// Sentences on the order of the filesystems: one for each metric, or a single one if it is the same for all metrics.
 fn order(titles: &[String], lines: &[Line], margin: Percent) -> Vec<String> {
     let metrics = titles.iter().enumerate();
     let orders: Vec<(&String, String)> =
@@ -135,21 +135,25 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
     let all = count(pairs.len(), "pair");
     let tied = match number(Order::Tied) {
         0 => String::new(),
-        1 => format!(" 1 pair is within {margin} in the paper or here."),
-        tied => format!(" {tied} pairs are within {margin} in the paper or here."),
+        1 => format!(" 1 pair differs by at most {margin} in the paper or in this run."),
+        tied => format!(" {tied} pairs differ by at most {margin} in the paper or in this run."),
     };
     match (number(Order::Same), opposite.as_slice()) {
-        _ if pairs.is_empty() => "no two filesystems have figures both in the paper and here.".to_owned(),
-        (0, []) => format!("none of {all} has an order both in the paper and here.{tied}"),
-        (same, []) if tied.is_empty() => {
-            format!("medians here are in the paper's order ({}).", count(same, "pair"))
+        _ if pairs.is_empty() => {
+            "no two filesystems have figures both in the paper and in this run.".to_owned()
         }
-        (same, []) => format!("medians here are in the paper's order in {same} of {all}.{tied}"),
+        (0, []) => {
+            format!("none of {all} of filesystems has a clear order both in the paper and in this run.{tied}")
+        }
+        (same, []) if tied.is_empty() => {
+            format!("the medians of this run are in the paper's order ({}).", count(same, "pair"))
+        }
+        (same, []) => format!("the medians of this run are in the paper's order in {same} of {all}.{tied}"),
         (_, opposite) => {
             let (number, said) = (opposite.len(), opposite.join("; "));
             format!(
-                "medians here are in a different order than the paper's in {number} of {all} (paper: \
-                    {said}).{tied}"
+                "the medians of this run are in a different order than the paper's in {number} of {all} \
+                 (paper: {said}).{tied}"
             )
         }
     }
@@ -217,7 +221,11 @@ mod tests {
         assert!(beside.tables.len() > 10, "{}", beside.tables.len());
         let first = &beside.tables[0];
         assert_eq!(first.table.metrics, ["mkfs.time", "mount.time"]);
-        assert!(first.caption().ends_with("; here the averages of 6 trials each."), "{}", first.caption());
+        assert!(
+            first.caption().ends_with("; in this run, the averages of 6 trials each."),
+            "{}",
+            first.caption()
+        );
         let summary = example.report().summary;
         let row = summary.workloads[0].rows().find(|r| r.name == "mkfs.time").expect("it was measured");
         let of_first = row.cells.iter().find(|c| c.filesystem == first.lines[0].filesystem);
@@ -235,21 +243,24 @@ mod tests {
         let order = |lines: &[Line]| order_of(lines, 0, Percent(3.0));
         assert_eq!(
             order(&lines),
-            "medians here are in the paper's order in 2 of 3 pairs. 1 pair is within 3% in the paper or here."
+            "the medians of this run are in the paper's order in 2 of 3 pairs. 1 pair differs by at most 3% \
+             in the paper or in this run."
         );
-        assert_eq!(order(&lines[1..]), "medians here are in the paper's order (1 pair).");
+        assert_eq!(order(&lines[1..]), "the medians of this run are in the paper's order (1 pair).");
         let exchanged = [line("a", [3.0, 30.0]), line("b", [4.0, 20.0]), line("c", [4.0, 40.0])];
         assert_eq!(
             order(&exchanged),
-            "medians here are in a different order than the paper's in 1 of 3 pairs (paper: b before a). 1 pair is within 3% in the paper or here."
+            "the medians of this run are in a different order than the paper's in 1 of 3 pairs (paper: b \
+             before a). 1 pair differs by at most 3% in the paper or in this run."
         );
         assert_eq!(
             order(&exchanged[1..]),
-            "none of 1 pair has an order both in the paper and here. 1 pair is within 3% in the paper or here."
+            "none of 1 pair of filesystems has a clear order both in the paper and in this run. 1 pair differs by at most \
+             3% in the paper or in this run."
         );
         let mut twice = [line("a", [3.0, 30.0]), line("a again", [3.0, 31.0])];
         twice[1].kind = "a".into();
-        assert_eq!(order(&twice), "no two filesystems have figures both in the paper and here.");
+        assert_eq!(order(&twice), "no two filesystems have figures both in the paper and in this run.");
     }
 
     #[test]

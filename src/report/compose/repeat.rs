@@ -6,6 +6,7 @@ use crate::filesystems;
 use crate::report::view::repeat::Repeat;
 use crate::runner::entry::FilesystemEntry;
 use crate::runner::experiment::{Experiment, SHIPPED};
+use crate::runner::own_command;
 use crate::runner::profiles;
 use crate::runner::scenarios;
 use crate::schema::plan::{Candidate, FIRST_LOOK, Factors, Plan, Rounds};
@@ -39,7 +40,10 @@ fn command(plan: &Plan, candidates: &[Candidate], makes_filesystem: bool) -> Str
     }
     let (_, power_cut) = scenarios::given(plan);
     let works: Vec<&str> = plan.workloads.iter().map(|w| w.label.as_str()).collect();
-    words.push(format!("--workloads {}", quote(&works.join(","))));
+    words.push(match own_command::options(plan) {
+        Some(options) => shell_words::join(options),
+        None => format!("--workloads {}", quote(&works.join(","))),
+    });
     if makes_filesystem || candidates.is_empty() {
         words.push(format!("--on {}", quote(&plan.testbed)));
     }
@@ -166,7 +170,8 @@ fn beyond(plan: &Plan, candidates: &[Candidate]) -> Vec<String> {
     let mut beyond = Vec::new();
     let unsaid = candidates.iter().filter(|e| candidate(e).parse() != Ok(entry(e)));
     beyond.extend(unsaid.map(|e| format!("the options of {}", e.label)));
-    let changed = plan.workloads.iter().filter(|w| {
+    let as_options = own_command::options(plan).is_some();
+    let changed = plan.workloads.iter().filter(|_| !as_options).filter(|w| {
         let ready = workloads::find(&w.label).map(|(engine, set)| (engine.name(), set.file().parameters));
         ready.as_ref().map(|(engine, parameters)| (*engine, parameters))
             != Some((w.work.engine.as_str(), &w.work.parameters))
@@ -175,7 +180,7 @@ fn beyond(plan: &Plan, candidates: &[Candidate]) -> Vec<String> {
     let (scenarios, _) = scenarios::given(plan);
     beyond.extend(scenarios.iter().map(|scenario| format!("the stages of {}", scenario.label)));
     let own = plan.workloads.iter().filter(|w| w.clients.is_some());
-    beyond.extend(own.map(|w| format!("the number of clients of {}", w.label)));
+    beyond.extend(own.map(|w| format!("the number of clients of {workload}", workload = w.label)));
     if plan.needs.is_some() && profile(plan).is_none() {
         beyond.push("the needs".to_owned());
     }

@@ -1,4 +1,5 @@
-//! The sections of a report: their order and their charts. Their metrics are declared by the parts that measure them.
+//! The sections of a report: their order and their charts. Each metric is declared, with its section, by the workload, step or
+//! probe that measures it.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +82,7 @@ fn row(series: &Series, all: &[Series], declared: &[&'static Declared]) -> Row {
         "" => String::new(),
         dimensions => format!(" ({dimensions})"),
     };
-    let once = if series.once { ", once, in the integrity check" } else { "" };
+    let once = if series.once { ", measured once, in the integrity check" } else { "" };
     let alike = all.iter().filter(|s| s.name == series.name).count();
     // A cell of a heat map is drawn there.
     let is_cell = alike > 1 && series.quantities.len() == 2;
@@ -135,7 +136,7 @@ fn shown(section: Option<Section>) -> Shown {
         Some(Section::Own { title, note }) => shown(title, note),
         Some(Section::Files) => shown(
             "Files",
-            "Operations on whole files per second of the named phase. Each chart has its own scale.",
+            "Operations on whole files per second in the named phase. Each chart has its own scale.",
         ),
         Some(Section::Throughput) => shown("Throughput", ""),
         Some(Section::Steps) => shown("Steps around the workload", "Each has its own scale."),
@@ -151,8 +152,8 @@ fn shown(section: Option<Section>) -> Shown {
         ),
         Some(Section::Device) => shown(
             "Device I/O",
-            "From the start of the workload to the end of the sync. Device ÷ written is device bytes written ÷ \
-             bytes written by the workload.",
+            "Counted from the start of the workload to the end of the sync. The column device ÷ written is \
+             device bytes written ÷ bytes written by the workload.",
         ),
         Some(Section::Capacity) => shown("Capacity and memory", ""),
         None => shown(

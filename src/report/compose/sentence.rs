@@ -27,7 +27,11 @@ pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> Sentence {
     let told = Told { comparison, pairs, about, words };
     let ranked = told.ranked();
     if let ([one], false) = (ranked.as_slice(), comparison.unequal.is_empty()) {
-        return format!("Only {} makes synced data durable, so no order is given.", named(one)).into();
+        return format!(
+            "Only {candidate} makes synced data durable, so no order is given.",
+            candidate = named(one)
+        )
+        .into();
     }
     let leaders: Vec<&str> =
         ranked.iter().copied().filter(|label| told.betters(label, &ranked).is_empty()).collect();
@@ -45,7 +49,7 @@ pub struct Words {
     /// `is faster`
     pub better: String,
     pub worse: String,
-    /// For several candidates.
+    /// The words for several candidates: `are slower`.
     are_worse: String,
     /// Follows the number: ` as many`; mostly empty.
     behind: &'static str,
@@ -93,7 +97,12 @@ impl Words {
     pub fn between(&self, who: &str, ends: (f64, f64), to: &str) -> String {
         let (low, high) = self.ends(ends);
         let is = if self.is_of_amounts { ":" } else { " is" };
-        format!("{who}{is} {} to {} {} {to}", ratio(low), ratio(high), self.times_as)
+        format!(
+            "{who}{is} {low} to {high} {times_as} {to}",
+            low = ratio(low),
+            high = ratio(high),
+            times_as = self.times_as
+        )
     }
 
     /// `0.67 to 0.74 times`, `2.00 times as many`
@@ -113,7 +122,7 @@ struct Told<'t> {
 }
 
 impl<'t> Told<'t> {
-    /// Candidates with equal durability; all of them if none is full.
+    /// Candidates without weaker durability than another; all candidates if there is none.
     fn ranked(&self) -> Vec<&'t str> {
         let all = || self.comparison.lines.iter().map(|line| line.candidate.as_str());
         let equal: Vec<&str> = all().filter(|label| !self.comparison.is_unequal(label)).collect();
@@ -222,7 +231,11 @@ impl<'t> Told<'t> {
             }
             many => {
                 let other = if partly.is_empty() { "the other" } else { "" };
-                let clause = format!("{other} {} {are_worse} than {than}, {}", many.len(), span(many));
+                let clause = format!(
+                    "{other} {number} {are_worse} than {than}, {ratios}",
+                    number = many.len(),
+                    ratios = span(many)
+                );
                 clauses.push(clause.trim().to_owned());
             }
         }
@@ -259,7 +272,7 @@ impl<'t> Told<'t> {
             clauses.push(said);
         }
         if labels.len() > NAMED {
-            clauses.push(format!("{} more are in the table", labels.len() - NAMED));
+            clauses.push(format!("{number} more are in the table", number = labels.len() - NAMED));
         }
         (clauses, claims)
     }

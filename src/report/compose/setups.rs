@@ -21,7 +21,7 @@ struct Known<'r> {
     setup: Setup<'r>,
     on: OnMachine,
     whole_memory: String,
-    /// Its trials, of every outcome.
+    /// The candidate's trials, of every outcome.
     records: Vec<&'r Record>,
 }
 
@@ -71,14 +71,15 @@ impl<'r> Known<'r> {
         self.records.iter().any(|record| !record.fidelity.makes_filesystem())
     }
 
-    /// Of a directory: `TYPE of /dev/sda1 (relatime, rw)`; else empty, as its commands say it.
+    /// The mount of a directory: `TYPE of /dev/sda1 (relatime, rw)`. Empty for a filesystem that fsderby made, whose commands
+    /// are shown.
     fn mount(&self) -> String {
         let mounted = self.records.iter().find_map(|record| record.mounted.as_ref());
         let said = |m: &Mounted| format!("{} of {} ({})", m.fstype, m.source, m.options.join(", "));
         mounted.filter(|_| self.is_directory()).map_or_else(String::new, said)
     }
 
-    /// Of a directory: the space before the first trial; else empty.
+    /// Free space of a directory before the first trial; empty for a filesystem that fsderby made.
     fn free(&self) -> String {
         let space = self.records.iter().find_map(|record| record.space.first());
         let said = |space: &Space| format!("{} of {}", space.free, space.total);
@@ -117,7 +118,7 @@ pub fn on_machine(run: &Run, candidate: &Candidate) -> OnMachine {
     })
 }
 
-/// Of the first candidate, for the common factors.
+/// The machine of the first candidate, for the common factors.
 pub fn first_on_machine(run: &Run) -> OnMachine {
     run.plan.candidates.first().map(|candidate| on_machine(run, candidate)).unwrap_or_default()
 }
@@ -137,7 +138,7 @@ pub fn shown_of_machine(run: &Run, setups: &Setups) -> OnMachine {
     }
 }
 
-/// For the candidates that took part.
+/// The setups of the candidates that took part.
 pub fn of(run: &Run, filesystems: &[String]) -> Setups {
     let took_part = run.plan.candidates.iter().filter(|c| filesystems.contains(&c.label));
     let all: Vec<Known<'_>> = took_part.map(|candidate| Known::of(run, candidate)).collect();
@@ -171,10 +172,10 @@ fn apart(all: &[Known<'_>]) -> Vec<String> {
         let said: Vec<String> =
             clocks.iter().map(|(clock, labels)| format!("{clock} ({})", list(labels))).collect();
         sentences.push(format!(
-            "Times come from {}: {}. They are listed together but not compared: there are no findings between \
-                them.",
-            count(clocks.len(), "clock"),
-            said.join("; ")
+            "Times come from {clocks}: {each}. Times of different clocks are listed together, but there are \
+             no findings between them.",
+            clocks = count(clocks.len(), "clock"),
+            each = said.join("; ")
         ));
     }
     let emulated: Vec<String> =
@@ -202,13 +203,17 @@ pub fn beyond_reach(run: &Run) -> Option<String> {
         run.records.iter().filter(is_remote).map(|record| record.filesystem.clone()).collect();
     labels.sort();
     labels.dedup();
-    let cold = if run.plan.cold { " Its caches stay warm: only this machine's were dropped." } else { "" };
+    let cold = if run.plan.cold {
+        " The other machine's caches stay warm: only this machine's caches were dropped."
+    } else {
+        ""
+    };
     (!labels.is_empty()).then(|| {
         let verb = if labels.len() == 1 { "is" } else { "are" };
         format!(
-            "{} {verb} served by another machine. Whether its storage is stable when a sync returns cannot be seen from \
-             here.{cold}",
-            list(&labels)
+            "{candidates} {verb} served by another machine. This machine cannot see whether the other \
+             machine's storage is stable when a sync returns.{cold}",
+            candidates = list(&labels)
         )
     })
 }

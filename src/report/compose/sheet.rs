@@ -49,11 +49,11 @@ pub fn of(sheet: &declared::Sheet, rows: &[&Row]) -> Option<Sheet> {
 
 struct Column<'r> {
     title: &'static str,
-    /// One for each line, in its own scale: a listing takes milliseconds, a copy minutes.
+    /// One row for each line of the table, in its own scale: a listing takes milliseconds, a copy minutes.
     rows: Vec<Option<(&'r Row, Scale)>>,
 }
 
-/// `None` if no line has it.
+/// A column of the table; `None` if no line has a figure in it.
 fn column<'r>(
     sheet: &declared::Sheet,
     lines: &[(&str, Vec<Option<&'r Row>>)],

@@ -19,16 +19,16 @@ pub fn of(run: &Run, verdict: &Verdict) -> Option<String> {
             Some(format!("The run was interrupted {after}, before it would have stopped."))
         }
         (Rounds::AtLeast(least), Some(budget), _) if n <= least => Some(format!(
-            "The run stopped {after}, the minimum: another would have exceeded the budget of {budget}."
+            "The run stopped {after}, the minimum: another round would have exceeded the budget of {budget}."
         )),
-        (Rounds::AtLeast(_), Some(budget), _) => {
-            Some(format!("The run stopped {after}: another would have exceeded the budget of {budget}."))
-        }
+        (Rounds::AtLeast(_), Some(budget), _) => Some(format!(
+            "The run stopped {after}: another round would have exceeded the budget of {budget}."
+        )),
         (Rounds::Auto, ..) => of_looks(run, verdict),
     }
 }
 
-/// By the interim analyses.
+/// The reason for the end of a run that the interim analyses could stop.
 fn of_looks(run: &Run, verdict: &Verdict) -> Option<String> {
     if !verdict.is_final() {
         return Some(
@@ -41,17 +41,17 @@ fn of_looks(run: &Run, verdict: &Verdict) -> Option<String> {
     let open = verdict.findings.iter().filter(|f| f.finding == Found::CannotTell).count();
     if open == 0 {
         return Some(format!(
-            "The run stopped at the interim analysis after {}, because every pair was decided.",
-            count(last, "round")
+            "The run stopped at the interim analysis after {rounds}, because every pair was decided.",
+            rounds = count(last, "round")
         ));
     }
     let is_last = rounds::looks(&run.plan).next_after(last).is_none();
     let are = if open == 1 { "is" } else { "are" };
     is_last.then(|| {
         format!(
-            "The run stopped after {}, its last interim analysis; {open} of {} {are} undecided.",
-            count(last, "round"),
-            count(all, "pair")
+            "The run stopped after {rounds}, its last interim analysis; {open} of {pairs} {are} undecided.",
+            rounds = count(last, "round"),
+            pairs = count(all, "pair")
         )
     })
 }
@@ -103,6 +103,9 @@ mod tests {
         example.run.seal = Some(sealed(Ended::Complete));
         example.run.plan.budget = Some("1h".parse().expect("a duration"));
         let text = said(&example.run, &given).expect("the budget ended it");
-        assert_eq!(text, "The run stopped after 12 rounds: another would have exceeded the budget of 1h.");
+        assert_eq!(
+            text,
+            "The run stopped after 12 rounds: another round would have exceeded the budget of 1h."
+        );
     }
 }

@@ -22,7 +22,7 @@ fn emulated(run: &Run) -> Timeless {
     let here = match run.plan.testbeds().len() {
         1 => {
             let command = repeat::of(&Plan { testbed: "loop".into(), ..run.plan.clone() }, true).command;
-            format!("; as root, for filesystems of this machine's kernel: {command}")
+            format!("; to measure the filesystems of this machine's kernel, as root: {command}")
         }
         _ => ".".to_owned(),
     };

@@ -8,7 +8,7 @@ use crate::schema::reason::{Condition, Held, ValidityCheck};
 use crate::schema::record::Record;
 use crate::store::Run;
 
-/// For the last attempt of each trial. Filesystems with the same requirement share a line if it held.
+/// The validity checks of the last attempt of each trial. Filesystems with the same requirement share a line if it held.
 pub fn of(run: &Run, summary: &Summary) -> ValidityChecks {
     let mut lines = lines(&run.current());
     let names: Vec<Condition> = lines.iter().map(|line| line.name).collect();

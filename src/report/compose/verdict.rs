@@ -65,7 +65,7 @@ fn pair(comparison: &Comparison) -> Option<[String; 2]> {
     Some([a.clone(), b.clone()])
 }
 
-/// `Better than every other: cedarfs in 5, birchfs in 2. In the other 4 none is.`
+/// `Better than every other candidate, of 11 comparisons: cedarfs in 5 and birchfs in 2. In the other 4, no candidate is …`
 fn counted(all: &[&Comparison]) -> Sentence {
     let mut winners: Vec<(String, usize)> = Vec::new();
     let mut claims = Vec::new();
@@ -93,9 +93,12 @@ fn counted(all: &[&Comparison]) -> Sentence {
     let rest = n - winners.iter().map(|(_, times)| times).sum::<usize>();
     let rest = match rest {
         0 => String::new(),
-        rest => format!(" In the other {rest} none is."),
+        rest => format!(" In the other {rest}, no candidate is better than every other."),
     };
-    Sentence::new(format!("Of {n} comparisons, better than every other: {}.{rest}", list(&each)), claims)
+    Sentence::new(
+        format!("Better than every other candidate, of {n} comparisons: {}.{rest}", list(&each)),
+        claims,
+    )
 }
 
 /// Its scenario and, if that has several metrics, the title: `mail (create)`. Names the phase only if titles would be equal
@@ -137,8 +140,9 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
         Basis::Samples { .. } => {
             let samples = pairs.iter().map(|p| p.n).min().unwrap_or(0);
             let mut said = vec![format!(
-                "Of {of}, {differ} found a difference beyond {margin}, {alike} found equivalence, and {open} cannot tell. A finding holds in \
-                 all {samples} samples of disk, position and CPU, with other seeds, at every CPU cost and in the worst corner."
+                "Of {of}, {differ} found a difference beyond {margin}, {alike} found equivalence, and {open} \
+                 cannot tell. A finding holds in all {samples} samples of disk, image offset and CPU speed, \
+                 with other workload seeds, at every CPU cost and in the worst corner."
             )];
             said.extend(decides(pairs));
             said.extend(beyond::said_of_cost(pairs));
@@ -162,9 +166,10 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
 pub fn guarded(guard: &Guard) -> Option<String> {
     let p = guard.p.filter(|_| !guard.voids)?;
     Some(format!(
-        "A/A check passed: {} entered twice, and its two entries do not differ ({}; below 0.001 the run would be void).",
-        named(&guard.of),
-        chance(p)
+        "A/A check passed: {candidate} entered twice, and its two entries do not differ ({p}; below 0.001 \
+         the run would be void).",
+        candidate = named(&guard.of),
+        p = chance(p)
     ))
 }
 
@@ -185,12 +190,12 @@ fn decides(pairs: &[Finding]) -> Option<String> {
     match (each.as_slice(), named.as_slice()) {
         ([], _) if open.iter().any(|p| deciders(p).is_empty()) => {
             let rounds = 2 * SAMPLES_NEEDED - 1;
-            Some(format!("{rounds} rounds (--rounds {rounds}) show which factor decides."))
+            Some(format!("A run of {rounds} rounds (--rounds {rounds}) shows which factor decides."))
         }
         ([], _) if of > 0 => Some("No single factor decides.".to_owned()),
         ([], _) => None,
-        (_, [(title, _)]) if of == 1 => Some(format!("The comparison that cannot tell depends on {title}.")),
-        (each, _) => Some(format!("The comparisons that cannot tell depend on {}.", list(each))),
+        (_, [(title, _)]) if of == 1 => Some(format!("The undecided comparison depends on {title}.")),
+        (each, _) => Some(format!("The undecided comparisons depend on {}.", list(each))),
     }
 }
 
@@ -236,11 +241,11 @@ mod tests {
             "cedarfs is faster than birchfs (1.52 to 2.50 times), alderfs (2.00 times) and rowanfs (4.00 times)."
         );
         assert!(said[1].contains("Of 6 pairwise comparisons, 5 found a difference beyond 3%"), "{}", said[1]);
-        assert_eq!(said[2], "25 rounds (--rounds 25) show which factor decides.");
+        assert_eq!(said[2], "A run of 25 rounds (--rounds 25) shows which factor decides.");
         assert_eq!(
             said[3],
             "Six workload seeds on one disk change the figures by up to these factors: alderfs 1.00, birchfs 1.01, cedarfs 1.00, rowanfs 1.00. A \
-             difference below such a factor is no finding."
+             difference smaller than this factor is no finding."
         );
         assert_eq!(
             said[4],

@@ -54,7 +54,7 @@ impl Example {
         Report { run: &self.run, summary: compose::summary(&self.run, &latencies, KNOWN, None) }
     }
 
-    /// With the test's own verdict.
+    /// The report of this run with a verdict made by the test.
     pub fn judged(&self, verdict: Verdict, baseline: Option<&str>) -> Report<'_> {
         let read = compose::Read { dataset: Dataset::of(&self.run), latencies: &Latencies::of(&self.run) };
         Report { run: &self.run, summary: compose::with_verdict(&self.run, &read, verdict, KNOWN, baseline) }

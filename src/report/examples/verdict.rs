@@ -9,7 +9,7 @@ const ALPHA: f64 = 0.05;
 /// The candidates of the second workload.
 const IN_MEMORY: [usize; 6] = [0, 1, 2, 4, 5, 6];
 
-/// For this many rounds; ten are needed.
+/// The verdict after this many rounds; findings need ten.
 pub fn over_rounds(rounds: u32) -> Verdict {
     let all: Vec<usize> = (0..CANDIDATES.len()).collect();
     let both = [all.as_slice(), IN_MEMORY.as_slice()];
@@ -28,7 +28,7 @@ pub fn over_rounds(rounds: u32) -> Verdict {
     }
 }
 
-/// For the first workload alone.
+/// The verdict on the first workload only.
 pub fn of_one_workload(rounds: u32) -> Verdict {
     let mut verdict = over_rounds(rounds);
     verdict.findings.retain(|finding| finding.scenario == WORKS[0]);

@@ -27,7 +27,7 @@ struct Page<'r> {
     trials: &'r [Record],
 }
 
-/// Without a run.
+/// The JSON report of imported figures without a run.
 #[derive(Serialize)]
 struct Imports<'i> {
     schema_version: u32,

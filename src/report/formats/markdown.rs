@@ -277,8 +277,11 @@ fn maps(maps: &[HeatMap]) -> Option<String> {
         [escaped(&map.named(unit.is_none()))].into_iter().chain(map.means().into_iter().map(shown)).collect()
     };
     let in_unit = unit.as_ref().map_or_else(String::new, |unit| format!(", {unit}"));
-    let said =
-        format!("Geometric means of the medians of all {}{}:", escaped(&first.axes()), escaped(&in_unit));
+    let said = format!(
+        "Geometric means of the medians of all {axes}{unit}:",
+        axes = escaped(&first.axes()),
+        unit = escaped(&in_unit)
+    );
     Some(format!("{said}\n\n{}", table(&titles.collect::<Vec<_>>(), maps.iter().map(line), 1)))
 }
 
@@ -344,16 +347,17 @@ fn machine(report: &Report<'_>) -> String {
     let host =
         if model::cpu(report.run).is_some() { "Machine (does not affect the figures)" } else { "Machine" };
     let text = format!(
-        "{host}: Linux {} ({}), {}, {}, {} of memory, disk {}. Seeds: order {}, workload {}. fsderby {}.",
-        on.kernel,
-        machine.architecture,
-        on.cpu,
-        number::count(on.cpus as usize, "CPU"),
-        machine.memory,
-        format!("{} {}", on.disk.name, on.disk.model).trim(),
-        plan.plan_seed,
-        plan.workload_seed,
-        machine.fsderby.version
+        "{host}: Linux {kernel} ({architecture}), {cpu}, {cpus}, {memory} of memory, disk {disk}. Seeds: \
+         order {order_seed}, workload {workload_seed}. fsderby {version}.",
+        kernel = on.kernel,
+        architecture = machine.architecture,
+        cpu = on.cpu,
+        cpus = number::count(on.cpus as usize, "CPU"),
+        memory = machine.memory,
+        disk = format!("{} {}", on.disk.name, on.disk.model).trim(),
+        order_seed = plan.plan_seed,
+        workload_seed = plan.workload_seed,
+        version = machine.fsderby.version
     );
     escaped(&text)
 }

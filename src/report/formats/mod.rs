@@ -52,7 +52,10 @@ pub trait Format: Sync {
     }
     /// Imported figures alone, without a run.
     fn write_imported(&self, _all: &[Imported], _to: &mut dyn Write) -> anyhow::Result<()> {
-        anyhow::bail!("--{} shows imported figures only together with a run\n  try: --beside", self.name())
+        anyhow::bail!(
+            "--{option} shows imported figures only together with a run\n  try: --beside",
+            option = self.name()
+        )
     }
 }
 
@@ -109,7 +112,7 @@ mod tests {
         assert!(!titles.contains(&"Other"), "{titles:?}");
     }
 
-    /// From its heading to the next one.
+    /// The section of a paper's figures, up to the text `end`.
     fn section(text: &str, end: &str) -> String {
         let (_, rest) = text.split_once(Beside::TITLE.trim_start_matches('C')).expect("there is a section");
         rest.split(end).next().unwrap_or_default().trim().to_owned()
@@ -143,7 +146,7 @@ mod tests {
         let example = published::in_many_tables();
         let tables = |detail| {
             let text = strip_str(&terminal::text(&example.report(), 200, detail)).to_string();
-            (text.matches("here the averages of").count(), text.contains(" more tables of this work"))
+            (text.matches("in this run, the averages of").count(), text.contains(" more tables of this work"))
         };
         let (first, says_more) = tables(Detail::Glance);
         let (all, says_all) = tables(Detail::Everything);

@@ -129,7 +129,7 @@ pub fn means_table(maps: &[HeatMap]) -> Option<Table> {
     let labels = fields.iter().map(|field| visible_line(&field.filesystem).into_owned());
     let unit = common_unit(maps);
     let of = unit.as_ref().map_or_else(String::new, |unit| format!(", {unit}"));
-    let heading = format!("geometric mean of the medians of all {}{of}", maps[0].axes());
+    let heading = format!("geometric mean of the medians of all {axes}{of}", axes = maps[0].axes());
     table.set_header([heading].into_iter().chain(labels));
     for map in maps {
         let scale = map.scale();
@@ -179,7 +179,12 @@ pub fn over_time_table(courses: &OverTime) -> Table {
     table.set_header([courses.work.as_str(), "operations over time", "s", "longest stall"]);
     for row in &courses.rows {
         let stall = |stall: Stall| {
-            format!("{:.1} s in round {}, at {:.1} s", stall.seconds, stall.round, stall.from_s)
+            format!(
+                "{length:.1} s in round {round}, at {begin:.1} s",
+                length = stall.seconds,
+                round = stall.round,
+                begin = stall.from_s
+            )
         };
         table.add_row([
             visible_line(&row.filesystem).into_owned(),
@@ -204,7 +209,7 @@ fn interval_width(width: u16, beside: usize, has_intervals: bool) -> usize {
     usize::from(width).saturating_sub(taken).clamp(*BAR.start(), *BAR.end())
 }
 
-/// These factors of all candidates.
+/// A table of these factors for all candidates.
 pub fn setups_table(setups: &Setups, factors: &[usize]) -> Table {
     let mut table = new_table();
     table.set_header([""].into_iter().chain(factors.iter().map(|at| setups.factors[*at])));

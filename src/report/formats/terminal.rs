@@ -72,7 +72,7 @@ pub fn opening(report: &Report<'_>, width: u16) -> String {
     page.out
 }
 
-/// The meaning of its columns, as far as the opening's table does not give it.
+/// The meaning of a comparison's columns, as far as the opening's table does not give it.
 fn columns_of(comparison: &Comparison, has_opening: bool) -> Vec<String> {
     let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
     let ratios = format!(
@@ -112,7 +112,7 @@ impl Page {
         self.out
     }
 
-    /// On the run's files, at the end: they change no figure's meaning.
+    /// Prints the notes on the run's files. They come last, because they do not affect the figures.
     fn notes(&mut self, summary: &Summary) {
         if !summary.notes.is_empty() {
             self.line("");
@@ -295,7 +295,9 @@ impl Page {
             let more = number::count(left, "more table");
             self.paragraph(
                 QUIET,
-                &format!("The paper has {more} of this workload: fsderby report --all, or --html FILE."),
+                &format!(
+                    "The paper has {more} of this workload; fsderby report --all or --html FILE shows all."
+                ),
             );
         }
         for sentence in &beside.sentences {
@@ -541,7 +543,7 @@ mod tests {
             let text = plain(&example.report(), 80, Detail::Glance);
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        let why = "held in 13 of 13 samples, but not in the worst corner (1.31)";
+        let why = "the difference held in 13 of 13 samples, but not in the worst corner (1.31)";
         let text = words(&example);
         assert!(text.contains(&format!("is not told apart: {why}.")), "{text}");
         // Of two candidates the first sentence says it.

@@ -24,7 +24,7 @@ use crate::visible::visible;
 const VALUE: &str = "value";
 /// Replaces purpose and outcome in lines of imported figures.
 const IMPORTED: &str = "imported";
-/// Replaces them in lines that belong to no single trial.
+/// Replaces purpose and outcome in lines that belong to no single trial.
 const TOGETHER: &str = "all rounds";
 const COLUMNS: [&str; 29] = [
     "run",

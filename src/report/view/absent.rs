@@ -18,12 +18,12 @@ pub struct Absent {
 #[derive(Clone, Debug, Serialize)]
 pub struct Skips {
     pub filesystems: Vec<String>,
-    /// Empty if they could do none of the run's workloads.
+    /// The workloads that these filesystems could not do; empty if they could do none.
     pub workloads: Vec<String>,
     pub reason: String,
 }
 
-/// A probe, or a counter of one, that was not available.
+/// A probe, or a counter of a probe, that was not available.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unavailable {
     /// `pace`, `block_io.flushes`.

@@ -59,25 +59,30 @@ pub fn refuted(finding: &Finding) -> Option<String> {
     if let (Refuted::Cost, Some(costs)) = (refuted, paid(finding)) {
         let (low, high) = (ratio(costs.low), ratio(costs.high));
         return Some(format!(
-            "held in {n} of {n} samples, and depends on the assumed CPU cost ({low} to {high})"
+            "the difference held in {n} of {n} samples, but depends on the assumed CPU cost ({low} to {high})"
         ));
     }
     if let (Refuted::ModelError, Some(error)) = (refuted, model_error(finding)) {
-        return Some(format!("held in {n} of {n} samples, but {}", off(error, finding)));
+        return Some(format!("the difference held in {n} of {n} samples, but {}", off(error, finding)));
     }
     Some(match (refuted, chaos(finding), worst(finding)) {
         (Refuted::Chaos, Some(chaos), _) => {
             let (least, most) = fsderby_stats::range(&chaos.ratios).unwrap_or((1.0, 1.0));
             let (least, most) = (ratio(least), ratio(most));
             format!(
-                "held in {n} of {n} samples, but other workload seeds change the ratio as much ({least} to {most})"
+                "the difference held in {n} of {n} samples, but other workload seeds change the ratio as \
+                 much ({least} to {most})"
             )
         }
         (Refuted::Corner, _, Some(Corner { ratio: Some(there), .. })) => {
-            format!("held in {n} of {n} samples, but not in the worst corner ({})", ratio(*there))
+            format!(
+                "the difference held in {n} of {n} samples, but not in the worst corner ({})",
+                ratio(*there)
+            )
         }
         _ => format!(
-            "held in {n} of {n} samples; other workload seeds, other CPU costs and the worst corner were not tried"
+            "the difference held in {n} of {n} samples; other workload seeds, other CPU costs and the worst \
+             corner were not tried"
         ),
     })
 }
@@ -89,12 +94,13 @@ fn off(error: &ModelError, Finding { a, b, .. }: &Finding) -> String {
         let [ours, theirs] = part.shares.map(|share| format!("{:.0}%", 100.0 * share));
         let worst = ratio(part.worst[0].max(part.worst[1]));
         format!(
-            ": models of such disks were off by up to {worst} times for {}, which take {ours} of the time of {a} and {theirs} of that of {b}",
+            ": models of such disks were off by a factor of up to {worst} for {}, which take {ours} of the \
+             time of {a} and {theirs} of the time of {b}",
             part.access.title()
         )
     });
     format!(
-        "the disk model's error may shift the ratio, {there} on the nominal disk, by {times} times{}",
+        "the disk model's error may shift the ratio ({there} on the nominal disk) by {times} times{}",
         most.unwrap_or_default()
     )
 }
@@ -104,7 +110,7 @@ pub fn said_of_cost(findings: &[Finding]) -> Option<String> {
     let brief = |finding: &Finding| {
         let Finding { a, b, scenario, .. } = finding;
         paid(finding).map(|Costs { low, high, .. }| {
-            format!("{a} ÷ {b} in {scenario} ({} to {})", ratio(*low), ratio(*high))
+            format!("{a} ÷ {b} in {scenario} ({low} to {high})", low = ratio(*low), high = ratio(*high))
         })
     };
     let mut named: Vec<String> = findings.iter().filter(|f| depends_on_cost(f)).filter_map(brief).collect();
@@ -115,11 +121,10 @@ pub fn said_of_cost(findings: &[Finding]) -> Option<String> {
     }
     let depend = if n == 1 { "depends" } else { "depend" };
     (n > 0).then(|| {
+        let (comparisons, pairs) = (count(n, "comparison"), list(&named));
         format!(
-            "{} {depend} on the assumed CPU cost, estimated at ×0.77 to ×1.3 for instructions that only one of \
-                the two executes: {}.",
-            count(n, "comparison"),
-            list(&named)
+            "{comparisons} {depend} on the assumed CPU cost (instructions that only one of two candidates \
+                executes may cost 0.77 to 1.3 times as much): {pairs}."
         )
     })
 }
@@ -139,8 +144,8 @@ pub fn said(findings: &[Finding]) -> Option<String> {
     let each: Vec<String> = widest.iter().map(|(label, most)| format!("{label} {}", ratio(*most))).collect();
     (!each.is_empty()).then(|| {
         format!(
-            "Six workload seeds on one disk change the figures by up to these factors: {}. A difference below \
-                such a factor is no finding.",
+            "Six workload seeds on one disk change the figures by up to these factors: {}. A difference \
+             smaller than this factor is no finding.",
             each.join(", ")
         )
     })
@@ -203,7 +208,7 @@ mod tests {
         });
         assert_eq!((pair.finding, refutes(&pair)), (Found::CannotTell, Some(Refuted::Corner)));
         let why = refuted(&pair).expect("it is said");
-        assert_eq!(why, "held in 13 of 13 samples, but not in the worst corner (0.76)");
+        assert_eq!(why, "the difference held in 13 of 13 samples, but not in the worst corner (0.76)");
     }
 
     /// This candidate computes much: at a higher instruction cost it does a fifth.
@@ -220,12 +225,12 @@ mod tests {
         assert_eq!((pair.finding, refutes(&pair)), (Found::CannotTell, Some(Refuted::Cost)));
         assert_eq!(
             refuted(&pair).unwrap_or_default(),
-            "held in 13 of 13 samples, and depends on the assumed CPU cost (0.91 to 2.59)"
+            "the difference held in 13 of 13 samples, but depends on the assumed CPU cost (0.91 to 2.59)"
         );
         assert_eq!(
             said_of_cost(&[pair]).unwrap_or_default(),
-            "1 comparison depends on the assumed CPU cost, estimated at ×0.77 to ×1.3 for instructions that only one of the two \
-             executes: cedarfs ÷ birchfs in letters-quick (0.91 to 2.59)."
+            "1 comparison depends on the assumed CPU cost (instructions that only one of two candidates executes may cost \
+             0.77 to 1.3 times as much): cedarfs ÷ birchfs in letters-quick (0.91 to 2.59)."
         );
     }
 
@@ -322,8 +327,9 @@ mod tests {
         assert_eq!((large.finding, refutes(&large)), (Found::CannotTell, Some(Refuted::ModelError)));
         assert_eq!(
             refuted(&large).unwrap_or_default(),
-            "held in 13 of 13 samples, but the disk model's error may shift the ratio, 1.54 on the nominal disk, by 1.66 times: models of such \
-             disks were off by up to 2.77 times for queued requests, which take 10% of the time of cedarfs and 60% of that of birchfs"
+            "the difference held in 13 of 13 samples, but the disk model's error may shift the ratio (1.54 \
+             on the nominal disk) by 1.66 times: models of such disks were off by a factor of up to 2.77 for \
+             queued requests, which take 10% of the time of cedarfs and 60% of the time of birchfs"
         );
         let older = pair(|_| {});
         assert_eq!((older.finding, model_error(&older)), (Found::Better, None), "it did not count them");

@@ -31,9 +31,9 @@ pub struct ChangesView {
     /// Notes on the runs' files, printed last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// How to learn more than two runs can show.
+    /// Advice for a comparison that shows more than two separate runs can.
     pub advice: String,
-    /// The command for it.
+    /// The command for the run that the advice suggests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
@@ -52,7 +52,7 @@ pub struct Part {
     pub metric: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dimensions: String,
-    /// With its unit.
+    /// Title of the metric, with its unit.
     pub title: String,
     /// `higher is better`
     pub direction: &'static str,
@@ -65,13 +65,13 @@ pub struct Line {
     /// Medians, formatted.
     pub before: String,
     pub after: String,
-    /// Of geometric means.
+    /// Ratio of the geometric means, second run ÷ first run.
     pub ratio: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// `None` for a control, and with too few rounds.
+    /// The finding on this candidate; `None` for a control, or with too few rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finding: Option<Found>,
     pub is_control: bool,
@@ -91,10 +91,10 @@ impl Line {
     pub fn said(&self) -> Sentence {
         let Line { candidate, before, after, .. } = self;
         let text = format!(
-            "{candidate} {before} {after} {} {} {}",
-            ratio(self.ratio),
-            self.interval(),
-            self.standing()
+            "{candidate} {before} {after} {ratio} {interval} {standing}",
+            ratio = ratio(self.ratio),
+            interval = self.interval(),
+            standing = self.standing()
         );
         Sentence::new(text, Vec::from_iter(self.claim.clone()))
     }
@@ -138,7 +138,7 @@ impl ChangesView {
     pub fn note(&self) -> String {
         let has_controls = self.parts.iter().any(|part| part.lines.iter().any(|line| line.is_control));
         let beside = match has_controls {
-            true => " Divided by the controls' ratio; the control itself is not divided.",
+            true => " Each ratio is divided by the controls' ratio; the control's own ratio is not.",
             false => "",
         };
         format!(

@@ -9,7 +9,7 @@ use crate::schema::finding::Found;
 
 /// The meaning of the ratios, beside medians.
 pub const RATIO: &str = "ratio of geometric means";
-/// The same as heading of a narrow column.
+/// The meaning of the ratios as heading of a narrow column.
 pub const RATIO_NARROW: &str = "ratio of\ngeometric\nmeans";
 /// Marks a candidate with weaker durability.
 pub const UNEQUAL: &str = " ‡";
@@ -18,7 +18,7 @@ pub const GOOD: &str = "good";
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Empty if over all metrics.
+    /// The scenario; empty if the comparison is over all metrics.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub scenario: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -61,7 +61,7 @@ pub struct Line {
     pub low: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Against `to`. `None` for `to` itself, and over all metrics.
+    /// The finding on the candidate against `to`. `None` for `to` itself, and in a comparison over all metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finding: Option<Found>,
     /// Its part of each bracket over candidates that are not told apart.
@@ -84,12 +84,12 @@ impl Comparison {
         format!("times as {} as {}", self.times_as, self.to)
     }
 
-    /// Whether it is of an amount, of which less is better.
+    /// Whether the compared metric is an amount, of which less is better.
     pub fn is_of_amounts(&self) -> bool {
         self.times_as != GOOD
     }
 
-    /// Its title, with the scenario if there are several: `mailserver, transactions`.
+    /// Title of the comparison, with the scenario if there are several: `mailserver, transactions`.
     pub fn about(&self) -> String {
         if self.scenario.is_empty() {
             self.title.clone()
@@ -98,7 +98,7 @@ impl Comparison {
         }
     }
 
-    /// An axis for all of it.
+    /// A logarithmic axis for all ratios and intervals of the comparison.
     pub fn axis(&self) -> Option<LogAxis> {
         let ends = |line: &Line| [Some(line.ratio), line.low, line.high];
         LogAxis::over(self.lines.iter().flat_map(ends).flatten().chain([1.0]))
@@ -121,13 +121,17 @@ impl Comparison {
     /// The meaning of the marks: `? not told apart from alderfs`
     pub fn legend(&self) -> Vec<String> {
         let has = |found| !self.is_preliminary && self.lines.iter().any(|line| line.finding == Some(found));
-        let open = format!("? not told apart from {}{}", self.to, self.despite_interval());
-        let alike = format!("≈ equivalent to {} within the margin", self.to);
+        let open = format!(
+            "? not told apart from {reference}{despite}",
+            reference = self.to,
+            despite = self.despite_interval()
+        );
+        let alike = format!("≈ equivalent to {reference} within the margin", reference = self.to);
         let said = [(Found::CannotTell, open), (Found::Equivalent, alike)];
         let mut said: Vec<String> =
             said.into_iter().filter(|(found, _)| has(*found)).map(|(_, said)| said).collect();
         if self.lines.iter().any(|line| self.is_unequal(&line.candidate)) {
-            said.push("‡ weaker durability, not ranked".to_owned());
+            said.push("‡ weaker durability, so not ranked".to_owned());
         }
         said
     }
@@ -153,7 +157,7 @@ impl Comparison {
             |line: &Line| line.low.is_some_and(|low| low > 1.0) || line.high.is_some_and(|high| high < 1.0);
         let is_open = |line: &&Line| line.finding == Some(Found::CannotTell);
         if self.lines.iter().filter(is_open).any(excludes_one) {
-            ", although the samples' interval excludes 1; the reason stands with the findings"
+            ", although the interval over the samples excludes 1; the findings give the reason"
         } else {
             ""
         }

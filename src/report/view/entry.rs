@@ -13,7 +13,8 @@ pub struct Entry {
     pub options: String,
     /// Type, driver and options that the kernel showed; empty if nothing was mounted.
     pub mounted: String,
-    /// The period whose options it has, and those that today's tools and drivers no longer have; empty for today's.
+    /// The period whose options the filesystem has, and the options of that period that today's tools and drivers no longer
+    /// have; empty for today's options.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub era: String,
     /// Whether mkfs and mount had only the kind's own arguments.

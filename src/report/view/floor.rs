@@ -82,7 +82,7 @@ impl<'f> Withheld<'f> {
             Some(floor) => format!("shifted by up to {}", share(floor.moves)),
             None => "overhead not measured".to_owned(),
         };
-        format!("{a} ÷ {b} in {scenario} ({}, {moved})", ratio(self.finding.ratio))
+        format!("{a} ÷ {b} in {scenario} ({ratio}, {moved})", ratio = ratio(self.finding.ratio))
     }
 }
 

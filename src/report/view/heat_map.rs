@@ -10,15 +10,15 @@ pub struct HeatMap {
     pub title: String,
     /// The short form for a narrow column.
     pub short: String,
-    /// Its meaning; empty if undeclared.
+    /// Meaning of the metric; empty if the metric is not declared.
     pub explained: &'static str,
     pub direction: &'static str,
     pub unit: String,
-    /// The work it belongs to, if a trial has several.
+    /// The work that the metric belongs to, if a trial has several works.
     pub work: Owner,
     pub down: Axis,
     pub across: Axis,
-    /// One for each candidate, in plan order.
+    /// One heat map for each candidate, in plan order.
     pub fields: Vec<Field>,
     better: Better,
 }

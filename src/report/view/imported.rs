@@ -11,17 +11,17 @@ pub struct Imported {
     pub import: String,
     /// The tool's name for itself.
     pub tool: String,
-    /// The files with its figures.
+    /// The files with the figures of the tool.
     pub sources: Vec<From>,
     /// The work, as far as the files state it.
     pub work: String,
-    /// The workload with which they are shown.
+    /// The workload of the run beside which the imported figures are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
-    /// How that workload differs; empty if it is the same.
+    /// Differences between that workload and the imported work; empty if they are the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
-    /// In file order.
+    /// The imported filesystems, in the order of the files.
     pub filesystems: Vec<Filesystem>,
     /// Passes that differ by more than is normal.
     pub disagreements: Vec<Disagreement>,

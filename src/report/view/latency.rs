@@ -62,11 +62,12 @@ impl Latency {
 pub const NEEDED_FOR_P999: u64 = 10_000;
 
 /// Why p99.9 is missing in a table.
-const NO_P999: &str = "p99.9 needs 10,000 operations; with fewer, less than ten took longer.";
+const NO_P999: &str =
+    "p99.9 needs 10,000 operations; with fewer, fewer than ten operations take longer than p99.9.";
 
 /// The note beside percentiles.
-const INTERVALS: &str = "The 95 % interval of a percentile comes from resampling whole rounds. It is no finding: \
-                         each interval holds separately, not all together.";
+const INTERVALS: &str = "The 95 % interval of a percentile comes from resampling whole rounds. These \
+                         intervals are no findings: each holds separately, not all together.";
 pub const TOO_FEW_ROUNDS: &str =
     "Percentiles have intervals from ten rounds on: fewer rounds do not show their variation.";
 pub const SAMPLES_ARE_CHOSEN: &str = "Percentiles over samples of a modelled disk have no intervals: the samples \
@@ -91,7 +92,7 @@ pub struct Row {
 /// The lower and the upper end at 95 %.
 pub type Ends = (u64, u64);
 
-/// For each percentile of a row.
+/// The confidence interval of each percentile of a row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Intervals {
     pub p50: Ends,

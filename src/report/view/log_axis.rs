@@ -67,7 +67,7 @@ impl LogAxis {
         ((value.ln() - self.from) / (self.to - self.from) * 100.0).clamp(0.0, 100.0)
     }
 
-    /// The same for SVG.
+    /// Position from the left as SVG takes it: `12.34%`.
     pub fn x(&self, value: f64) -> String {
         percent(self.at(value))
     }

@@ -54,10 +54,10 @@ pub struct Summary {
     pub margin: Percent,
     /// The filesystems that took part, in plan order, which fixes place and colour in every table and chart.
     pub filesystems: Vec<Entry>,
-    /// The differences between their setups.
+    /// The differences between the setups of the filesystems.
     pub setups: Setups,
     pub workloads: Vec<WorkloadSummary>,
-    /// Each relative to the best, or the baseline, over all headline metrics; `None` with a single metric.
+    /// Each filesystem relative to the best, or to the baseline, over all headline metrics; `None` with a single metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overall: Option<Comparison>,
     /// The source of every statement on differences.

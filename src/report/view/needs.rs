@@ -7,7 +7,7 @@ use super::sentence::Sentence;
 use crate::analysis::criteria::{Missing, Need};
 use crate::analysis::recommendation::{Change, Recommendation, Weighed};
 
-/// The recommendation with its sentences.
+/// The recommendation, and the sentences that explain it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ToChoose {
     #[serde(flatten)]
@@ -31,12 +31,14 @@ pub struct Table {
 
 impl ToChoose {
     pub const TITLE: &'static str = "Recommendation";
-    pub const RATIOS: &'static str = "Estimates: each figure is a ratio to the first candidate at that need, \
-                                      which has 1; 0.5 is half as good (half the rate, or twice the time). \
-                                      Overall, the score, is their weighted geometric mean.";
-    pub const WEIGHTS: &'static str = "Each need's share of all weights. The last two columns give the factor by \
-                                       which its weight must fall or rise, with the others unchanged, before \
-                                       another candidate is recommended.";
+    pub const RATIOS: &'static str = "Estimates: each figure is a ratio to the first-ranked candidate at \
+                                      that need, which has 1; 0.5 is half as good (half the rate, or twice \
+                                      the time). The column overall, the score, is the weighted geometric \
+                                      mean of a candidate's ratios.";
+    pub const WEIGHTS: &'static str = "The weight of a need is shown as its share of all weights. The last \
+                                       two columns give the factor by which the weight of one need must fall \
+                                       or rise, with the others unchanged, before another candidate is \
+                                       recommended.";
 
     /// A line for each candidate, best first, with a column for each need in `of`.
     pub fn ratios(&self, of: &[usize]) -> Table {
@@ -104,9 +106,9 @@ pub fn times(factor: f64) -> String {
 pub fn why(missing: Missing) -> &'static str {
     match missing {
         Missing::NotMeasured => "no valid trial measured it",
-        Missing::TimesSayNothing => "it was measured where times are not valid",
-        Missing::NoRatio => "some of its values are 0 and have no ratio",
-        Missing::NoRoundInCommon => "no round measured it for all candidates",
+        Missing::TimesSayNothing => "this need was measured on testbeds whose times are not valid",
+        Missing::NoRatio => "some values of this need are 0 and have no ratio",
+        Missing::NoRoundInCommon => "no round measured this need for all candidates",
     }
 }
 

@@ -11,7 +11,7 @@ pub struct Plane {
     pub workload: String,
     pub speed: Axis,
     pub cpu: Axis,
-    /// In plan order.
+    /// One point for each filesystem, in plan order.
     pub points: Vec<Point>,
 }
 

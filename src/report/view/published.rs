@@ -9,23 +9,25 @@ use crate::papers::{Paper, Table};
 #[derive(Clone, Debug, Serialize)]
 pub struct Beside {
     pub paper: Paper,
-    /// In the paper's order.
+    /// The tables, in the paper's order.
     pub tables: Vec<Compared>,
     /// The paper's setup, and why our figures are missing, if they are.
     pub sentences: Vec<String>,
-    /// Over all tables of the paper that this run has; set at the last of them.
+    /// Agreement over all of the paper's tables for which the run has figures; set at the last of these tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
 }
 
-/// Over all pairs of filesystems in all tables.
+/// How many pairs of filesystems have the paper's order, over all tables.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Agreement {
-    /// In the paper's order, in the opposite order, and within the margin on either side.
+    /// Number of pairs in the paper's order, of pairs in the opposite order, and of pairs that differ by at most the margin in
+    /// the paper or in this run.
     pub same: usize,
     pub opposite: usize,
     pub tied: usize,
-    /// The share of all permutations of the filesystems that agree as well or better; `None` with too many.
+    /// The share of all permutations of the filesystems that agree with the paper at least as well as this run; `None` with
+    /// too many filesystems.
     pub p: Option<f64>,
 }
 
@@ -35,7 +37,7 @@ impl From<agreement::Agreement> for Agreement {
     }
 }
 
-/// One of its tables for exactly this work.
+/// A table of the paper for exactly this work, beside the run's figures.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
     pub table: Table,
@@ -44,12 +46,12 @@ pub struct Compared {
     pub titles: Vec<String>,
     /// The compared filesystems that the paper has, in plan order; then those that only the paper has.
     pub lines: Vec<Line>,
-    /// Whether ours are averages like the paper's, not medians.
+    /// Whether the run's figures are averages, as in the paper, and not medians.
     pub averages: bool,
-    /// Whether there are figures of ours.
+    /// Whether the run has figures for this table.
     #[serde(skip)]
     pub is_measured: bool,
-    /// Sentences on the order.
+    /// Sentences on the order of the filesystems in the paper and in this run.
     pub sentences: Vec<String>,
 }
 
@@ -58,11 +60,11 @@ pub struct Line {
     /// The label here, or the kind if it did not take part.
     pub filesystem: String,
     pub kind: String,
-    /// One for each of the published metrics.
+    /// One figure for each of the published metrics.
     pub figures: Vec<Figure>,
 }
 
-/// All in the published unit.
+/// A published figure and the run's, both in the published unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
     pub published: f64,
@@ -105,9 +107,13 @@ impl Compared {
         let n = || self.lines.iter().flat_map(|l| &l.figures).map(|f| f.n).filter(|n| *n > 0);
         let what = if self.averages { "averages" } else { "medians" };
         let here = match (n().min(), n().max()) {
-            (Some(1), Some(1)) => "; here one trial each".to_owned(),
-            (Some(least), Some(most)) if least == most => format!("; here the {what} of {most} trials each"),
-            (Some(least), Some(most)) => format!("; here the {what} of {least} to {most} trials each"),
+            (Some(1), Some(1)) => "; in this run, one trial each".to_owned(),
+            (Some(least), Some(most)) if least == most => {
+                format!("; in this run, the {what} of {most} trials each")
+            }
+            (Some(least), Some(most)) => {
+                format!("; in this run, the {what} of {least} to {most} trials each")
+            }
             _ => String::new(),
         };
         let (first, rest) =

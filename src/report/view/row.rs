@@ -14,29 +14,29 @@ pub struct Row {
     /// `file_bytes=4096, phase=write`; empty if the name suffices.
     pub dimensions: String,
     pub title: String,
-    /// Its meaning; empty if undeclared.
+    /// Meaning of the metric; empty if the metric is not declared.
     pub explained: &'static str,
     pub unit: String,
     pub of: Of,
     pub better: Better,
     pub headline: bool,
-    /// A headline only because times do not count.
+    /// Whether the metric is a headline only because times do not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stands_in: bool,
     /// Measured once, in the integrity check, not in the rounds.
     pub once: bool,
     #[serde(skip)]
     pub declared: Option<&'static Declared>,
-    /// Its numeric dimensions, except the work: see [`crate::analysis::dataset::quantities`].
+    /// Numeric dimensions of the metric, except the work: see [`crate::analysis::dataset::quantities`].
     #[serde(skip)]
     pub quantities: Vec<(String, u64)>,
-    /// Whether it has a chart besides its table cells.
+    /// Whether the metric has a chart besides its table cells.
     #[serde(skip)]
     pub is_drawn: bool,
-    /// Titles of metrics that are proportional to it in each round and have no chart.
+    /// Titles of metrics that are proportional to this one in each round and therefore have no chart.
     #[serde(skip)]
     pub alike: Vec<String>,
-    /// The work it belongs to, if a trial has several.
+    /// The work that the metric belongs to, if a trial has several works.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub work: Owner,
     pub cells: Vec<Cell>,
@@ -53,17 +53,18 @@ impl Row {
         Scale::of(&self.unit, self.values()).at_least(decimals)
     }
 
-    /// Whether it is a cell of a heat map.
+    /// Whether this metric is a cell of a heat map.
     pub fn is_on_a_map(&self) -> bool {
         self.quantities.len() == 2 && !self.once
     }
 
     /// The heading of a narrow column.
     pub fn short(&self) -> &str {
-        self.declared.map_or(self.title.as_str(), |d| d.heading())
+        let declared = self.declared.filter(|d| !d.names_its_part());
+        declared.map_or(self.title.as_str(), |d| d.heading())
     }
 
-    /// Whether narrow tables show it beside the headline.
+    /// Whether narrow tables show this metric beside the headline.
     pub fn is_key(&self) -> bool {
         !self.headline && self.declared.is_some_and(|d| d.key)
     }
@@ -99,8 +100,8 @@ impl Row {
             return String::new();
         }
         format!(
-            "Proportional to it, and therefore not drawn again: {}. Each round has the same number of them for \
-                all.",
+            "Proportional to this metric, and therefore not drawn again: {}. In each round, all candidates \
+             do the same number of these operations.",
             number::list(&self.alike)
         )
     }

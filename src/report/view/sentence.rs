@@ -16,7 +16,7 @@ pub struct Claim {
     pub metric: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dimensions: String,
-    /// For *better*, the better one.
+    /// A candidate; in a claim of *better*, the better candidate.
     pub a: String,
     pub b: String,
     /// For two runs: the run of `a`; `b` is the same candidate in the other one.
@@ -96,7 +96,7 @@ pub enum Said {
 }
 
 impl Said {
-    /// For a finding from either side.
+    /// What may be claimed by a finding, whichever of the two candidates is better.
     fn of(found: Found) -> Self {
         match found {
             Found::Better | Found::Worse => Said::Better,
@@ -105,7 +105,7 @@ impl Said {
         }
     }
 
-    /// Whether a finding on `a` against `b` supports it.
+    /// Whether a finding on `a` against `b` supports the claim.
     pub fn is_allowed_by(self, found: Found) -> bool {
         match self {
             Said::Better => found == Found::Better,

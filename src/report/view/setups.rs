@@ -4,9 +4,9 @@ use serde::Serialize;
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Setups {
-    /// The factors in which they differ, such as `kernel`; empty if all have one setup.
+    /// The factors in which the candidates' setups differ, such as `kernel`; empty if all have one setup.
     pub factors: Vec<&'static str>,
-    /// In plan order; empty if all have one setup.
+    /// The candidates with their setups, in plan order; empty if all have one setup.
     pub rows: Vec<InSetup>,
     /// The common factors and their values.
     pub common: Vec<(&'static str, String)>,

@@ -80,9 +80,9 @@ pub fn caption(row: &Row, verdict: &Verdict) -> String {
     let (title, margin) = (format!("{}{fewer}", row.title), verdict.margin);
     match &verdict.basis {
         Basis::Rounds { alpha, .. } => format!(
-            "{title}: findings over {} rounds, margin {margin}, family-wise error rate {} %",
-            verdict.basis.complete(),
-            (1000.0 * alpha).round() / 10.0
+            "{title}: findings over {rounds} rounds, margin {margin}, family-wise error rate {percent} %",
+            rounds = verdict.basis.complete(),
+            percent = (1000.0 * alpha).round() / 10.0
         ),
         Basis::Samples { .. } => {
             format!("{title}: findings over all samples of the disk model, margin {margin}")
@@ -115,7 +115,7 @@ const DECIDERS_SHOWN: usize = 4;
 
 pub struct DeciderShown {
     pub title: String,
-    /// Whether the ratio was found to depend on it.
+    /// Whether the ratio was found to depend on this factor.
     pub is_named: bool,
     /// The ratio at the high level ÷ the ratio at the low level: `0.62 (0.55 – 0.70)`
     pub effect: String,
@@ -135,7 +135,7 @@ pub fn shown<'r>(work: &'r WorkloadSummary, row: &Row) -> Vec<PairShown<'r>> {
 }
 
 impl PairShown<'_> {
-    /// Whether it depends on uncertain parameters of the disk.
+    /// Whether the result depends on uncertain parameters of the disk.
     pub fn is_open(&self) -> bool {
         self.pair.finding == Found::CannotTell && Withheld::of(self.pair).is_none()
     }
@@ -182,7 +182,7 @@ pub fn reasons(work: &WorkloadSummary, row: &Row) -> Vec<String> {
     let said = |(pair, why): &(&Finding, String)| {
         let (low, high) = (pair.low.unwrap_or(pair.ratio), pair.high.unwrap_or(pair.ratio));
         let (a, b) = (named(&pair.a), named(&pair.b));
-        format!("{a} ÷ {b}, {} to {}, is not told apart: {why}.", ratio(low), ratio(high))
+        format!("{a} ÷ {b}, {low} to {high}, is not told apart: {why}.", low = ratio(low), high = ratio(high))
     };
     let mut reasons: Vec<String> = open.iter().take(REASONS).map(said).collect();
     if open.len() > REASONS {
@@ -231,7 +231,7 @@ fn over_rounds(pair: &Finding, p: Option<f64>, smallest: Option<f64>, to_equival
     let Finding { a, b, n, .. } = pair;
     let p = p.map_or_else(String::new, |p| format!(" ({})", chance(p)));
     let smallest = smallest.map_or_else(String::new, |times| {
-        format!("; a ratio of {} is detected with a power of 80 %", ratio(times))
+        format!("; a ratio of {ratio} is detected with a power of 80 %", ratio = ratio(times))
     });
     let rounds =
         to_equivalent.map_or_else(String::new, |n| format!("; showing equivalence takes about {n} rounds"));

@@ -4,7 +4,7 @@ use super::number;
 use crate::schema::reason::{Condition, Held};
 
 pub struct ValidityChecks {
-    /// Did not hold, or held with a label.
+    /// Validity checks that did not hold, or held with a note.
     pub notable: Vec<ValidityLine>,
     pub held: Vec<ValidityLine>,
 }
@@ -15,7 +15,7 @@ pub struct ValidityLine {
     pub workload: String,
     pub filesystems: Vec<String>,
     pub name: Condition,
-    /// Each once, in order.
+    /// The requirements of the trials, each once, in order of first appearance.
     pub asked: Vec<String>,
     pub seen: Vec<String>,
     pub held: Held,
@@ -49,11 +49,11 @@ impl ValidityLine {
     pub fn said(&self) -> String {
         let of = number::count(self.of, "trial");
         format!(
-            "{} ({} of {of}): {}; expected: {}",
-            self.name.title(),
-            self.trials,
-            self.seen(),
-            self.asked()
+            "{check} ({trials} of {of}): {seen}; expected: {expected}",
+            check = self.name.title(),
+            trials = self.trials,
+            seen = self.seen(),
+            expected = self.asked()
         )
     }
 }

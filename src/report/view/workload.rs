@@ -21,7 +21,7 @@ pub struct WorkloadSummary {
     pub engine: String,
     /// One line each: `transactions = 50000`.
     pub parameters: Vec<String>,
-    /// In a line, if the scenario has more stages than the work.
+    /// The stages of the scenario in one line; empty if the work is the only stage.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stages: String,
     /// Works that begin right after another, with what follows from it; empty if none does.
@@ -30,13 +30,14 @@ pub struct WorkloadSummary {
     /// The purpose of the parameter set; empty for a user's own parameters.
     pub story: String,
     pub amount: Amount,
-    /// The number of processes that do it in parallel.
+    /// Number of processes that do the workload in parallel.
     #[serde(skip_serializing_if = "is_alone")]
     pub clients: u32,
-    /// Whether they share one CPU, as in virtual time.
+    /// Whether these processes share one CPU, as in virtual time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub on_one_cpu: bool,
-    /// For page cache and workload together: the limit, or the machine's memory; `None` if the run does not say.
+    /// Memory for page cache and workload together: the limit, or without a limit the machine's memory; `None` if the run does
+    /// not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
     /// Rounds in which every filesystem that can do this work has a counted trial.
@@ -46,7 +47,7 @@ pub struct WorkloadSummary {
     /// Why its figures describe only its beginning; empty if the work ran long enough.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub short: String,
-    /// Whether that holds for every trial.
+    /// Whether every trial of the workload was too short.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_short: bool,
     /// How often other processes took its CPU time; empty if they did not.
@@ -81,7 +82,7 @@ pub struct Label {
     pub filesystem: String,
     /// A validity check's observation and its number of trials, or the share of written bytes that reached the device.
     pub text: String,
-    /// Whether it means "page cache and CPU".
+    /// Whether the note says that the figures measure page cache and CPU.
     pub page_cache: bool,
 }
 
@@ -128,7 +129,7 @@ impl WorkloadSummary {
         let setting = match self.page_cache.as_str() {
             // The amount of work that fills a volume is known only afterwards.
             "" if self.amount == Amount::default() => format!("{by}{memory}"),
-            "" => format!("{by}files total at most {} at a time, {memory}", self.peak()),
+            "" => format!("{by}files total at most {peak} at a time, {memory}", peak = self.peak()),
             why => format!("{by}page cache and CPU: {why}"),
         };
         if self.stages.is_empty() { setting } else { format!("{}; {setting}", self.stages) }

@@ -109,7 +109,11 @@ impl Cell {
 /// The difference between this record and the plan.
 pub fn differs(plan: &Resolved<'_>, trial: &Trial<'_>, cell: &Cell, record: &Record) -> Option<String> {
     if record.order != trial.order {
-        return Some(format!("the plan has it at {}, not {}", trial.order, record.order));
+        return Some(format!(
+            "the plan has this trial at position {planned}, not {order}",
+            planned = trial.order,
+            order = record.order
+        ));
     }
     let (setup, state) = (plan.setup(trial.candidate), &plan.of_candidate(trial.candidate).state);
     let same = [
@@ -133,7 +137,7 @@ pub fn differs(plan: &Resolved<'_>, trial: &Trial<'_>, cell: &Cell, record: &Rec
         ("overhead factor of the disk model", server_work(record) == trial.purpose.server_work()),
     ];
     let (what, _) = same.iter().find(|(_, same)| !same)?;
-    Some(format!("its {what} differs from the plan's"))
+    Some(format!("the trial's {what} differs from the plan's"))
 }
 
 /// How often the disk-model server repeats its work; the expected number for other disks.
@@ -167,11 +171,16 @@ fn has_clients(record: &Record, stage: &StageRecord) -> bool {
 /// A counted trial must have run on its setup's kernel.
 pub fn other_kernel(run: &Run, record: &Record) -> Option<String> {
     let Some(setup) = run.machine.setup(&record.setup) else {
-        return Some(format!("its setup {} is not among those of machine.json", record.setup));
+        return Some(format!("the trial's setup {setup} is not in machine.json", setup = record.setup));
     };
     let counts = matches!(record.outcome, Outcome::Done | Outcome::Failed) && !record.kernel.is_empty();
-    (counts && record.kernel != setup.kernel)
-        .then(|| format!("it ran on kernel {}, but its setup has {}", record.kernel, setup.kernel))
+    (counts && record.kernel != setup.kernel).then(|| {
+        format!(
+            "the trial ran on kernel {kernel}, but its setup has kernel {planned}",
+            kernel = record.kernel,
+            planned = setup.kernel
+        )
+    })
 }
 
 /// A skip must contain no work.
@@ -180,7 +189,7 @@ pub fn more_than_a_skip(record: &Record) -> Option<String> {
         && record.steps.is_empty()
         && record.metrics.is_empty()
         && record.attempt == 1;
-    (!is_one).then(|| "it was skipped, but contains more than the reason".into())
+    (!is_one).then(|| "the trial was skipped, but its record contains more than the reason".into())
 }
 
 /// Whether the trial completed: only then everything must be present.
@@ -196,7 +205,7 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
     // The cut itself ends no step; the work before it does.
     let planned = steps.iter().map(Step::name).filter(|step| *step != StepName::PowerCut);
     if !planned.eq(record.steps.iter().map(|step| step.step)) {
-        return Some("its steps differ from the plan's".into());
+        return Some("the trial's steps differ from the plan's".into());
     }
     let has = |is: fn(&Step) -> bool| steps.iter().any(is);
     let times = |is: fn(&Step) -> bool| steps.iter().filter(|step| is(step)).count();
@@ -276,7 +285,7 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
             })
     };
     if let Some(other) = records.iter().find(clock) {
-        return Some(format!("{}: its clock is not the one of its testbed", other.trial));
+        return Some(format!("{}: the trial's clock is not the clock of its testbed", other.trial));
     }
     let carried_out = || records.iter().filter(|record| record.outcome != Outcome::Skipped);
     // Some scenarios have a second disk.
@@ -292,7 +301,10 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
     let (_, other) = keyed.iter().find(|(key, record)| {
         of_round.get(key).is_some_and(|last| (&last.storage, last.volume) != (&record.storage, record.volume))
     })?;
-    Some(format!("{}: its storage differs from the other trials of its round and testbed", other.trial))
+    Some(format!(
+        "{}: the trial's storage differs from the storage of the other trials of the same round and testbed",
+        other.trial
+    ))
 }
 
 /// Whether the instruction cost matches the purpose, relative to the first round on that testbed.
@@ -306,8 +318,9 @@ pub fn other_cost(records: &[Record]) -> Option<String> {
     records.iter().filter(is_of_first).find_map(|record| {
         let (is, usual) = (speed(record)?, usual.get(record.testbed.as_str())?);
         let asked = record.purpose.cost().mips(*usual);
-        let of = format!("{}: its CPU has {is} million instructions per second", record.trial);
-        (is != asked).then(|| format!("{of}, but its purpose needs {asked}"))
+        let of =
+            format!("{}: the trial's modelled CPU has {is} million instructions per second", record.trial);
+        (is != asked).then(|| format!("{of}, but the trial's purpose needs {asked}"))
     })
 }
 

@@ -17,7 +17,7 @@ use crate::workloads::{Amount, Work, clients};
 pub fn metrics_hold(record: &Record, understood: &Understood<'_>) -> Option<String> {
     let works = match &understood.works {
         Ok(works) => works,
-        Err(e) => return Some(format!("its metrics cannot be recomputed: {e}")),
+        Err(e) => return Some(format!("the trial's metrics cannot be recomputed: {e}")),
     };
     // Counted separately, and recomputed for readers.
     if other_version::ours(record, understood).is_some() {
@@ -30,9 +30,9 @@ pub fn metrics_hold(record: &Record, understood: &Understood<'_>) -> Option<Stri
     }
     let differs = record.metrics.iter().find(|stored| !again.contains(stored));
     match differs {
-        Some(stored) => Some(format!("{} differs from its raw values", stored.name)),
+        Some(stored) => Some(format!("{} differs from what the raw values give", stored.name)),
         None if again.len() != record.metrics.len() => {
-            Some("its metrics are not the ones of its raw values".into())
+            Some("the trial's metrics are not the ones that its raw values give".into())
         }
         None => None,
     }
@@ -40,7 +40,7 @@ pub fn metrics_hold(record: &Record, understood: &Understood<'_>) -> Option<Stri
 
 pub fn parameters_hold(record: &Record, understood: &Understood<'_>) -> Option<String> {
     let holds = record.works.iter().map(|work| &work.params_hash).eq(&understood.hashes);
-    (!holds).then(|| "its parameters do not match their hash".into())
+    (!holds).then(|| "the trial's parameters do not match their hash".into())
 }
 
 /// Larger amounts are not recounted: it would take minutes, and a foreign run may contain larger ones.
@@ -57,7 +57,7 @@ impl Amounts {
         let mut each = record.works.iter().zip(works).zip(&understood.hashes);
         let is_other =
             each.any(|((recorded, work), hash)| self.is_other(recorded, &**work, hash, record.workload_seed));
-        is_other.then(|| "its amount of work differs from its parameters".into())
+        is_other.then(|| "the trial's amount of work differs from its parameters".into())
     }
 
     fn is_other(&mut self, recorded: &RecordedWork, work: &dyn Work, hash: &str, seed: u64) -> bool {
@@ -77,7 +77,7 @@ pub fn clients_hold(record: &Record) -> Option<String> {
         let clients = record.works.get(stage.of)?.clients;
         if clients <= 1 {
             let tells = !stage.by_client.is_empty();
-            return tells.then(|| "it has one client, but counters of several".into());
+            return tells.then(|| "the trial has one client, but counters of several".into());
         }
         let steps = &record.steps;
         let work = steps.iter().find(|step| step.step == StepName::Work && step.work == Some(at));
@@ -87,13 +87,15 @@ pub fn clients_hold(record: &Record) -> Option<String> {
 
 fn stage_holds(stage: &StageRecord, at: usize, work: Option<&Stepped>) -> Option<String> {
     if !are_in_order(&stage.by_client) {
-        return Some("its clients are not numbered from 0, or were active outside of the workload".into());
+        return Some(
+            "the trial's clients are not numbered from 0, or were active outside of the workload".into(),
+        );
     }
     if clients::phases(&stage.by_client) != stage.phases {
-        return Some("its phases do not match its clients' phases".into());
+        return Some("the trial's phases do not match the phases of its clients".into());
     }
     let cost = Stepped { work: Some(at), ..clients::cost(&stage.by_client) };
-    (work != Some(&cost)).then(|| "its totals do not match its clients' totals".into())
+    (work != Some(&cost)).then(|| "the trial's totals do not match the totals of its clients".into())
 }
 
 fn are_in_order(part: &[Client]) -> bool {
@@ -112,7 +114,7 @@ pub fn validity_holds(record: &Record, steps: &[Step]) -> Option<String> {
     let modes =
         [false, true].into_iter().flat_map(|own| [Some(true), None, Some(false)].map(|mode| (mode, own)));
     let holds = modes.into_iter().any(|(mode, own)| judged(mode, own) == record.validity);
-    (!holds).then(|| "its validity checks do not match its raw values".into())
+    (!holds).then(|| "the trial's validity checks do not match its raw values".into())
 }
 
 /// An outcome needs its reason, and a failed check its outcome.
@@ -120,12 +122,17 @@ pub fn outcome_holds(record: &Record) -> Option<String> {
     let reason = record.reason.as_ref();
     let broken = record.validity.iter().find(|check| check.held == Held::No).cloned().map(not_held);
     if reason.map_or(Outcome::Done, Reason::outcome) != record.outcome {
-        return Some(format!("it is {}, but its reason contradicts this", record.outcome.name()));
+        return Some(format!(
+            "the trial is {}, but the recorded reason contradicts this",
+            record.outcome.name()
+        ));
     }
     match reason {
-        None if broken.is_some() => Some("it is valid, although a validity check failed".into()),
+        None if broken.is_some() => {
+            Some("the trial is recorded as valid, although a validity check failed".into())
+        }
         Some(Reason::Validity(_) | Reason::Integrity(_)) if broken.as_ref() != reason => {
-            Some("its reason is not a failed validity check".into())
+            Some("the recorded reason is not a failed validity check of the trial".into())
         }
         _ => None,
     }

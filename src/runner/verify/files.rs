@@ -14,7 +14,7 @@ use crate::workloads;
 /// Faults of this record's files; passes its histograms on.
 pub fn hold(run: &Run, record: &Record, hear: &mut dyn FnMut(&[Buckets])) -> Option<String> {
     if record.histograms.len() > 1 {
-        return Some("it names more than one file of histograms".into());
+        return Some("the record names more than one file of histograms".into());
     }
     let files: [(&Beside, Option<&FileRef>); 3] = [
         (&HISTOGRAMS, record.histograms.first()),
@@ -69,7 +69,7 @@ fn counts_hold(run: &Run, record: &Record, hear: &mut dyn FnMut(&[Buckets])) -> 
     told.retain(|(.., n)| *n > 0);
     due.sort();
     told.sort();
-    (due != told).then(|| "its histograms have a different number of entries than its phases".into())
+    (due != told).then(|| "the trial's histograms have a different number of entries than its phases".into())
 }
 
 /// Work (if there are several), phase, operation, and its count.
@@ -93,7 +93,7 @@ pub fn unnamed(run: &Run, plan: Option<&Resolved<'_>>, found: &mut Verified) {
     for path in unnamed {
         let was_left = next.as_ref().is_some_and(|files| files.contains(&path));
         let (into, what) = match was_left {
-            true => (&mut found.notes, "was stored without its record: the run was killed there"),
+            true => (&mut found.notes, "was stored, but the run was killed before it stored the record"),
             false => (&mut found.wrong, "belongs to no record"),
         };
         into.push(format!("{path} {what}"));

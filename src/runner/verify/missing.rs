@@ -73,7 +73,9 @@ impl<'r> Past<'r> {
         let counts_up = |all: &[&Record]| all.iter().zip(1..).all(|(record, n)| record.attempt == n);
         let broken =
             self.attempts.iter().filter(|(_, all)| !counts_up(all)).map(|(trial, _)| *trial).min()?;
-        Some(format!("{broken}: its attempts are not numbered from 1, so one is missing or out of order"))
+        Some(format!(
+            "{broken}: the attempts of this trial are not numbered from 1, so one is missing or out of order"
+        ))
     }
 
     /// The integrity checks and the trials of these rounds for all due cells.
@@ -107,7 +109,8 @@ impl<'r> Past<'r> {
             .collect();
         let first = absent.first()?;
         Some(format!(
-            "the rules of version {} try other worst corners ({first}{}); a finding that needs them is withheld, and a new run has them",
+            "the rules of version {} need trials at other worst corners ({first}{}); findings that need \
+             these trials are withheld, and a new run makes these trials",
             finding::SCHEMA,
             if absent.len() > 1 { ", …" } else { "" },
         ))
@@ -129,8 +132,8 @@ impl<'r> Past<'r> {
         let mut missing = self.due(rounds).filter(|_| has_begun).filter(gap).map(|trial| trial.name());
         let first = missing.next()?;
         Some(match missing.count() {
-            0 => format!("{first} is missing, or its last attempt"),
-            more => format!("{first} and {more} other trials are missing, or their last attempts"),
+            0 => format!("the trial {first} is missing, or its last attempt is"),
+            more => format!("{first} and {more} other trials are missing, or their last attempts are"),
         })
     }
 
@@ -160,7 +163,7 @@ impl<'r> Past<'r> {
         let was = was.map(|record| &record.trial);
         let mut pairs = was.zip(self.due(self.last_round).map(|trial| trial.name()));
         let (was, due) = pairs.find(|(was, due)| *was != due)?;
-        Some(format!("{was} follows where the plan has {due}: a line is missing or out of order"))
+        Some(format!("{was} stands where the plan has {due}: a line is missing or out of order"))
     }
 
     fn differs_from_the_seal(&self) -> Option<String> {
@@ -168,16 +171,16 @@ impl<'r> Past<'r> {
         let (records, rounds) = (self.run.records.len(), self.last_round);
         if self.run.unsealed == 0 && seal.records != records {
             return Some(format!(
-                "the seal counts {} record{}, but there are {records}",
-                seal.records,
-                s(seal.records)
+                "by its seal the run has {sealed} record{s}, but there are {records}",
+                sealed = seal.records,
+                s = s(seal.records)
             ));
         }
         (self.run.is_complete() && rounds != seal.rounds).then(|| {
             format!(
-                "the seal counts {} round{}, but the records have {rounds}",
-                seal.rounds,
-                s(seal.rounds as usize)
+                "by its seal the run has {sealed} round{s}, but the records have {rounds}",
+                sealed = seal.rounds,
+                s = s(seal.rounds as usize)
             )
         })
     }
@@ -186,19 +189,26 @@ impl<'r> Past<'r> {
     fn how_far(&self) -> Option<String> {
         let (rounds, asked) = (self.last_round, self.run.plan.rounds.at_least());
         match &self.run.seal {
-            None => Some("it is not sealed: it was killed, is still running, or comes from an older fsderby; \
-                whether records are missing at its end is unknown".into()),
-            Some(_) if self.run.unsealed > 0 => {
-                Some("it is incomplete: it was continued after its end, then killed, or is still running; whether \
-                    records are missing at its end is unknown".into())
-            }
+            None => Some(
+                "the run is not sealed: it was killed, is still running, or comes from an older \
+                          fsderby; whether records are missing at its end is unknown"
+                    .into(),
+            ),
+            Some(_) if self.run.unsealed > 0 => Some(
+                "the run is incomplete: it was continued after its end, then killed, or is still \
+                      running; whether records are missing at its end is unknown"
+                    .into(),
+            ),
             Some(seal) if seal.ended == Ended::Interrupted => {
                 let s = s(asked as usize);
-                Some(format!("it is incomplete: it was interrupted after {} of {asked} round{s}", seal.rounds))
+                Some(format!(
+                    "the run is incomplete: it was interrupted after {} of {asked} round{s}",
+                    seal.rounds
+                ))
             }
             Some(_) if rounds < asked && self.due(asked).any(|trial| trial.round > rounds) => {
                 let s = s(asked as usize);
-                Some(format!("it ended after {rounds} of the plan's {asked} round{s}"))
+                Some(format!("the run ended after {rounds} of the plan's {asked} round{s}"))
             }
             Some(_) => None,
         }

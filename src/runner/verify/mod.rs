@@ -129,7 +129,9 @@ fn differences<'r>(
     record: &'r Record,
     hear: &mut dyn FnMut(&[Buckets]),
 ) -> Vec<String> {
-    let Some(trial) = planned.trial(record) else { return vec!["the plan has no such trial".into()] };
+    let Some(trial) = planned.trial(record) else {
+        return vec!["the plan does not contain this trial".into()];
+    };
     let Memory { cells, works, amounts } = memory;
     let cell = cells.of(plan, trial, record);
     let mut wrong: Vec<String> = as_planned::differs(plan, &trial, cell, record).into_iter().collect();

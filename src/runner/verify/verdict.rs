@@ -20,13 +20,15 @@ pub fn holds(run: &Run, found: &mut Verified) {
     let Some(seal) = run.seal.as_ref().filter(is_its) else {
         if run.seal.is_some() && run.unsealed == 0 {
             found.wrong.push(
-                "verdict.json belongs to other records, or another interim analysis, than are sealed".into(),
+                "verdict.json was computed from other records, or at another interim analysis, than the \
+                 sealed ones"
+                    .into(),
             );
             return;
         }
         // The writer was killed before sealing it.
-        let what =
-            "verdict.json belongs to records that were not sealed; fsderby run --resume writes it again";
+        let what = "verdict.json was computed from records that were not sealed; fsderby run --resume writes \
+                    it again";
         found.notes.push(what.into());
         return;
     };
@@ -45,14 +47,14 @@ pub fn holds(run: &Run, found: &mut Verified) {
         return;
     }
     if stored.recommendation.is_none() && again.recommendation.is_some() {
-        let what = "verdict.json has no recommendation, as in older versions, although the plan states needs; \
-            fsderby report makes one";
+        let what = "verdict.json has no recommendation although the plan states needs, because an older \
+                    version wrote it; fsderby report makes one";
         found.notes.push(what.into());
         again.recommendation = None;
     }
     if stored.findings.is_empty() && !again.findings.is_empty() && !again.is_final() {
-        let what = "verdict.json has no findings on counters for an emulated CPU, as in older versions; fsderby \
-            run --resume makes them";
+        let what = "verdict.json has no findings about counters on an emulated CPU, because an older version \
+                    wrote it; fsderby run --resume adds them";
         found.notes.push(what.into());
         return;
     }
@@ -62,15 +64,16 @@ pub fn holds(run: &Run, found: &mut Verified) {
     let differing = stored.findings.iter().zip(&again.findings).find(|(stored, again)| stored != again);
     found.wrong.push(match differing {
         Some((stored, again)) => format!(
-            "verdict.json: {} compared with {} in {} ({}) is {:?} with ratio {}, but the records give {:?} with {}",
-            stored.a,
-            stored.b,
-            stored.scenario,
-            stored.metric,
-            stored.finding,
-            stored.ratio,
-            again.finding,
-            again.ratio
+            "verdict.json: {a} compared with {b} in {workload} ({metric}) is {stored:?} with ratio \
+             {stored_ratio}, but the records give {again:?} with {ratio}",
+            a = stored.a,
+            b = stored.b,
+            workload = stored.scenario,
+            metric = stored.metric,
+            stored = stored.finding,
+            stored_ratio = stored.ratio,
+            again = again.finding,
+            ratio = again.ratio
         ),
         None if stored.recommendation != again.recommendation => other_recommendation(stored, &again),
         None => "verdict.json differs from the records' verdict".into(),
@@ -89,15 +92,18 @@ fn by_older_rules(stored: &Verdict, again: &Verdict) -> String {
         .filter_map(|then| Some((then, now(then).filter(|now| *now != then.finding)?)))
         .map(|(then, now)| {
             format!(
-                "{} compared with {} in {}: {:?}, now {now:?}",
-                then.a, then.b, then.scenario, then.finding
+                "{a} compared with {b} in {workload}: {then:?}, now {now:?}",
+                a = then.a,
+                b = then.b,
+                workload = then.scenario,
+                then = then.finding
             )
         })
         .collect();
     let changed = if others.is_empty() { "no finding changes".to_owned() } else { others.join("; ") };
     format!(
-        "verdict.json follows the rules of version {}, which are no longer computed; by the rules of version {} \
-            {changed}",
+        "verdict.json follows the rules of version {}, which this fsderby no longer computes; by the rules \
+         of version {}, {changed}",
         stored.schema, again.schema
     )
 }

@@ -20,7 +20,7 @@ pub struct Again {
 }
 
 impl Again {
-    /// For work to be done `in_all` times in total.
+    /// Repeats each piece of work until it was done `in_all` times in total.
     pub fn new(in_all: u32) -> Self {
         let times = u64::from(in_all.saturating_sub(1));
         if times == 0 {

@@ -23,8 +23,10 @@ const BLOCK: usize = 4096;
 /// Median time of reads of 4 KiB that bypass the page cache, in nanoseconds of the guest's clock. It is measured on a separate
 /// device before the trial, on the trial's store, which is still empty. The store is returned unchanged.
 pub fn measure(modelled: &Modelled, store: Store) -> anyhow::Result<(u64, Store)> {
-    let (_, text) =
-        SHIPPED.iter().find(|(name, _)| *name == "zero").context("there is no disk that takes no time")?;
+    let (_, text) = SHIPPED
+        .iter()
+        .find(|(name, _)| *name == "zero")
+        .context("the shipped disk 'zero', whose requests take no time, is missing")?;
     let spec = Spec::parse(text)?;
     let drive = Drive::new(&spec, Sample::NOMINAL);
     let server = Server { drive, offset: 0, store, medium: None, requests: None, is_dark: false };

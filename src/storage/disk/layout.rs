@@ -21,7 +21,7 @@ pub const LOW: u64 = 3 * GIB;
 /// The guest's CPU has 40-bit addresses.
 pub const ADDRESSES: u64 = 1 << 40;
 
-/// The same in every guest, so that it is known without a job.
+/// Memory for events. The range is the same in every guest, so that it is known without a job.
 pub const EVENTS: Range = Range { address: HIGH, length: (64 * MIB) as usize };
 pub const REQUESTS: Range = Range { address: HIGH + 64 * MIB, length: GIB as usize };
 /// Files handed to a guest after boot.

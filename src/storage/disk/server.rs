@@ -223,7 +223,7 @@ impl Session {
 
     fn answer(&mut self, server: &mut Server, done: &Completion) -> io::Result<()> {
         let Some(Open { kernels_tag, request, arrived_ns, depth }) = self.open.remove(&done.tag) else {
-            return Err(io::Error::other("the drive completed work that nobody requested"));
+            return Err(io::Error::other("the modelled drive completed a request that it had not received"));
         };
         let late_ns = monotonic_ns().saturating_sub(done.at_ns);
         if late_ns > LATE_NS {

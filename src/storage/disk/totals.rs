@@ -16,7 +16,7 @@ pub struct Totals {
     pub late_ns: u64,
 }
 
-/// Less than the smallest difference between disks that can be detected.
+/// Delay from which a completion counts as late. It is less than the smallest detectable difference between disks.
 pub const LATE_NS: u64 = 20_000;
 
 static TOTALS: Mutex<Vec<Totals>> = Mutex::new(Vec::new());

@@ -43,10 +43,10 @@ impl LayerKind for CryptKind {
                    xts, cbc. The default is aes-xts-plain64 with sectors of 512 bytes.",
             origin: "The kernel's Documentation/admin-guide/device-mapper/dm-crypt.rst; dmsetup(8) loads the \
                      table that `cryptsetup --type plain` would.",
-            limits: "The key is constant (bytes 0, 1, 2, …): it protects nothing, but costs the same as a secret \
-                     key. There is no header, so the whole device is encrypted. Cost depends on the CPU: AES \
-                     instructions make it several times cheaper, and an emulated or modelled CPU may lack them. \
-                     Discards are not passed down.",
+            limits: "The key is constant (bytes 0, 1, 2, …): it protects nothing, but costs the same as a \
+                     secret key. There is no header, so the whole device is encrypted. The cost depends on \
+                     the CPU: AES instructions make encryption several times cheaper, and an emulated or \
+                     modelled CPU may lack them. Discards are not passed down.",
         }
     }
 

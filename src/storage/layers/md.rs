@@ -8,9 +8,9 @@ use crate::schema::setup::{Argv, Named};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, KIB, MIB};
 
-/// mdadm's default.
+/// mdadm's default chunk size.
 const CHUNK: u64 = 512 * KIB;
-/// The kernel accepts only whole pages.
+/// The smallest chunk: the kernel accepts only whole pages.
 const LEAST_CHUNK: u64 = 4 * KIB;
 /// Offset of the data on each disk: the superblock of version 1.2 is before it, and stripes stay aligned to whole MiB. mdadm's
 /// default depends on the size.
@@ -134,7 +134,7 @@ impl Level {
 #[serde(rename_all = "lowercase")]
 enum Bitmap {
     None,
-    /// On the disks, next to the superblock.
+    /// A write-intent bitmap on the disks, next to the superblock.
     Internal,
 }
 
@@ -165,7 +165,7 @@ impl Md {
                 ))
             }
             chunk if chunk.is_some() != self.level.is_striped() => {
-                Err(format!("{} cannot have this chunk size", self.level.name()))
+                Err(format!("{level} cannot have this chunk size", level = self.level.name()))
             }
             _ => Ok(self),
         }

@@ -48,21 +48,21 @@ pub trait Layer: Send + Sync {
     fn kind(&self) -> &'static dyn LayerKind;
     /// All settings, including defaults, for jobs and records.
     fn named(&self) -> Named;
-    /// The same as written in an experiment.
+    /// All settings, as written in an experiment.
     fn written(&self) -> String;
     /// Sizes of the devices that it makes from devices of these sizes; the real ones may be slightly smaller. The error says
     /// why it makes none.
     fn above(&self, below: &[Bytes]) -> Result<Vec<Bytes>, String>;
     /// Kernel modules, by name or alias.
     fn modules(&self) -> Vec<&'static str>;
-    /// Commands that build it on devices that contain only zeros.
+    /// Commands that build the layer on devices that contain only zeros.
     fn build(&self, place: &Place) -> Vec<Argv>;
-    /// Commands that bring it back on devices that already contain it, such as after a power cut.
+    /// Commands that assemble the layer again from devices that already contain it, such as after a power cut.
     fn assemble(&self, place: &Place) -> Vec<Argv> {
         self.build(place)
     }
     fn take_down(&self, place: &Place) -> Vec<Argv>;
-    /// Its devices, in the order of [`Layer::above`].
+    /// The devices that the layer makes, in the order of [`Layer::above`].
     fn devices(&self, place: &Place) -> Vec<String>;
     /// Whether it works as built, without a background task, according to attributes of its first device (such as
     /// `md/degraded`). An attribute that the kernel does not have is `None`. Checked after building, not after assembling.

@@ -27,7 +27,7 @@ pub struct Orders {
     pub offset: Bytes,
 }
 
-/// The request for its totals.
+/// The text that requests the server's totals.
 pub const TOTALS: &str = "totals";
 
 /// The internal subcommand `twin`: standard input is connected to the agent, standard output to the kernel.

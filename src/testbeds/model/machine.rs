@@ -115,8 +115,8 @@ impl Machine<'_> {
         if let Err(e) = running.greet(goes_on) {
             let _ = running.child.kill();
             let _ = running.child.wait();
-            let said = text(&mut running.complaints).join("; ");
-            return Err(e).with_context(|| format!("QEMU could not start: {said}"));
+            let said: String = text(&mut running.complaints).iter().map(|line| format!(": {line}")).collect();
+            return Err(e).with_context(|| format!("QEMU could not start{said}"));
         }
         Ok(running)
     }
@@ -124,8 +124,9 @@ impl Machine<'_> {
     /// Takes over only the disks' content from the previous machine's memory.
     fn take_over(&self, memory: &File, left: &File, layout: Layout) -> io::Result<()> {
         for disk in 0..self.layout.disks {
-            let from =
-                layout.medium(disk).ok_or_else(|| io::Error::other("the guest did not lose its power"))?;
+            let from = layout
+                .medium(disk)
+                .ok_or_else(|| io::Error::other("the guest's memory is not laid out for a power cut"))?;
             let targets = [Some(self.layout.store(disk)), self.layout.medium(disk)];
             for to in targets.into_iter().flatten() {
                 copy_data(left, from.in_file(), memory, to.in_file(), from.length as u64)?;
@@ -189,7 +190,7 @@ impl Machine<'_> {
         let mut cpu = "qemu64,+arat".to_owned();
         for instruction in self.instructions {
             let flags =
-                flags(instruction).with_context(|| format!("no CPU has the instruction {instruction}"))?;
+                flags(instruction).with_context(|| format!("unknown CPU instruction {instruction}"))?;
             flags.iter().for_each(|flag| cpu += &format!(",+{flag}"));
         }
         Ok(cpu)

@@ -83,13 +83,13 @@ impl TestbedKind for ModelKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "A stock kernel's filesystems on a simulated disk, in virtual time. The guest's clock is QEMU's \
-                   instruction count, idle time is skipped, and the disk model runs inside the guest. Two runs \
-                   give identical figures, to the nanosecond, if both use x86-64, the same QEMU and the same \
-                   guest bundle; host load does not matter. DISK is one of `fsderby list disks` (default \
-                   hdd-16tb) or a file. The machine has N such disks; on each the volume begins at offset. \
-                   MACHINE is one of `fsderby list machines` or a file (default: named in the disk's file); mips \
-                   overrides its CPU speed. Needs no root.",
+            what: "A stock kernel's filesystems on a simulated disk, in virtual time. The guest's clock is \
+                   QEMU's instruction count, idle time is skipped, and the disk model runs inside the guest. \
+                   Two runs give identical figures, to the nanosecond, if both use x86-64, the same QEMU and \
+                   the same guest bundle; host load does not matter. DISK is one of `fsderby list disks` \
+                   (default hdd-16tb) or a file. The machine has N such disks; on each disk, the volume \
+                   begins at offset. MACHINE is one of `fsderby list machines` or a file (default: named in \
+                   the disk's file); mips overrides its CPU speed. Needs no root.",
             origin: "QEMU's -icount with Debian's 6.12 kernel (fsderby kernel fetch); the disks of disks/*.toml \
                      and the machines of machines/*.toml, where each value has its source.",
             limits: "A model is not a disk: trust a difference only if it holds in all samples of the model. \
@@ -155,11 +155,12 @@ impl std::str::FromStr for Model {
         let disk = parts
             .next()
             .filter(|d| !d.is_empty())
-            .ok_or_else(|| format!("the testbed model needs a disk; write {}", ModelKind.usage()))?;
+            .ok_or_else(|| format!("--on model needs a disk; write {}", ModelKind.usage()))?;
         let text = disks::text(disk)?;
         let spec = Spec::parse(&text).map_err(|e| format!("could not parse the disk {disk}: {e}"))?;
         let usual = spec.machine().unwrap_or(machines::USUAL).to_owned();
-        let stands = Stands::find(&usual).map_err(|e| format!("the disk {disk} names its machine: {e}"))?;
+        let stands = Stands::find(&usual)
+            .map_err(|e| format!("could not use the machine that the disk {disk} names: {e}"))?;
         let mut model = Model {
             disk: disk.to_owned(),
             spec,
@@ -186,7 +187,7 @@ impl std::str::FromStr for Model {
                 Some(("disks", disks)) => {
                     let number = disks.parse().ok().filter(|n| (1..=u32::from(MOST)).contains(n));
                     model.disks =
-                        number.ok_or_else(|| format!("disks={disks}: a machine has 1 to {MOST}"))?;
+                        number.ok_or_else(|| format!("disks={disks}: a machine has 1 to {MOST} disks"))?;
                 }
                 Some(("cache", "write-through")) if !model.spec.has_volatile_cache() => {
                     return Err(format!("{setting}: the disk {disk} has no volatile cache to switch off"));
@@ -210,7 +211,7 @@ impl std::str::FromStr for Model {
                 }
                 _ => {
                     return Err(format!(
-                        "unknown setting '{setting}' of the testbed model; write {}",
+                        "--on model has no setting '{setting}'; write {}",
                         ModelKind.usage()
                     ));
                 }
@@ -341,10 +342,10 @@ impl Testbed for Model {
         if !layout.is_addressable() {
             let twice = if need.power_cut { ", stored twice for a power cut," } else { "" };
             let what = format!(
-                "{} disks of {} sectors each{twice} exceed the {} that a guest can address",
-                disks,
-                need.size,
-                Bytes(ADDRESSES)
+                "the sectors of {disks} disks of {size} each{twice} exceed the {limit} that a guest can \
+                 address",
+                size = need.size,
+                limit = Bytes(ADDRESSES)
             );
             return Err(Missing { what, try_this: "a smaller --size, or fewer disks".into() });
         }
@@ -354,7 +355,8 @@ impl Testbed for Model {
         if let Some(index) = kernel.map(|kernel| &kernel.index)
             && let Err(lacks) = index.modules.chain(BOOT)
         {
-            let what = format!("the kernel {} cannot run the disk model: {lacks}", index.release);
+            let what =
+                format!("the kernel {kernel} cannot run the disk model: {lacks}", kernel = index.release);
             return Err(Missing {
                 what,
                 try_this: "--on vm, or a newer kernel (fsderby kernel fetch)".into(),
@@ -413,7 +415,7 @@ impl Testbed for Model {
         match cpus {
             1 => Ok(()),
             _ => Err(Missing {
-                what: format!("the testbed model has one vCPU; {cpus} are not possible"),
+                what: format!("--on model has one vCPU; {cpus} vCPUs are not possible"),
                 try_this: "--on vm, or without --cpus".into(),
             }),
         }
@@ -424,8 +426,9 @@ impl Testbed for Model {
             Some(_) => Ok(()),
             None => Err(Missing {
                 what: format!(
-                    "{} is not a flash disk with a mapping layer, so overwriting does not change its speed",
-                    self.disk
+                    "{disk} is not a flash disk with a mapping layer, so overwriting does not change its \
+                     speed",
+                    disk = self.disk
                 ),
                 try_this: "--on model:samsung-pm9a3-1920, or without --state preconditioned".into(),
             }),
@@ -542,7 +545,7 @@ impl Parts {
             let running = machine.go_on(snapshot, &life.files, left)?;
             return Ok(Guest::new(running, life.layout, self.patience));
         }
-        anyhow::ensure!(left.is_none(), "the guest before the power cut belongs to another testbed");
+        anyhow::ensure!(left.is_none(), "the guest whose power was cut was not started by this testbed");
         let (parts, layout) = (self.clone(), life.layout);
         let then = move |booted: &mut Running| {
             let snapshot = booted.snapshot()?;
@@ -600,7 +603,7 @@ fn has_room(content: Bytes, layout: Layout, available: Bytes) -> Result<(), Miss
     }
     Err(Missing {
         what: format!(
-            "a filesystem filled with {content} needs that much memory; this is more than the {room} that {whose}"
+            "a filesystem filled with {content} needs as much memory, more than the {room} that {whose}"
         ),
         try_this:
             "a smaller --size, or --state 'allocated 80%', whose files are allocated but have no content"

@@ -56,7 +56,7 @@ impl Monitor {
         );
         let pieces = [IoSlice::new(line.as_bytes())];
         sendmsg(&self.stream, &pieces, &mut beside, SendFlags::NOSIGNAL)
-            .context("QEMU did not accept the file")?;
+            .context("could not pass a file descriptor to QEMU")?;
         self.answer("getfd").map(drop)
     }
 

@@ -145,7 +145,7 @@ pub fn lost(end: io::Result<ExitStatus>) -> Option<Fault> {
     match end {
         Ok(status) if status.success() => None,
         Ok(status) => Some(Fault::Lost(format!("QEMU exited: {status}"))),
-        Err(e) => Some(Fault::Lost(format!("QEMU could not be waited for: {e}"))),
+        Err(e) => Some(Fault::Lost(format!("could not wait for the end of QEMU: {e}"))),
     }
 }
 

@@ -8,9 +8,10 @@ use procfs::{CpuInfo, Current};
 
 use super::BOOT;
 use super::guest::Guest;
-use super::machine::{Cpu, Machine};
+use super::machine::{Cpu, Machine, own_init};
+use crate::guest::cache;
+use crate::guest::initramfs::Bare;
 use crate::guest::kernel::Kernel;
-use crate::guest::{cache, initramfs};
 use crate::schema::event::Event;
 use crate::schema::units::{Bytes, MIB};
 use crate::testbeds::{Launched, Next};
@@ -48,7 +49,8 @@ fn answer_file(qemu: &Path, kernel: &Kernel) -> String {
 }
 
 fn guest_runs(qemu: &Path, kernel: &Kernel, agent: &Path) -> bool {
-    let Ok(archive) = initramfs::idle(kernel, agent, &BOOT) else { return false };
+    let idle = Bare { kernel, init: agent, boot: &BOOT, modules: &[], programs: &[] };
+    let Ok(archive) = idle.archive() else { return false };
     let machine = Machine {
         qemu,
         kernel: kernel.image(),
@@ -57,8 +59,9 @@ fn guest_runs(qemu: &Path, kernel: &Kernel, agent: &Path) -> bool {
         cpu: Cpu::Kvm,
         cpus: 1,
         disks: &[],
+        serials: &[],
         monitor: None,
-        mishap: None,
+        init: own_init(None),
     };
     let Ok(mut guest) = machine.start().and_then(|running| Guest::new(running, PATIENCE)) else {
         return false;

@@ -50,9 +50,12 @@ pub struct Machine<'a> {
     pub cpu: Cpu,
     pub cpus: u32,
     pub disks: &'a [File],
+    /// The serial numbers of the first disks; the others have none.
+    pub serials: &'a [String],
     /// QEMU's end of its monitor, if it is used.
     pub monitor: Option<&'a UnixStream>,
-    pub mishap: Option<Mishap>,
+    /// The arguments of the guest's init.
+    pub init: String,
 }
 
 /// A running machine. Its events are on the child's standard output.
@@ -112,11 +115,9 @@ impl Machine<'_> {
                 "id={drive},file={},format=raw,if=none,cache={cache},aio=threads,discard=unmap",
                 inherited.path(disk)?
             );
-            command
-                .arg("-drive")
-                .arg(settings)
-                .arg("-device")
-                .arg(format!("virtio-blk-device,drive={drive}"));
+            let serial = self.serials.get(n).map_or(String::new(), |serial| format!(",serial={serial}"));
+            command.arg("-drive").arg(settings).arg("-device");
+            command.arg(format!("virtio-blk-device,drive={drive}{serial}"));
         }
         Ok(())
     }
@@ -130,9 +131,13 @@ impl Machine<'_> {
             let khz = fsderby_sys::tsc::khz().context("this machine's CPU has no time-stamp counter")?;
             text += &format!(" tsc_early_khz={khz} tsc=reliable");
         }
-        text += " -- init";
-        Ok(text + &mishap(self.mishap))
+        Ok(format!("{text} -- {}", self.init))
     }
+}
+
+/// The arguments of our own program as init.
+pub fn own_init(mishap: Option<Mishap>) -> String {
+    format!("init{}", self::mishap(mishap))
 }
 
 /// The kernel argument that tells init of a mishap.
@@ -174,7 +179,8 @@ mod tests {
             cpus: 1,
             disks: &[disk],
             monitor: Some(&monitor),
-            mishap: None,
+            serials: &[],
+            init: own_init(None),
         };
         let mut running = machine.start().unwrap();
         let mut said = String::new();

@@ -10,9 +10,9 @@
 //! A power cut kills QEMU. We hold the image's descriptor, so the image survives with everything that QEMU had completed. A
 //! disk's volatile cache, which loses unflushed data, is not simulated.
 
-pub(super) mod guest;
+pub mod guest;
 mod kvm;
-pub(super) mod machine;
+pub mod machine;
 mod witness;
 
 use std::collections::HashMap;
@@ -81,9 +81,10 @@ impl TestbedKind for VmKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "A virtual machine for each trial: a stock kernel with all filesystems, a new image file in \
-                   FOLDER (default /var/tmp) as its disk, and fsderby as its init. With disks=N it has N such \
-                   disks, which layers can join. Needs no root and changes nothing else on the host.",
+            what: "A virtual machine for each trial: a stock kernel with all filesystems, a new image file \
+                   in FOLDER (default /var/tmp) as its disk, and fsderby as its init. With disks=N the VM \
+                   has N such disks, which layers can join. Needs no root and changes nothing else on the \
+                   host.",
             origin: "QEMU's microvm with Debian's 6.12 kernel, the last long-term kernel with all filesystems \
                 (fsderby kernel fetch).",
             limits: "Without KVM the CPU is emulated and times say nothing about a real machine; requests, bytes, \
@@ -122,10 +123,10 @@ pub struct Vm {
 
 /// The requirements for starting a guest.
 #[derive(Clone)]
-struct Found {
-    qemu: PathBuf,
-    kernel: Kernel,
-    cpu: Cpu,
+pub struct Found {
+    pub qemu: PathBuf,
+    pub kernel: Kernel,
+    pub cpu: Cpu,
 }
 
 impl Default for Vm {
@@ -157,10 +158,7 @@ impl std::str::FromStr for Vm {
                 Some(("disks", number)) => vm.disks = disks(number, MOST_DISKS)?,
                 Some(("guest", id)) => guest = Some(id),
                 _ => {
-                    return Err(format!(
-                        "unknown setting '{setting}' of the testbed vm; write {}",
-                        VmKind.usage()
-                    ));
+                    return Err(format!("--on vm has no setting '{setting}'; write {}", VmKind.usage()));
                 }
             }
         }
@@ -170,7 +168,8 @@ impl std::str::FromStr for Vm {
 }
 
 impl Vm {
-    fn found(&self) -> Option<&Found> {
+    /// What guests start with; searched once.
+    pub fn found(&self) -> Option<&Found> {
         let look = || {
             let qemu = programs::find(QEMU)?;
             let kernel = self.starts.find_kernel()?;
@@ -292,7 +291,7 @@ impl Testbed for Vm {
         match cpus as usize <= here {
             true => Ok(()),
             false => Err(Missing {
-                what: format!("a guest with {cpus} vCPUs would share the {here} of this machine"),
+                what: format!("a guest with {cpus} vCPUs needs as many CPUs; this machine has {here}"),
                 try_this: format!("--cpus {here}"),
             }),
         }
@@ -337,7 +336,7 @@ impl Testbed for Vm {
 /// Creates a job's disks: new images, none of them in the host's page cache.
 fn make_images(job: &Job) -> anyhow::Result<Vec<File>> {
     let image::Settings { folder, state, disk, .. } = job.storage.settings().map_err(anyhow::Error::msg)?;
-    let disk = disk.context("the image does not belong to a guest")?;
+    let disk = disk.context("the job names no disk in a guest for this image")?;
     let make = |_| {
         let image = image::make(Path::new(&folder), state, job.volume.size)
             .with_context(|| format!("could not create an image in {folder}"))?;
@@ -374,7 +373,8 @@ impl Parts {
             cpus: job.cpus.unwrap_or(CPUS),
             disks: &self.images,
             monitor: Some(&qemus),
-            mishap: self.mishap,
+            serials: &[],
+            init: machine::own_init(self.mishap),
         };
         let kernel = self.found.kernel.index.image_blake3.clone();
         let provenance = [("kernel", kernel)].into_iter().chain(self.base.hashes());
@@ -402,7 +402,7 @@ pub fn guest_ready(
 ) -> Result<(), Missing> {
     let missing = |what: String, try_this: &str| Err(Missing { what, try_this: try_this.into() });
     if cfg!(not(target_arch = "x86_64")) {
-        return missing(format!("the testbed {testbed} needs an x86-64 machine"), "--on loop");
+        return missing(format!("--on {testbed} needs an x86-64 machine"), "--on loop");
     }
     if programs::find(QEMU).is_none() {
         return missing(format!("{QEMU} is not installed"), &format!("apt-get install {PACKAGE}"));

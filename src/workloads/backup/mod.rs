@@ -75,8 +75,8 @@ static RATES: [Rate; 6] = [
             title: "stat (phase update)",
             section: Section::Files,
             over: UPDATE,
-            explained: "Files and directories compared by status per second in all updates; the time includes the \
-                rest of the update.",
+            explained: "Files and directories compared by their stat data per second in all updates; the \
+                        time includes the rest of each update.",
             ..Declared::PER_SECOND
         },
     },
@@ -88,8 +88,8 @@ static RATES: [Rate; 6] = [
             short: "restore",
             section: Section::Throughput,
             over: Over::Phase("restore"),
-            explained: "Bytes read per second while the whole backup is read in directory order. Cached files are \
-                        read from the page cache.",
+            explained: "Bytes read per second while the whole backup is read in directory order. Files that are \
+                        still in the page cache are read from there, not from the disk.",
             key: true,
             ..Declared::MIB_PER_SECOND
         },

@@ -268,7 +268,7 @@ impl Visitor for Comparing<'_> {
         let file = known(self.state, entry)?;
         if bytes != self.state.size(file) {
             let written = self.state.size(file);
-            return Err(wrong(entry.path, format!("it has {bytes} bytes, {written} were written")));
+            return Err(wrong(entry.path, format!("the file has {bytes} bytes, {written} were written")));
         }
         self.files += 1;
         Ok(())

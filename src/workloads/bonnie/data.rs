@@ -154,7 +154,7 @@ impl Opened<'_> {
         match rustix::io::read(&self.files[file], &mut *into) {
             Ok(came) if came == into.len() => Ok(()),
             Ok(came) => {
-                let text = format!("read {came} bytes, {} were written", into.len());
+                let text = format!("read {came} bytes, {asked} were written", asked = into.len());
                 Err(wrong(&self.of.paths[file], text))
             }
             Err(e) => Err(failed("read", &self.of.paths[file], e)),
@@ -197,7 +197,10 @@ impl Opened<'_> {
         let (file, begin) = self.place(chunk);
         wrong(
             &self.of.paths[file],
-            format!("the content differs from what was written at {}", begin + at as u64),
+            format!(
+                "at byte {offset}, the content differs from what was written",
+                offset = begin + at as u64
+            ),
         )
     }
 }

@@ -207,7 +207,7 @@ impl Folders<'_> {
         let about = statat(CWD, path, AtFlags::empty()).map_err(|e| failed("stat", of(path), e))?;
         let size = self.files.size(file) as usize;
         if about.st_size as u64 != size as u64 {
-            let text = format!("it has {} bytes, {size} were written", about.st_size);
+            let text = format!("the file has {} bytes, {size} were written", about.st_size);
             return Err(failed("stat", of(path), io::Error::other(text)));
         }
         if size == 0 {
@@ -221,13 +221,16 @@ impl Folders<'_> {
             if came != asked.len() {
                 return Err(wrong(
                     of(path),
-                    format!("read {came} bytes at {at}, {} were written", asked.len()),
+                    format!("read {came} bytes at {at}, {asked} were written", asked = asked.len()),
                 ));
             }
             if let Some(within) = wrong_piece(file, number as u32, asked, whole) {
                 return Err(wrong(
                     of(path),
-                    format!("the content differs from what was written at {}", at + within),
+                    format!(
+                        "at byte {offset}, the content differs from what was written",
+                        offset = at + within
+                    ),
                 ));
             }
         }

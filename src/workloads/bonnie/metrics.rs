@@ -19,8 +19,8 @@ struct Measured {
 const CPU: Declared = Declared {
     section: Section::Processor,
     of: Of::ShareOfTime,
-    explained: "User and system time of all threads of the workload ÷ the time of the phase, as Bonnie++ prints \
-        it next to each rate.",
+    explained: "User and system time of all threads of the workload ÷ the time of the phase, as Bonnie++ \
+                prints this share next to each rate.",
     drawn: false,
     ..Declared::PERCENT
 };
@@ -31,8 +31,8 @@ const CLASSIC_SECTION: Section = Section::Own {
 };
 const SECOND_SECTION: Section = Section::Own {
     title: "Bonnie++ 2.00",
-    note: "Each data phase ends with an fsync, and each phase that creates or deletes files with a sync; both are \
-        part of its time.",
+    note: "Each data phase ends with an fsync, and each phase that creates or deletes files with a sync; \
+           both are part of the phase's time.",
 };
 
 /// The metrics of a phase under one semantics. `$of` is the prefix of their names, `$label` the suffix of their titles.
@@ -86,14 +86,14 @@ macro_rules! all {
             ),
             measured!(
                 $of, $label, "char-write", "throughput", "write of single characters", "bytes_written", $section,
-                "Bytes written per second one by one: through a buffer of 4 KiB in 1.0x, by one system call each \
-                    in 2.00.",
+                "Bytes written per second, one byte at a time: through a buffer of 4 KiB in 1.0x, by one \
+                 system call each in 2.00.",
                 Declared::MIB_PER_SECOND
             ),
             measured!(
                 $of, $label, "char-read", "throughput", "read of single characters", "bytes_read", $section,
-                "Bytes read per second one by one: through a buffer of 4 KiB in 1.0x, by one system call each in \
-                    2.00.",
+                "Bytes read per second, one byte at a time: through a buffer of 4 KiB in 1.0x, by one system \
+                 call each in 2.00.",
                 Declared::MIB_PER_SECOND
             ),
             measured!(

@@ -156,9 +156,10 @@ fn characters(keys: Keys<'_>, semantics: Semantics, size: u64) -> Result<u64, St
     match (semantics, asked) {
         (Semantics::Classic, None) => Ok(size),
         (Semantics::Classic, Some(asked)) if asked == 0 || asked == size => Ok(asked),
-        (Semantics::Classic, Some(asked)) => {
-            Err(format!("characters = {asked}: with classic write the whole size, or 0 to skip them"))
-        }
+        (Semantics::Classic, Some(asked)) => Err(format!(
+            "characters = {asked}: with semantics = classic, write the whole size, or 0 to skip the \
+             characters"
+        )),
         (Semantics::Second, None) => Ok(rules::CHARACTERS.min(size)),
         (Semantics::Second, Some(asked)) => Ok(asked.min(size)),
     }
@@ -167,7 +168,7 @@ fn characters(keys: Keys<'_>, semantics: Semantics, size: u64) -> Result<u64, St
 fn small(keys: Keys<'_>) -> Result<Small, String> {
     let [Bytes(min), Bytes(max)] = keys.or("file_size", [Bytes(0); 2])?;
     let small = match keys.get("links")? {
-        Some(_) if max > 0 => return Err("links: a link has no file_size".into()),
+        Some(_) if max > 0 => return Err("links: links have no content; leave out file_size".into()),
         Some(Links::Hard) => return Ok(Small::HardLinks),
         Some(Links::Symbolic) => return Ok(Small::Symlinks),
         None => [min, max].map(|size| u32::try_from(size).ok().filter(|size| *size < 1 << 30)),
@@ -216,7 +217,7 @@ mod tests {
             (&format!("{good}files = 10\ndirectories = 11"), "only 10 files"),
             (&format!("{good}files = 10\nfile_size = [5, 3]"), "write the smaller one first"),
             (&format!("{good}files = 10\nfile_size = [0, '1g']"), "below 1 GiB"),
-            (&format!("{good}files = 10\nlinks = 'hard'\nfile_size = [5, 5]"), "no file_size"),
+            (&format!("{good}files = 10\nlinks = 'hard'\nfile_size = [5, 5]"), "leave out file_size"),
             (&format!("{good}files = 10\nlinks = 'soft'"), "links"),
             (&format!("{good}files = 10\nlinks = 'symbolic'\ndirectories = 2"), "only with 1 directory"),
             (&format!("{good}direct = true"), "characters = 0"),

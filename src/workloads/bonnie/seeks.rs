@@ -40,7 +40,7 @@ const GO: u8 = 1;
 const STOP: u8 = 0;
 /// One of this many is updated.
 const UPDATED: u32 = 10;
-const PIPE: &str = "the pipe that hands out seeks";
+const PIPE: &str = "the pipe that distributes the seeks";
 /// The operation with recorded latencies.
 const SEEK: usize = 4;
 

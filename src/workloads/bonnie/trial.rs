@@ -325,7 +325,7 @@ impl Work for Parameters {
             None if stop_after.is_some() || *keep_files => LASTING.to_vec(),
             None => STEPS.to_vec(),
             Some(_) if stop_after.is_some() => {
-                return Err("only a workload of all parts can be stopped at an operation".into());
+                return Err("a workload can be stopped at an operation only if all its parts run".into());
             }
             Some(name) => {
                 let at = PART_NAMES.iter().position(|own| own == name);
@@ -336,7 +336,7 @@ impl Work for Parameters {
         };
         let steps: Vec<Step> = steps.into_iter().filter(|step| step.is_done(&rules)).collect();
         if let (Some(name), true) = (part, steps.is_empty() && !keep_files) {
-            return Err(format!("its parameters disable the part {name}"));
+            return Err(format!("the workload's parameters disable its part {name}"));
         }
         let all: u64 = steps.iter().map(|step| step.operations(&rules)).sum();
         let operations = stop_after.map_or(all, |last| all.min(last));

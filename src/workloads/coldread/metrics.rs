@@ -24,7 +24,8 @@ static RATES: [Rate; 9] = [
             title: "create (phase create)",
             section: Section::Files,
             over: CREATE,
-            explained: "Files created and written per second in the phase create, one directory after the other.",
+            explained: "Files created and written per second in the create phase, one directory after the \
+                        other.",
             ..Declared::PER_SECOND
         },
     },
@@ -36,7 +37,7 @@ static RATES: [Rate; 9] = [
             short: "write",
             section: Section::Throughput,
             over: CREATE,
-            explained: "Bytes written per second in the phase create; the sync after it is not included.",
+            explained: "Bytes written per second in the create phase; the sync after it is not included.",
             key: true,
             ..Declared::MIB_PER_SECOND
         },
@@ -49,7 +50,7 @@ static RATES: [Rate; 9] = [
             short: "stat",
             section: COLD,
             over: Over::Phase("walk"),
-            explained: "Files and directories listed and stat'ed per second in the phase walk, as find or a \
+            explained: "Files and directories listed and stat'ed per second in the walk phase, as find or a \
                 backup does.",
             key: true,
             ..Declared::PER_SECOND
@@ -59,8 +60,8 @@ static RATES: [Rate; 9] = [
         count: "bytes_read",
         declared: Declared {
             name: "read-ordered.throughput",
-            title: "read in folder order (phase read-ordered)",
-            did: "read in folder order",
+            title: "read in directory order (phase read-ordered)",
+            did: "read in directory order",
             section: Section::Headline,
             over: ORDERED,
             explained: "Bytes read per second while every file is read in directory order, as a full backup does.",
@@ -71,7 +72,7 @@ static RATES: [Rate; 9] = [
         count: "files",
         declared: Declared {
             name: "read-ordered.rate",
-            title: "files in folder order (phase read-ordered)",
+            title: "files in directory order (phase read-ordered)",
             section: COLD,
             over: ORDERED,
             explained: "Files read per second in directory order.",
@@ -123,7 +124,7 @@ static RATES: [Rate; 9] = [
             title: "delete (phase delete)",
             section: Section::Files,
             over: Over::Phase("delete"),
-            explained: "Files deleted per second in the phase delete, in directory order.",
+            explained: "Files deleted per second in the delete phase, in directory order.",
             ..Declared::PER_SECOND
         },
     },

@@ -8,7 +8,7 @@
 //! part  phase           operations                                               similar work after a server's restart
 //! 0     create          every file is written, folder by folder                  (files from before the restart)
 //! 1     walk            every folder is read, every entry is stat'ed             find, an incremental backup
-//! 2     read-ordered    every file is read completely, in folder order           a full backup
+//! 2     read-ordered    every file is read completely, in directory order        a full backup
 //! 3     read-random     every file but the large ones is read in random order    a web, file or mail server's first hour
 //! 4     pread-random    single blocks of 4 KiB of the large files, at random     a database
 //! 5     delete          every file and folder deleted, in the folders' order     rm -r
@@ -45,9 +45,9 @@ impl Workload for ColdRead {
             what: "Walks and reads existing files with cold caches: in directory order, in random order, and in \
                    single blocks at random; then deletes them. The filesystem is unmounted and mounted again \
                    before each phase.",
-            origin: "fsderby's own. File sizes: N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \"Generating \
-                     Realistic Impressions for File-System Benchmarking\", FAST 2009. Access patterns: those of \
-                     find, tar, Bonnie++ and fio.",
+            origin: "fsderby's own. File sizes: N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \
+                     \"Generating Realistic Impressions for File-System Benchmarking\", FAST 2009. The \
+                     access patterns are those of find, tar, Bonnie++ and fio.",
             limits: "With one client the queue depth is 1, plus the kernel's read-ahead. In virtual time all \
                      clients share one vCPU. The tree is written in one go to an empty filesystem, so nothing is \
                      aged or fragmented.",

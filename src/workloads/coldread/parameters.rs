@@ -20,7 +20,7 @@ pub struct Parameters {
     pub large_files: u32,
     /// A multiple of [`BLOCK`].
     pub large_size: u64,
-    /// Of one block each, all different.
+    /// Number of random reads. Each reads one block, and no block is read twice.
     pub reads: u32,
 }
 

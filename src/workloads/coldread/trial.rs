@@ -89,7 +89,7 @@ impl Work for Parameters {
 
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if portion.stop_after.is_some() {
-            return Err("it cannot be stopped at an operation".into());
+            return Err("this workload cannot be stopped at an operation".into());
         }
         let parts = match &portion.part {
             None if portion.keep_files => &PARTS[..1],
@@ -301,7 +301,7 @@ impl Visitor for Walk<'_, '_, '_> {
         let bytes = self.status(entry)?;
         let expected = self.0.known(entry).map(|file| self.0.hands.tree.size(file))?;
         if bytes != expected {
-            let text = format!("it has {bytes} bytes, {expected} were written");
+            let text = format!("the file has {bytes} bytes, {expected} were written");
             return Err(entry.failed("stat", io::Error::other(text)));
         }
         self.0.totals.files += 1;

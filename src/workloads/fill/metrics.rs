@@ -21,8 +21,8 @@ static RATES: [Rate; 3] = [
             did: "filled the volume",
             section: Section::Headline,
             over: Over::Phase(PHASE),
-            explained: "Bytes written per second in the phase fill; the time includes the syncs before each check of \
-                the free space.",
+            explained: "Bytes written per second in the fill phase; the time includes the syncs before each \
+                check of the free space.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -34,7 +34,8 @@ static RATES: [Rate; 3] = [
             did: "allocated the volume",
             section: Section::Headline,
             over: Over::Phase(PHASE),
-            explained: "Bytes allocated, but not written, per second in the phase fill; the time includes these syncs.",
+            explained: "Bytes allocated, but not written, per second in the fill phase; the time includes \
+                        the syncs before each check of the free space.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -45,7 +46,8 @@ static RATES: [Rate; 3] = [
             title: "create (phase fill)",
             section: Section::Files,
             over: Over::Phase(PHASE),
-            explained: "Files created and filled per second in the phase fill; the time includes these syncs.",
+            explained: "Files created and filled per second in the fill phase; the time includes the syncs \
+                        before each check of the free space.",
             ..Declared::PER_SECOND
         },
     },
@@ -76,7 +78,7 @@ static BYTES: Declared = Declared {
     better: Better::Higher,
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "Sum of the lengths of these files; the filesystem's metadata is not included.",
+    explained: "Sum of the lengths of all files at the end; the filesystem's metadata is not included.",
     ..Declared::BYTES
 };
 

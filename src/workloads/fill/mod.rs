@@ -33,13 +33,14 @@ impl Workload for Fill {
 
     fn story(&self) -> Story {
         Story {
-            what: "Writes files of all sizes until a share of the space available to an ordinary user is used, or \
-                   until none is left. The files are kept.",
+            what: "Writes files of all sizes until a share of the space available to an ordinary user is \
+                   used, or until no space is left. The files are kept.",
             origin: "fsderby's own. File sizes: N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \"Generating \
                      Realistic Impressions for File-System Benchmarking\", FAST 2009.",
-            limits: "With allocate = true files are only allocated (fallocate), not written. The number of files \
-                     depends on the filesystem: one with more metadata holds fewer. Nothing is deleted, so free \
-                     space is contiguous: the filesystem is full, not aged. Only one client.",
+            limits: "With allocate = true files are only allocated (fallocate), not written. The number of \
+                     files depends on the filesystem: a filesystem with more metadata holds fewer files. \
+                     Nothing is deleted, so free space is contiguous: the filesystem is full, not aged. Only \
+                     one client.",
         }
     }
 

@@ -67,7 +67,7 @@ pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     };
     let scaled = by.apply(share);
     if scaled > WHOLE {
-        return Err(format!("to: {by} of it is more than the whole space"));
+        return Err(format!("to: scaled by {by}, the share is more than the whole space"));
     }
     let mut table = table.clone();
     table.insert("to".into(), Value::String(format!("{}%", scaled as f64 / 10_000.0)));

@@ -54,7 +54,7 @@ impl Work for Parameters {
         match portion {
             Portion { part: None, stop_after: None, .. } => {}
             Portion { part: Some(_), .. } => return Err("it has only one part".into()),
-            Portion { .. } => return Err("it cannot be stopped at an operation".into()),
+            Portion { .. } => return Err("this workload cannot be stopped at an operation".into()),
         }
         let place = here().map_err(|e| e.to_string())?;
         let usable = free(&place).map_err(|e| e.to_string())?;

@@ -191,7 +191,7 @@ static PASSES: [(Pass, Declared); 14] = [
             "pass.mixed.throughput",
             ["mixed", "mixed (phase mixed)"],
             "mixed",
-            "Each record once in random order, alternately read and written.",
+            "Each record is accessed once, in random order, alternately read and written.",
         ),
     ),
 ];

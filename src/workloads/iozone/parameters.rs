@@ -113,14 +113,14 @@ fn tests(keys: Keys<'_>) -> Result<Vec<Test>, String> {
     tests.dedup();
     match tests.first() {
         Some(Test::Write) => Ok(tests),
-        _ => Err("tests: 'write' is required, because it creates the file for the others".into()),
+        _ => Err("tests: 'write' is required, because it creates the file for the other tests".into()),
     }
 }
 
 fn sizes(keys: Keys<'_>, key: &str, within: std::ops::RangeInclusive<u64>) -> Result<Vec<u64>, String> {
     let written: Vec<Bytes> = keys.needed(key)?;
     if written.is_empty() || written.len() > MOST_SIZES {
-        return Err(format!("{key}: write one to {MOST_SIZES} sizes"));
+        return Err(format!("{key}: write 1 to {MOST_SIZES} sizes"));
     }
     if let Some(wrong) = written.iter().find(|size| !within.contains(&size.0)) {
         let (least, most) = (Bytes(*within.start()), Bytes(*within.end()));
@@ -182,7 +182,7 @@ mod tests {
         }
         for (text, words) in [
             ("record_sizes = ['4k']", "file_sizes is missing"),
-            ("file_sizes = []\nrecord_sizes = ['4k']", "write one to"),
+            ("file_sizes = []\nrecord_sizes = ['4k']", "write 1 to"),
             ("file_sizes = ['1m']\nrecord_sizes = [32]", "32 bytes is not between 64 bytes and 16 MiB"),
             ("file_sizes = ['1m']\nrecord_sizes = [100]", "not a multiple of 64"),
             ("file_sizes = ['1m']\nrecord_sizes = [64]\ndirect = true", "direct I/O"),

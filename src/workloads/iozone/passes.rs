@@ -362,13 +362,16 @@ impl Passes {
         let at = number * pair.record;
         let came = read_whole(file, buffer.bytes_mut()).map_err(|e| failed("read", &*path, e))?;
         if came as u64 != pair.record {
-            return Err(wrong(path, format!("read {came} bytes at {at}, {} were written", pair.record)));
+            return Err(wrong(
+                path,
+                format!("read {came} bytes at {at}, {asked} were written", asked = pair.record),
+            ));
         }
         match written.and_then(|written| content.wrong_at(number, written, buffer.bytes())) {
             None => Ok(()),
             Some(within) => {
                 let at = at + within as u64;
-                Err(wrong(path, format!("the content differs from what was written at {at}")))
+                Err(wrong(path, format!("at byte {at}, the content differs from what was written")))
             }
         }
     }

@@ -111,10 +111,15 @@ impl Parameters {
     /// A single test uses the file that the tests before it left, so there is one file with one record size.
     fn part(&self, name: &str) -> Result<Test, String> {
         let test = Test::find(name).filter(|test| self.tests.contains(test));
-        let test = test.ok_or_else(|| format!("it has no part {name}: it is not among its tests"))?;
+        let test = test.ok_or_else(|| {
+            format!("the workload has no part {name}, because its tests do not include {name}")
+        })?;
         match self.pairs.len() {
             1 => Ok(test),
-            n => Err(format!("a part needs one file size and one record size; here are {n} pairs of sizes")),
+            n => Err(format!(
+                "a part of the workload needs one file size and one record size, but {n} pairs of sizes are \
+                 given"
+            )),
         }
     }
 

@@ -20,7 +20,7 @@ const NOISE: usize = MIB as usize;
 
 /// The message for wrong content.
 pub fn other_content(at: u64) -> String {
-    format!("the content differs from what was written at {at}")
+    format!("at byte {at}, the content differs from what was written")
 }
 
 /// The content of files, which are numbered from 0.

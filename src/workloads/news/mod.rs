@@ -36,7 +36,7 @@ static RATES: [Rate; 5] = [
             title: "mkdir (phase groups)",
             section: Section::Files,
             over: Over::Phase("groups"),
-            explained: "Directories created per second, each inside the one before.",
+            explained: "Directories created per second, each inside the previous one.",
             ..Declared::PER_SECOND
         },
     },
@@ -60,7 +60,7 @@ static RATES: [Rate; 5] = [
             short: "write",
             section: Section::Throughput,
             over: Over::Phase("import"),
-            explained: "Bytes of articles written per second in the phase import.",
+            explained: "Bytes of articles written per second in the import phase.",
             key: true,
             ..Declared::MIB_PER_SECOND
         },
@@ -101,8 +101,8 @@ impl Workload for News {
         Story {
             what: "Creates a deep directory tree, writes many small files into random directories, reads all of \
                    them in order of arrival, and deletes the oldest.",
-            origin: "fsderby's own. Published comparisons of the time name small files as the main difference \
-                     between filesystems, and a news server as the example; none gives a number of files.",
+            origin: "fsderby's own. Published comparisons say that filesystems differ most with small files, and \
+                     give a news server as the example; none says how many files it has.",
             limits: "Today's servers store articles in few large files. Without fsync nothing is forced to the \
                      disk, so data that fits into memory measures the page cache.",
         }

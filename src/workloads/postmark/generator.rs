@@ -71,8 +71,9 @@ pub fn afford(rules: &Rules) -> Result<(), String> {
     let bytes = table + rules.high as usize + rules.high.min(rules.read_block) as usize;
     Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| {
         format!(
-            "this needs {}, more than this machine has; choose a smaller number or size",
-            Bytes(bytes as u64)
+            "the workload needs {amount} of memory, more than this machine has; choose a smaller number or \
+             size",
+            amount = Bytes(bytes as u64)
         )
     })
 }

@@ -29,8 +29,8 @@ static RATES: [Rate; 10] = [
             did: "did transactions",
             section: Section::Headline,
             over: TRANSACTIONS,
-            explained: "Transactions per second in the phase transactions. A transaction reads or appends to one \
-                        file, then creates or deletes one.",
+            explained: "Transactions per second in the transaction phase. A transaction reads or appends to \
+                        one file, then creates or deletes one.",
             ..Declared::PER_SECOND
         },
     },
@@ -40,7 +40,7 @@ static RATES: [Rate; 10] = [
             name: "create.alone.rate",
             title: "create (phase create)",
             over: CREATE,
-            explained: "Files created and written per second in the phase create, which does nothing else.",
+            explained: "Files created and written per second in the create phase, which does nothing else.",
             ..FILES
         },
     },
@@ -50,8 +50,8 @@ static RATES: [Rate; 10] = [
             name: "create.mixed.rate",
             title: "create (phase transactions)",
             over: TRANSACTIONS,
-            explained: "Files created and written per second in the phase transactions, interleaved with reads, \
-                appends and deletions.",
+            explained: "Files created and written per second in the transaction phase, interleaved with \
+                        reads, appends and deletions.",
             ..FILES
         },
     },
@@ -61,7 +61,7 @@ static RATES: [Rate; 10] = [
             name: "read.rate",
             title: "read (phase transactions)",
             over: TRANSACTIONS,
-            explained: "Files read per second in the phase transactions.",
+            explained: "Files read per second in the transaction phase.",
             ..FILES
         },
     },
@@ -71,7 +71,7 @@ static RATES: [Rate; 10] = [
             name: "append.rate",
             title: "append (phase transactions)",
             over: TRANSACTIONS,
-            explained: "Files appended to per second in the phase transactions.",
+            explained: "Files appended to per second in the transaction phase.",
             ..FILES
         },
     },
@@ -81,7 +81,7 @@ static RATES: [Rate; 10] = [
             name: "delete.alone.rate",
             title: "delete (phase delete)",
             over: DELETE,
-            explained: "Files deleted per second in the phase delete, which does nothing else.",
+            explained: "Files deleted per second in the delete phase, which does nothing else.",
             ..FILES
         },
     },
@@ -91,8 +91,8 @@ static RATES: [Rate; 10] = [
             name: "delete.mixed.rate",
             title: "delete (phase transactions)",
             over: TRANSACTIONS,
-            explained: "Files deleted per second in the phase transactions, interleaved with reads, appends and \
-                creations.",
+            explained: "Files deleted per second in the transaction phase, interleaved with reads, appends \
+                        and creations.",
             ..FILES
         },
     },
@@ -134,7 +134,8 @@ static TIME: Declared = Declared {
     name: "work.time",
     title: "the work (all phases)",
     over: Over::Phases,
-    explained: "Time of the phases create, transactions and delete together; the sync after them is not included.",
+    explained: "Time of the create, transaction and delete phases together; the sync after them is not \
+                included.",
     ..Declared::SECONDS
 };
 

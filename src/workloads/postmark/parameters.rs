@@ -123,7 +123,7 @@ fn enough_files(transactions: u64, create_tenths: u32) -> u64 {
 
 fn positive(keys: Keys<'_>, key: &str, default: u32) -> Result<u32, String> {
     match keys.or(key, default)? {
-        0 => Err(format!("{key} = 0: there must be at least one")),
+        0 => Err(format!("{key} = 0: write a number of at least 1")),
         n => Ok(n),
     }
 }
@@ -143,7 +143,9 @@ fn bias(keys: Keys<'_>, key: &str) -> Result<Option<u32>, String> {
     match keys.or::<i64>(key, 5)? {
         -1 => Ok(None),
         tenths @ 0..=10 => Ok(Some(tenths as u32)),
-        other => Err(format!("{key} = {other}: write tenths from 0 to 10, or -1 for neither")),
+        other => Err(format!(
+            "{key} = {other}: write a number of tenths from 0 to 10, or -1 for neither of the two operations"
+        )),
     }
 }
 

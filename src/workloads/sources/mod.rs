@@ -47,7 +47,7 @@ static RATES: [Rate; 4] = [
             title: "write (phase unpack)",
             section: Section::Throughput,
             over: Over::Phase("unpack"),
-            explained: "Bytes of files written per second in the phase unpack.",
+            explained: "Bytes of files written per second in the unpack phase.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -59,8 +59,8 @@ static RATES: [Rate; 4] = [
             short: "list",
             section: Section::Files,
             over: Over::Phase("list"),
-            explained: "Files and directories stat'ed per second, in directory order. Cached inodes come from \
-                        memory.",
+            explained: "Files and directories stat'ed per second, in directory order. Cached inodes are read \
+                        from memory.",
             key: true,
             ..Declared::PER_SECOND
         },

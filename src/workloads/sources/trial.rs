@@ -199,7 +199,7 @@ impl Visitor for Listing<'_, '_> {
             return Ok(());
         }
         let text = match known {
-            Some(size) => format!("it has {bytes} bytes, {size} were written"),
+            Some(size) => format!("the file has {bytes} bytes, {size} were written"),
             None => "no file of that name was created".into(),
         };
         Err(entry.failed("stat", io::Error::other(text)))

@@ -110,8 +110,8 @@ impl Workload for Sparse {
         Story {
             what: "Writes pieces at random offsets of long files, reads the files completely, copies them without \
                    their holes, and reports the space that files and copies occupy.",
-            origin: "fsderby's own. An article on PostMark recommends filesystems for sparse files, but measures \
-                none.",
+            origin: "fsderby's own. An article on PostMark recommends filesystems for sparse files, but \
+                     measures no sparse files.",
             limits: "Before reading and copying, only the files' pages are dropped; inodes and block lists may \
                      stay cached. The content is random, so nothing is compressed.",
         }

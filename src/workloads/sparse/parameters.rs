@@ -42,10 +42,10 @@ impl Parameters {
         }
         if u64::from(parameters.pieces) > parameters.places() {
             return Err(format!(
-                "pieces = {}: a file of this length has room for {}, one in each {}",
-                parameters.pieces,
-                parameters.places(),
-                Bytes(chunk)
+                "pieces = {pieces}: a file of this length has room for {room} pieces, one in each {chunk}",
+                pieces = parameters.pieces,
+                room = parameters.places(),
+                chunk = Bytes(chunk)
             ));
         }
         Ok(parameters)

@@ -42,13 +42,8 @@ impl Listing {
         let about = statat(entry.folder, entry.name, AtFlags::SYMLINK_NOFOLLOW);
         let about = about.map_err(|e| entry.failed("stat", e))?;
         let (mode, links, owner) = (about.st_mode, about.st_nlink, about.st_uid);
-        let written = writeln!(
-            self.buffer,
-            "{mode:o} {links} {owner} {} {} {}",
-            about.st_size,
-            about.st_mtime,
-            entry.path.display()
-        );
+        let (size, modified, path) = (about.st_size, about.st_mtime, entry.path.display());
+        let written = writeln!(self.buffer, "{mode:o} {links} {owner} {size} {modified} {path}");
         debug_assert!(written.is_ok(), "writing to memory cannot fail");
         if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }

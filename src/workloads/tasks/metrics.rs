@@ -11,13 +11,14 @@ pub const VERSION: u32 = 1;
 
 const TASKS: Section = Section::Own {
     title: "Each task",
-    note: "A task's time ends with its last system call; the time with the sync ends when all its data is on the \
-           disk. mkfs, mount and unmount are timed as steps. Data on the second disk is not cached before.",
+    note: "A task's time ends with its last system call; the time with the sync ends when all its data is on \
+           the disk. mkfs, mount and unmount are timed as separate steps. Data on the second disk is not in \
+           the page cache before it is read.",
 };
 const COST: Section = Section::Own {
     title: "CPU and page faults of each task",
-    note: "As reported by GNU time: CPU is user and system time ÷ elapsed time, in whole percent; a minor fault \
-           needs no I/O, a major fault reads from a disk.",
+    note: "These figures are as GNU time reports them: CPU is user and system time ÷ elapsed time, in whole \
+           percent; a minor fault needs no I/O, a major fault reads from a disk.",
 };
 
 /// The metrics of a task.
@@ -86,9 +87,9 @@ macro_rules! task {
 }
 
 static EACH: [Task; 8] = [
-    task!("copy-image", "copying the image", "copy the image from the second disk"),
-    task!("copy-image-again", "copying the image again", "copy the image again on the same disk"),
-    task!("delete-images", "deleting the images", "delete both copies of the image"),
+    task!("copy-image", "copying the image", "copy the image file from the second disk"),
+    task!("copy-image-again", "copying the image again", "copy the image file again on the same disk"),
+    task!("delete-images", "deleting the images", "delete both copies of the image file"),
     task!("copy-tree", "copying the tree", "copy the tree from the second disk"),
     task!("copy-tree-again", "copying the tree again", "copy the tree again on the same disk"),
     task!("list", "listing the tree", "list the tree, with each file's status, into a file"),

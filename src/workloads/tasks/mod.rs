@@ -54,11 +54,12 @@ impl Workload for Tasks {
         Story {
             what: "Copies a large file and a tree from a second disk, copies both again on the same disk, lists \
                    and searches the tree, and deletes everything. Each task is timed separately.",
-            origin: "The tasks of H. Ivers' comparison of 2006, which used cp, rm, ls and find. Here one process \
-                makes the same system calls.",
-            limits: "Starting separate programs would add some page faults and milliseconds to each task. The \
-                     second disk has the size of the measured one; its filesystem is the same for all candidates. \
-                     Only one client. Copies on the same disk read partly from the page cache, as in the paper.",
+            origin: "The tasks of H. Ivers' comparison of 2006, which used cp, rm, ls and find. In this \
+                     workload, one process makes the same system calls.",
+            limits: "Starting separate programs would add some page faults and milliseconds to each task. \
+                     The second disk has the size of the measured disk; its filesystem is the same for all \
+                     candidates. Only one client. Copies within one disk read partly from the page cache, \
+                     as in Ivers' comparison.",
         }
     }
 

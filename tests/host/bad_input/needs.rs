@@ -39,6 +39,6 @@ fn a_workload_or_metric_that_the_experiment_does_not_have_is_refused() {
     );
     needs(
         "workload.maildir-quick = { 'cpu.share' = 1 }",
-        &["cpu.share has no better direction", "try: one of fsderby list metrics"],
+        &["neither higher nor lower is better for cpu.share", "try: one of fsderby list metrics"],
     );
 }

@@ -47,7 +47,7 @@ fn layers_that_cannot_be_are_refused_by_name_before_anything_runs() {
     flags(&["--on", "vm:disks=2"], &["here are 2", "try: --layer md:raid0"]);
     flags(&["--on", "vm:disks=99"], &["disks=99 is not a number of disks; write 1 to 16"]);
     for testbed in ["loop", "directory:/var/tmp"] {
-        let words = ["has no layers", "--on vm or model:DISK"];
+        let words = ["layers need a guest, and ", "--on vm or model:DISK"];
         flags(&["--on", testbed, "--memory", "none", "--layer", "crypt"], &words);
     }
 }
@@ -88,8 +88,8 @@ fn a_number_of_cpus_that_cannot_be_kept_is_refused_where_it_cannot() {
     let here = ["run", "--filesystems", "ext4", "--output", "out"];
     let refused = |more: &[&str], words: &[&str]| desk.refuses(&[&here[..], more].concat(), MISSING, words);
     refused(&["--on", "loop", "--cpus", "2"], &["loop uses the CPUs of this machine", "try: --on vm"]);
-    refused(&["--on", "model:hdd-16tb", "--cpus", "2"], &["the testbed model has one vCPU"]);
-    refused(&["--on", "vm", "--cpus", "4096"], &["would share", "try: --cpus "]);
+    refused(&["--on", "model:hdd-16tb", "--cpus", "2"], &["--on model has one vCPU"]);
+    refused(&["--on", "vm", "--cpus", "4096"], &["needs as many CPUs", "try: --cpus "]);
     let both = ["--on", "loop", "--cpus", "1", "--cpus", "4096"];
     refused(&both, &["ext4, cpus 1: loop uses the CPUs of this machine"]);
 }
@@ -101,14 +101,14 @@ fn what_is_mounted_already_stands_alone() {
         let common = ["run", "quick", "--on", "directory:.", "--memory", "none", "--output", "out"];
         desk.refuses(&[&common[..], more].concat(), USAGE, words);
     };
-    alone(&["--on", "loop"], &["neither can be judged by the other", "try: directories alone"]);
+    alone(&["--on", "loop"], &["they cannot be compared", "try: directories alone"]);
 }
 
 #[test]
 fn a_scenario_that_cannot_be_is_refused_with_its_stage() {
     for (stages, words) in [
         ("{ work = 'postmark' }", &["stage 1 (work postmark)", "unknown workload 'postmark'"][..]),
-        ("{ work = 'maildir-quick', measured = false }", &["measures nothing"]),
+        ("{ work = 'maildir-quick', measured = false }", &["no stage of the scenario is measured"]),
         ("{ work = 'maildir-quick' }, 'recover'", &["stage 2 (recover)", "directly follow power-cut"]),
         ("{ work = 'maildir-quick' }, 'umount'", &["unknown stage 'umount'", "remount"]),
         ("{ work = 'maildir-quick', clock = 4 }", &["clock"]),
@@ -128,6 +128,6 @@ fn a_state_that_cannot_be_is_refused_and_one_that_does_not_fit_skips() {
     flags(&["--state", "aged by postmork"], &["unknown workload 'postmork'"]);
     let full =
         ["run", "quick", "--on", "loop", "--size", "512m", "--state", "filled 99%", "--filesystems", "ext4"];
-    let words = ["of which its state leaves 1%", "try: --size or --scale"];
+    let words = ["of which the initial state leaves 1%", "try: --size or --scale"];
     Desk::new().refuses(&[&full[..], &["--output", "out"]].concat(), USAGE, &words);
 }

@@ -164,7 +164,7 @@ fn a_stream_has_a_buffer_whatever_a_chunk_is() {
 fn a_part_that_the_parameters_leave_out_is_refused() {
     let work = work("semantics = '2.00'\nsize = '1m'\ncharacters = 0");
     for (part, words) in
-        [("char-read", "disable the part"), ("files", "disable the part"), ("walk", "no part walk")]
+        [("char-read", "disable its part"), ("files", "disable its part"), ("walk", "no part walk")]
     {
         let error = work.prepare(7, &Portion::part(part)).err().unwrap();
         assert!(error.contains(words), "{error}");
@@ -250,8 +250,9 @@ fn a_changed_byte_is_found_with_its_file_and_place() {
         assert_eq!(told.phases.last().unwrap().name, after);
         assert_eq!(error.path, Path::new(file), "{during}");
         let words = error.to_string();
-        assert!(words.contains("the content differs from what was written at "), "{words}");
-        let place: u64 = words.rsplit(' ').next().unwrap().parse().unwrap();
+        assert!(words.contains("the content differs from what was written"), "{words}");
+        let place: u64 =
+            words.split("at byte ").nth(1).and_then(|rest| rest.split(',').next()).unwrap().parse().unwrap();
         assert!(if all { place.is_multiple_of(4096) } else { place == at }, "{words}, not at {at}");
     }
 }
@@ -273,8 +274,8 @@ fn a_changed_small_file_is_found() {
     let longer =
         |path: &Path| fs::OpenOptions::new().append(true).open(path).unwrap().write_all_at(b"x", 0).unwrap();
     for (after, act, words) in [
-        ("create-ordered", all_of(flipped), "the content differs from what was written at 8195"),
-        ("create-random", all_of(flipped), "the content differs from what was written at 8195"),
+        ("create-ordered", all_of(flipped), "at byte 8195, the content differs from what was written"),
+        ("create-random", all_of(flipped), "at byte 8195, the content differs from what was written"),
         ("create-random", all_of(longer), "were written"),
         ("create-ordered", all_of(|path| fs::remove_file(path).unwrap()), "0 files, 50 were created"),
         ("create-random", all_of(|path| fs::remove_file(path).unwrap()), "No such file"),

@@ -113,7 +113,7 @@ fn the_report_of_the_throughput_mode_has_the_sums_and_its_processes_a_line_each(
     assert!(sheet.starts_with(&[9, 0, 4, 0, 2, 0]) && sheet.ends_with(&[10, 0, 0, 0]));
     assert!(sheet.windows(13).any(|text| text == b"Initial write"));
     let again = run(folder.path(), "-s 64k -r 4k -i 0 -Rb x.xls");
-    assert!(again.code == 2 && again.err.contains("x.xls: it already exists"), "{}", again.err);
+    assert!(again.code == 2 && again.err.contains("x.xls: this file already exists"), "{}", again.err);
     assert_eq!(fs::read(folder.path().join("x.xls")).unwrap(), sheet);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
@@ -141,7 +141,7 @@ fn a_word_of_no_option_is_passed_over_and_said() {
     let folder = tempfile::tempdir().unwrap();
     let Ended { code, err, .. } = run(folder.path(), "-Raz -n 4 -g 64k -i 0 -f t word");
     assert_eq!(code, 0, "{err}");
-    assert!(err.contains("'word' belongs to no option and is passed over"), "{err}");
+    assert!(err.contains("'word' belongs to no option and is ignored"), "{err}");
 }
 
 #[test]
@@ -220,9 +220,9 @@ fn what_cannot_be_done_is_refused_before_anything_is_written() {
         ("-i 1", 2, "iozone.tmp does not exist"),
         ("-f no/such/folder/x -s 64", 2, "could not read the directory"),
         ("-B", 2, "mapped files"),
-        ("-Rb no/such/x.xls -s 64", 2, "no such directory"),
+        ("-Rb no/such/x.xls -s 64", 2, "the directory does not exist"),
         ("-t 4 -s 4000g -r 16m", 2, "the files need"),
-        ("-t 2 -F a -i 0", 2, "names 1 of 2 files"),
+        ("-t 2 -F a -i 0", 2, "names only 1 of 2 files"),
         ("-+m cfg -t 2 -s 64", 2, "-+m is not supported"),
         ("-J", 2, "unknown option -J"),
     ] {

@@ -205,8 +205,9 @@ fn at(offset: u64, bytes: &[u8]) {
 
 #[test]
 fn what_is_read_and_was_not_written_ends_the_run_with_file_and_offset() {
-    let other =
-        |offset| format!("read of '{FILE}' failed: the content differs from what was written at {offset}");
+    let other = |offset| {
+        format!("read of '{FILE}' failed: at byte {offset}, the content differs from what was written")
+    };
     let lost: fn() = || at(0, &[0; 100]);
     let within: fn() = || at(262_144 + 131_072, &[0; 4096]);
     for (tests, pass, act, offset) in [
@@ -252,6 +253,6 @@ fn a_lost_rewrite_is_found() {
         let mut heard =
             Heard { phases: Vec::new(), progress: SharedProgress::new().unwrap(), finished: false };
         let error = ready.run(&looks, &mut heard).unwrap_err().to_string();
-        assert!(error.contains("the content differs from what was written at 0"), "{error}");
+        assert!(error.contains("at byte 0, the content differs from what was written"), "{error}");
     });
 }

@@ -267,7 +267,7 @@ impl Dies {
         channel.is_busy = true;
         let sectors = match self.dies[die].state {
             State::Leaving(order) | State::Entering(Change { order, .. }) => order.sectors,
-            other => unreachable!("a die that is {other:?} needs no channel"),
+            other => unreachable!("a flash die in state {other:?} needs no channel"),
         };
         self.foresee(now_ns + self.carry_ns(sectors), die);
     }

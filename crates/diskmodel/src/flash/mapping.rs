@@ -172,7 +172,7 @@ impl Mapping {
     /// Assigns the next place of an open superblock to a unit and returns its number.
     fn place(&mut self, superblock: u32, unit: Option<u32>) -> u32 {
         let State::Written(list) = &mut self.superblocks[superblock as usize] else {
-            unreachable!("superblock {superblock} is written but not open")
+            unreachable!("superblock {superblock} must be open for writing")
         };
         let place = list.len() as u32;
         list.push(unit.unwrap_or(NOWHERE));
@@ -306,7 +306,7 @@ impl Mapping {
         }
         match leaf {
             Leaf::Table(table) => &mut table[unit as usize % LEAF],
-            Leaf::AsBefore | Leaf::Gone => unreachable!("the leaf was just made a table"),
+            Leaf::AsBefore | Leaf::Gone => unreachable!("the leaf of the mapping table was just allocated"),
         }
     }
 }

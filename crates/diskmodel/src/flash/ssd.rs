@@ -365,7 +365,10 @@ impl Ssd {
         match self.copies.filter(|s| self.mapping.written(*s) < self.mapping.units()) {
             Some(open) => open,
             None => {
-                let open = self.mapping.open().expect("one erased superblock is kept for copies");
+                let open = self
+                    .mapping
+                    .open()
+                    .expect("an erased superblock is always reserved for garbage collection");
                 self.copies = Some(open);
                 open
             }

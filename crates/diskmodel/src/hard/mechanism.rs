@@ -77,7 +77,8 @@ pub(crate) struct Hard {
 
 impl Hard {
     pub fn new(spec: &HardSpec, sample: &Sample) -> Self {
-        let curve = SeekCurve::new(&spec.seek, spec.cylinders()).expect("a checked file has a seek curve");
+        let curve = SeekCurve::new(&spec.seek, spec.cylinders())
+            .expect("a checked disk file always gives a seek curve");
         let cylinder_skew_ns = curve.track_ns().max(spec.head_switch_ns);
         let geometry = Geometry::new(
             spec.media_sectors(),

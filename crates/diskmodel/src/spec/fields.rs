@@ -27,7 +27,7 @@ pub enum SpecError {
     #[error("`{key}` cannot be {value}; allowed is {allowed}")]
     Wrong { key: String, value: String, allowed: String },
     #[error(
-        "`{key} = {value}` does not say where it comes from; allowed is \
+        "`{key} = {value}` states no source; write \
          {{ is = VALUE, source = \"…\" }} or {{ is = VALUE, estimate = \"why\" }}"
     )]
     Unsourced { key: String, value: String },
@@ -51,7 +51,9 @@ impl SpecError {
         let near: Vec<&str> = nearest.iter().copied().filter(|known| is_near(known, key)).collect();
         let instead = match (near.as_slice(), known.len()) {
             ([near, ..], _) => format!("did you mean {}?", quoted(&[near])),
-            ([], many) if many > NAMED => format!("the nearest of {many} are {}", quoted(&nearest)),
+            ([], many) if many > NAMED => {
+                format!("the nearest of {many} known keys are {}", quoted(&nearest))
+            }
             ([], _) => format!("known: {}", quoted(known)),
         };
         SpecError::Unknown { key: format!("{prefix}{key}"), instead }

@@ -54,8 +54,13 @@ impl FlashSpec {
             spare_permille: fields.number("spare_permille", "‰", 10, 1000)?,
             filled_permille: fields.number("filled_permille", "‰", 0, 1000)?,
             erased_permille: fields.number("erased_permille", "‰", 0, 1000)?,
-            preconditioned: fields
-                .flag_or("preconditioned", (false, "a disk in use, with the fill level stated above"))?,
+            preconditioned: fields.flag_or(
+                "preconditioned",
+                (
+                    false,
+                    "by default, a disk is in use, as full as filled_permille says, and not preconditioned",
+                ),
+            )?,
             front: FrontSpec::read_parallel(fields)?,
         };
         spec.check()?;
@@ -71,18 +76,21 @@ impl FlashSpec {
         {
             return contradiction(
                 "page_kib, program_kib, block_kib",
-                "each must be a multiple of the one before",
+                "each value must be a multiple of the value before it",
             );
         }
         if self.superblocks() * self.superblock_units() >= u64::from(u32::MAX) {
-            return contradiction("sectors, spare_permille", "the flash must be below 16 TiB");
+            return contradiction(
+                "sectors, spare_permille",
+                "disk and spare flash must be smaller than 16 TiB in all",
+            );
         }
         // Garbage collection needs superblocks to write to and one to gain.
         let used = (self.sectors / 8).div_ceil(self.superblock_units());
         if self.superblocks() < used + 6 {
             return contradiction(
                 "sectors, spare_permille, dies, block_kib",
-                "the spare flash must be at least six blocks of every die",
+                "the spare flash must be at least six blocks per die",
             );
         }
         Ok(())
@@ -146,7 +154,7 @@ impl CardSpec {
         if !spec.unit_sectors.is_multiple_of(spec.page_sectors) {
             return Err(SpecError::Contradiction {
                 keys: "unit_kib, page_kib".to_owned(),
-                why: "a unit is made of whole pages".to_owned(),
+                why: "a flash unit must consist of whole pages".to_owned(),
             });
         }
         Ok(spec)

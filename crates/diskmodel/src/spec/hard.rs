@@ -103,13 +103,16 @@ impl HardSpec {
         };
         let has_curve = SeekCurve::new(&self.seek, self.cylinders()).is_some();
         if !has_curve && matches!(self.seek, SeekSpec::Table(_)) {
-            return contradiction("seek_curve_us", "the distances must be ascending and at least 1");
+            return contradiction(
+                "seek_curve_us",
+                "the seek distances must be ascending, from 1 cylinder or more",
+            );
         }
         if !has_curve {
             let keys = "seek_track_us, seek_average_us, seek_full_us";
             return contradiction(
                 keys,
-                "an arm needs 3·average ≥ 2·track + full and 15·average ≤ 7·track + 8·full",
+                "the arm's seek times must have 3·average ≥ 2·track + full and 15·average ≤ 7·track + 8·full",
             );
         }
         if self.head_switch_ns.max(self.seek.track_ns()) * 2 >= self.turn_ns {
@@ -119,7 +122,10 @@ impl HardSpec {
             );
         }
         if !self.zones.is_sorted_by(|a, b| a >= b) {
-            return contradiction("sectors_per_track", "inner tracks hold no more than outer ones");
+            return contradiction(
+                "sectors_per_track",
+                "inner tracks cannot have more sectors than outer ones",
+            );
         }
         Ok(())
     }

@@ -160,7 +160,7 @@ impl Spec {
         let mut values = fields.end()?;
         values.append(&mut of_members);
         if table.contains_key("member") && !matches!(model, Model::Raid(_)) {
-            let instead = "only kind = \"raid5\" has one".to_owned();
+            let instead = "only disks of kind = \"raid5\" have members".to_owned();
             return Err(SpecError::Unknown { key: "member".into(), instead });
         }
         let (title, story) = (text_of(&table, "title")?, text_of(&table, "story")?);
@@ -342,7 +342,7 @@ fn table_of<'a>(table: &'a Table, key: &str) -> Result<&'a Table, SpecError> {
     value.as_table().ok_or_else(|| SpecError::Wrong {
         key: key.to_owned(),
         value: value.to_string(),
-        allowed: format!("a table: [{key}] and its values below"),
+        allowed: format!("a table: write [{key}] and its values below"),
     })
 }
 
@@ -448,7 +448,7 @@ mod tests {
     fn a_member_belongs_to_an_array() {
         let text = crate::SHIPPED.iter().find(|(n, _)| *n == "zero").unwrap().1;
         let error = Spec::parse(&format!("{text}\n[member]\n")).unwrap_err();
-        assert_eq!(error.to_string(), "unknown key `member`; only kind = \"raid5\" has one");
+        assert_eq!(error.to_string(), "unknown key `member`; only disks of kind = \"raid5\" have members");
         let spec = changed("arena-ide-raid5", "chunk_kib", "128").unwrap();
         assert!(spec.values().iter().any(|v| v.key == "member.rpm" && v.value == "7200"));
     }

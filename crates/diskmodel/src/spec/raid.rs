@@ -41,7 +41,9 @@ impl RaidSpec {
         if spec.sectors > room {
             return Err(SpecError::Contradiction {
                 keys: "sectors, members, member.sectors".to_owned(),
-                why: format!("the members hold {room} sectors beside the parity"),
+                why: format!(
+                    "the array can have at most {room} sectors, because its members also hold parity"
+                ),
             });
         }
         Ok(spec)

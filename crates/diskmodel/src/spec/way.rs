@@ -104,14 +104,14 @@ impl Way {
 
     pub(super) fn read(fields: &mut Fields<'_>, usual: Attached, depth: u64) -> Result<Way, SpecError> {
         let usual = CLASSES.into_iter().find(|(_, class)| *class == usual).unwrap_or(CLASSES[0]);
-        let class = fields.word_or("attached", &CLASSES, usual, "usual for disks of this kind")?;
+        let class =
+            fields.word_or("attached", &CLASSES, usual, "the usual attachment of disks of this kind")?;
         let way = Way::of(class, depth);
         let why = OF_ITS_CLASS;
         let scheduler = (way.scheduler.name(), way.scheduler);
         let request_kib = u64::from(way.request_bytes >> 10);
         let volatile_cache = fields.flag_or("volatile_cache", (way.volatile_cache, why))?;
-        let why_protected =
-            "a disk without a volatile cache loses no data; a volatile cache without protection is lost";
+        let why_protected = "in a power cut, a disk without a volatile cache loses nothing, and an unprotected volatile cache loses its contents";
         let way = Way {
             volatile_cache,
             protected: fields.flag_or("protected", (!volatile_cache, why_protected))?,
@@ -130,13 +130,13 @@ impl Way {
         if !way.volatile_cache && !way.protected {
             return Err(SpecError::Contradiction {
                 keys: "volatile_cache, protected".to_owned(),
-                why: "the cache would never be flushed, but could be lost".to_owned(),
+                why: "Linux would never flush the cache, but a power cut could lose its contents".to_owned(),
             });
         }
         if !(way.request_bytes >> 10).is_multiple_of(4) {
             return Err(SpecError::Contradiction {
                 keys: "request_kib".to_owned(),
-                why: "a request has whole pages of 4 KiB".to_owned(),
+                why: "a request must consist of whole pages of 4 KiB".to_owned(),
             });
         }
         Ok(way)

@@ -11,27 +11,30 @@ use crate::{SHIPPED, Spec};
 /// Head of the document, with the meaning of the columns.
 const HEAD: &str = "# The modelled disks in a guest against real ones
 
-A guest runs the jobs of [validation.md](validation.md) on its block device, without a filesystem: by io_uring with direct I/O, in virtual time
-on its one CPU. The table compares it with the model alone in the same job, and with published figures. Jobs that are fast on flash are shorter
-than on that page and use 256 MiB, so the model's figures differ slightly. *Guest ÷ alone* shows the overhead of the kernel and the disk
-server. Drives marked with * are held out, as on that page.
+A guest with one CPU runs the jobs of [validation.md](validation.md) in virtual time. Each job accesses the guest's block device by io_uring with
+direct I/O, without a filesystem. The table compares the guest's figures with those of the model alone in the same job, and with published
+figures. Jobs that finish quickly on flash are shortened here and use 256 MiB, so the model's figures differ slightly from those in validation.md.
+*Guest ÷ alone* is the figure in the guest divided by that of the model without a guest. It shows the overhead of the guest's kernel and of the
+disk server, which runs the disk model. Drives marked with * are held out: their disk files were written before any comparison.
 ";
 
 /// Explanation of the errors in the table of all drives.
 pub const MISSES: &str = "
 ## What the errors say
 
-- **On slow disks the guest adds nothing.** On hard disks and the cloud volume every cell is within 3 % of the model alone. The errors there are
-  the model's; [validation.md](validation.md) explains them.
-- **A request takes 20,000 to 26,000 instructions of the guest's CPU**, for the kernel and the disk server. That is 5 to 6 µs at 4000 million
-  instructions a second (`server-2024`: NVMe and the PM883), and 10 µs at 2400 (`server-2012`: the other SATA drives). A write with its flush
-  pays twice, which is 20 to 50 % if both take 10 to 70 µs. The published figures include some µs of a kernel too. So the guest brings the PM9A3
-  nearer to them (14.3 µs published, 10.6 alone, 16.2 in the guest), but the PM883 further away.
-- **Many requests at a time** are limited by the one CPU: about 200,000 requests of 4 KiB or 4 GB a second at 4000 million instructions a
-  second, and 80,000 at 2400. Faster drives are not reached; real machines have more CPUs. So the figure of a guest on NVMe with deep queues is
-  a figure of its CPU. Comparisons allow for that by the [floor](../method/modelled-disks.md#the-floor-disk-model-overhead).
-- **A reader beside a writer that flushes**, on the 850 EVO: the error is the model's and not due to the missing kernel, because a guest, which
-  has a kernel, makes as many reads.
+- **On slow disks the guest adds nothing.** On hard disks and the cloud volume every figure of the guest is within 3 % of the model alone. Errors
+  on slow disks come from the model; [validation.md](validation.md) explains them.
+- **A request takes 20,000 to 26,000 instructions of the guest's CPU**, for the kernel and the disk server. This overhead is 5 to 6 µs at 4000
+  million instructions a second (on the machine `server-2024`, with the NVMe drives and the PM883), and 10 µs at 2400 million (on `server-2012`,
+  with the other SATA drives). A write with its flush has this overhead twice, which adds 20 to 50 % if write and flush take 10 to 70 µs. The
+  published figures also include some µs of a kernel. So the guest's figure is nearer to the published one than the model's for the PM9A3 (14.3
+  µs published, 10.6 µs by the model alone, 16.2 µs in the guest), but further away for the PM883.
+- **Many requests at a time** are limited by the guest's one CPU: to about 200,000 requests of 4 KiB or 4 GB a second at 4000 million
+  instructions a second, and to 80,000 requests at 2400 million. The guest does not reach the rates of faster drives; real machines have more
+  CPUs. So on an NVMe drive with deep queues, the guest measures its CPU and not the drive. Comparisons of filesystems allow for this overhead by
+  the [floor](../method/modelled-disks.md#the-floor-disk-model-overhead).
+- **A reader beside a writer that flushes**, on the 850 EVO: the error comes from the model and not from the missing kernel, because a guest,
+  which has a kernel, completes as many reads.
 ";
 
 /// A job for a drive, with its published figure.
@@ -142,12 +145,10 @@ fn row(text: &mut String, beside: &Beside) {
         None => ("–".to_owned(), "", "–".to_owned()),
     };
     let mark = if *is_held_out { " *" } else { "" };
+    let (model, in_guest, to_alone) = (figure(*alone), figure(*guest), guest / alone);
     let _ = writeln!(
         text,
-        "| {drive}{mark} | {title} | {published} | {what} | {} {unit} | {} {unit} | {ratio} | {:.2} |",
-        figure(*alone),
-        figure(*guest),
-        guest / alone
+        "| {drive}{mark} | {title} | {published} | {what} | {model} {unit} | {in_guest} {unit} | {ratio} | {to_alone:.2} |"
     );
 }
 
@@ -155,13 +156,12 @@ fn against_alone(text: &mut String, all: &[Beside]) {
     let off = |beside: &&Beside| beside.slower().ln().abs();
     let Some(worst) = all.iter().max_by(|a, b| off(a).total_cmp(&off(b))) else { return };
     let near = all.iter().filter(|beside| off(beside) <= 1.1_f64.ln()).count();
+    let (figures, slower) = (all.len(), worst.slower());
+    let (drive, job) = (&worst.planned.drive, worst.planned.job.title);
     let _ = writeln!(
         text,
-        "Against the model alone: {} cells, {near} of them within 10 %; the guest takes {:.2} times as long in the one that differs most ({}, {}).",
-        all.len(),
-        worst.slower(),
-        worst.planned.drive,
-        worst.planned.job.title
+        "Guest against model alone: {figures} figures, {near} of them within 10 %; in the figure that differs most, the guest takes \
+         {slower:.2} times as long ({drive}, {job})."
     );
 }
 

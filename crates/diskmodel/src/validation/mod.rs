@@ -2,7 +2,7 @@
 
 #![allow(
     clippy::float_arithmetic,
-    reason = "a table is made of the model's results; the model itself has none"
+    reason = "the table shows ratios of the model's results; the model itself has no floating-point arithmetic"
 )]
 
 pub mod asks;
@@ -76,7 +76,7 @@ impl Cell {
     fn spec(&self) -> Spec {
         let mut all = SHIPPED.iter().chain(TRACED);
         let (_, text) = all.find(|(name, _)| *name == self.disk).expect("a known disk");
-        let spec = Spec::parse(text).expect("disks that come with the program are understood");
+        let spec = Spec::parse(text).expect("fsderby's own disk files are valid");
         if self.write_through { spec.written_through() } else { spec }
     }
 
@@ -112,7 +112,7 @@ impl Compared {
 }
 
 fn published() -> Published {
-    toml::from_str(include_str!("measured.toml")).expect("it is checked by a test, as is all below")
+    toml::from_str(include_str!("measured.toml")).expect("a test checks measured.toml and all its cells")
 }
 
 /// Runs the jobs of all cells.

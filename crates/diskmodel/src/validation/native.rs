@@ -20,7 +20,7 @@ pub(super) fn run(spec: &Spec, asks: Asks, span: u64) -> Taken {
         Asks::StreamReads { pieces } => host.streams(Op::Read, pieces),
         Asks::StreamWrites { pieces } => host.streams(Op::Write, pieces),
         Asks::Writes { seconds } => host.writes(seconds),
-        Asks::SteadyWrites { .. } => unreachable!("it has a host of its own"),
+        Asks::SteadyWrites { .. } => unreachable!("steady writes run on a separate host"),
         Asks::Syncs { count } => host.syncs(count),
         Asks::Flushes { writes, times } => host.flushes(writes, times),
         Asks::ReadsBesideSyncs { seconds } => host.reads_beside_syncs(seconds),

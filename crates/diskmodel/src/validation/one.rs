@@ -28,8 +28,8 @@ fn row(text: &mut String, spec: &Spec, planned: &Planned) {
         }
         None => ("–".to_owned(), "", "–".to_owned()),
     };
-    let _ =
-        writeln!(text, "| {drive} | {title} | {published} | {what} | {} {unit} | {ratio} |", figure(ours));
+    let model = figure(ours);
+    let _ = writeln!(text, "| {drive} | {title} | {published} | {what} | {model} {unit} | {ratio} |");
 }
 
 #[cfg(test)]

@@ -89,33 +89,36 @@ fn steady_from(rates: &[f64]) -> Option<usize> {
 /// A disk's rounds as Markdown; `None` if it cannot be preconditioned.
 pub fn markdown(spec: &Spec) -> Option<String> {
     let Both { fresh, preconditioned } = Both::of(spec)?;
+    let name = spec.name();
     let mut text = format!(
-        "# {}: as its file says, and preconditioned\n\n{ROUND_WRITES} writes of 4 KiB at random a round, 32 at a time, on a sixteenth of the \
-         disk with blocks of a sixteenth.\nAmplification: flash programmed ÷ written.\n\n\
-         | round | as its file says | amplification | preconditioned | amplification |\n|---|---|---|---|---|\n",
-        spec.name()
+        "# {name}: as described in its file, and preconditioned\n\nA round makes {ROUND_WRITES} random writes of 4 KiB, 32 at a time, on a sixteenth of \
+         the disk with blocks of a sixteenth of the size.\nAmplification is the flash programmed ÷ the data written.\n\n\
+         | round | as in its file | amplification | preconditioned | amplification |\n|---|---|---|---|---|\n"
     );
     for (number, (a, b)) in (1..).zip(fresh.iter().zip(&preconditioned)) {
+        let (fresh, steady) = (a.per_second, b.per_second);
+        let (fresh_amplification, steady_amplification) = (a.amplification, b.amplification);
         let _ = writeln!(
             text,
-            "| {number} | {:.0} /s | {:.2} | {:.0} /s | {:.2} |",
-            a.per_second, a.amplification, b.per_second, b.amplification
+            "| {number} | {fresh:.0} /s | {fresh_amplification:.2} | {steady:.0} /s | {steady_amplification:.2} |"
         );
     }
     let rates: Vec<f64> = preconditioned.iter().map(|round| round.per_second).collect();
     let _ = match steady_from(&rates) {
-        None => writeln!(text, "\nIt does not become steady by SNIA's rule in any five consecutive rounds."),
+        None => writeln!(
+            text,
+            "\nThe preconditioned disk is not steady by SNIA's rule in any five consecutive rounds."
+        ),
         Some(from) => {
             let window = &rates[from..from + WINDOW];
             let (spread, slope) = spread_and_slope(window);
+            let (first, spread, slope) = (from + 1, spread * 100.0, slope * 100.0);
+            let slower = fresh[0].per_second / mean(window.iter().copied());
             writeln!(
                 text,
-                "\nPreconditioned it is steady by SNIA's rule from round {} on: its rates lie within {:.0} % of their mean (20 % allowed), and the \
-                 line through them changes by {:.0} % of it (10 %). It is slower by a factor of {:.2} than the other in its first round.",
-                from + 1,
-                spread * 100.0,
-                slope * 100.0,
-                fresh[0].per_second / mean(window.iter().copied())
+                "\nThe preconditioned disk is steady by SNIA's rule from round {first} on: its rates lie within {spread:.0} % of their mean \
+                 (20 % allowed), and the line through them changes by {slope:.0} % of the mean (10 % allowed). The \
+                 preconditioned disk is slower by a factor of {slower:.2} than the same disk as described in its file in the first round."
             )
         }
     };

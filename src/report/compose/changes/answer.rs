@@ -25,9 +25,10 @@ pub fn of(changes: &Changes, parts: &[Part], words: &[Words]) -> Sentence {
         return Sentence::new(same, claims(&judged));
     }
     if judged.is_empty() {
-        let of = if is_exact { "common samples of the disk model" } else { "rounds in each run" };
+        let of =
+            if is_exact { "samples of the disk model that both runs have" } else { "rounds in each run" };
         let least = changes.needed();
-        return format!("Preliminary: findings need at least {least} {of}, so no change is called.").into();
+        return format!("Preliminary: findings need at least {least} {of}, so no change is reported.").into();
     }
     let told = Told { changes, parts, words };
     let first = told.first(&judged);
@@ -54,7 +55,7 @@ impl Told<'_> {
         }
         let mut clauses: Vec<String> = differ.iter().take(NAMED).map(|change| self.clause(change)).collect();
         if differ.len() > NAMED {
-            clauses.push(format!("{} more are in the tables", differ.len() - NAMED));
+            clauses.push(format!("{} in the tables", count(differ.len() - NAMED, "more difference")));
         }
         let named = &differ[..differ.len().min(NAMED)];
         Sentence::new(format!("{}.", clauses.join("; ")), claims(named))
@@ -65,12 +66,17 @@ impl Told<'_> {
         let margin = self.changes.margin;
         let is_equivalent = judged.iter().all(|change| change.finding == Found::Equivalent);
         let text = match (judged, is_equivalent) {
-            ([one], true) => format!("{} is equivalent within {margin} in both runs.", self.who(one)),
+            ([one], true) => {
+                format!("{candidate} is equivalent within {margin} in both runs.", candidate = self.who(one))
+            }
             ([one], false) => {
                 let ends = one.low.zip(one.high).zip(self.words_of(one));
                 let ends = ends.map(|(ends, words)| words.between("it", ends, "in the first"));
                 let ends = ends.map_or_else(String::new, |ends| format!("; in the second {ends}"));
-                format!("{} was not told apart in the two runs{ends}.", self.who(one))
+                format!(
+                    "{candidate} does not differ detectably between the two runs{ends}.",
+                    candidate = self.who(one)
+                )
             }
             (_, true) => format!("The two runs are equivalent within {margin}."),
             (_, false) => "The two runs were not told apart.".to_owned(),
@@ -87,7 +93,7 @@ impl Told<'_> {
             return format!("{who} is {} in the second run", if is_better { "better" } else { "worse" });
         };
         let word = if is_better { &words.better } else { &words.worse };
-        format!("{who} {word} in the second run, {}", words.span(ends))
+        format!("{who} {word} in the second run, {ratio}", ratio = words.span(ends))
     }
 
     /// The candidate, with its scenario if there are several comparisons: `mail: alderfs`
@@ -121,8 +127,8 @@ impl Told<'_> {
             "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}, and {open} cannot tell."
         )];
         if judged.len() < all {
-            let (few, least) = (all - judged.len(), self.changes.needed());
-            said.push(format!("Not judged: {few} more, with fewer than {least} rounds or samples."));
+            let (others, least) = (count(all - judged.len(), "other comparison"), self.changes.needed());
+            said.push(format!("Not judged, with fewer than {least} rounds or samples: {others}."));
         }
         if differ == 0 {
             let rounds = judged.iter().flat_map(|change| change.n).min().unwrap_or(0);

@@ -3,10 +3,10 @@
 pub const BIAS: &[&str] = &[
     "The state of the image before mkfs changes results of small random writes by up to 1.6 times. All trials start in \
      the same state; another state may give other results.",
-    "Not all filesystems support writeback within a memory cgroup, so the limit treats their dirty pages differently. A VM \
-     with little memory is the fairer limit.",
+    "Not all filesystems support writeback within a memory cgroup, so the limit treats their dirty pages \
+     differently. A VM with little RAM is the fairer memory limit.",
     "Work that fits into memory measures page cache and CPU, whatever the disk is.",
-    "Filesystems promise different things: a journal or none, checksums or none, ordered data or not. Speeds under unequal \
-     promises are not a like-for-like comparison; see what each kind can do.",
+    "Filesystems promise different things: a journal or none, checksums or none, ordered data or not. So their \
+     speeds are not like for like; the report's table of what each kind can do shows these guarantees.",
     "A disk that is a file on another filesystem adds that filesystem's own costs and its free space to every trial.",
 ];

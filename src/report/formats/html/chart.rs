@@ -113,22 +113,22 @@ fn bar(cell: &Cell, look: Look, top: f64, scale: &Scale) -> Bar {
 fn words(cell: &Cell, scale: &Scale) -> String {
     match (cell.median, cell.min, cell.max) {
         (Some(median), Some(min), Some(max)) => format!(
-            "{}: median {} of {}, from {} to {}{}",
-            cell.filesystem,
-            scale.with_unit(median),
-            number::count(cell.n, "trial"),
-            scale.number(min),
-            scale.number(max),
-            half(cell, scale)
+            "{filesystem}: median {median} of {trials}, from {min} to {max}{half}",
+            filesystem = cell.filesystem,
+            median = scale.with_unit(median),
+            trials = number::count(cell.n, "trial"),
+            min = scale.number(min),
+            max = scale.number(max),
+            half = half(cell, scale)
         ),
         _ => format!("{}: no valid trial", cell.filesystem),
     }
 }
 
-/// `, half of them from 1,704 to 1,960`, if they are not drawn one by one.
+/// `, the middle half from 1,704 to 1,960`, if they are not drawn one by one.
 fn half(cell: &Cell, scale: &Scale) -> String {
     match middle_half(cell).filter(|_| cell.n > POINTS_MOST) {
-        Some([from, to]) => format!(", half of them from {} to {}", scale.number(from), scale.number(to)),
+        Some([from, to]) => format!(", the middle half from {} to {}", scale.number(from), scale.number(to)),
         None => String::new(),
     }
 }

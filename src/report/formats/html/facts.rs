@@ -13,7 +13,7 @@ fn disk_in_words(disk: &Disk) -> String {
     // The kernel lists all schedulers, with the active one in brackets.
     let scheduler = disk.scheduler.split(['[', ']']).nth(1).unwrap_or(&disk.scheduler);
     let images = format!("images on {} ({})", disk.fstype, disk.options.join(","));
-    format!("{}, {}, {turns}, scheduler {scheduler}; {images}", named.trim(), disk.size)
+    format!("{disk}, {size}, {turns}, scheduler {scheduler}; {images}", disk = named.trim(), size = disk.size)
 }
 
 pub fn of(run: &Run, summary: &Summary) -> Vec<(&'static str, String)> {

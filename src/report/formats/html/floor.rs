@@ -30,7 +30,7 @@ pub struct Extrapolation {
 
 /// A horizontal line: the change of a ratio from its measured value.
 pub struct Grid {
-    /// In the chart's units, and for the text beside it.
+    /// Position of the line, in the chart's units and for the text beside it.
     pub y: String,
     pub from_top: String,
     pub text: String,
@@ -90,10 +90,13 @@ fn line(finding: &Finding, floor: &Floor, y: &dyn Fn(f64) -> f64) -> Line {
     }
 }
 
-/// `alderfs ÷ birchfs: 1.05 as measured, 1.06 without, moved by up to 1.2%`
+/// `alderfs ÷ birchfs: 1.05 as measured, 1.06 without disk-model overhead, shifted by up to 1.2%`
 fn brief(Finding { a, b, .. }: &Finding, floor: &Floor) -> String {
     let [measured, without] = [floor.ratios[0], floor.without].map(ratio);
-    format!("{a} ÷ {b}: {measured} as measured, {without} without, moved by up to {}", share(floor.moves))
+    format!(
+        "{a} ÷ {b}: {measured} as measured, {without} without disk-model overhead, shifted by up to {}",
+        share(floor.moves)
+    )
 }
 
 /// At round numbers, spaced so that the labels fit.
@@ -145,7 +148,11 @@ mod tests {
         let first = &picture.pairs[0];
         assert!(first.measured.starts_with("M360 50.00L660 "), "{}", first.measured);
         assert!(first.extrapolated.starts_with("M360 50.00L60 "), "{}", first.extrapolated);
-        assert!(first.words.contains("1.11 as measured, 1.13 without, moved by up to 2%"), "{}", first.words);
+        assert!(
+            first.words.contains("1.11 as measured, 1.13 without disk-model overhead, shifted by up to 2%"),
+            "{}",
+            first.words
+        );
         assert_eq!(picture.pairs[1].measured, "M360 50.00L660 50.00L940 50.00", "nothing moves it");
         assert_eq!(picture.margins.len(), 2, "3 % either way lie inside 3.9 %");
     }

@@ -30,7 +30,7 @@ pub struct Heat {
 /// One table.
 pub struct Shown {
     pub label: String,
-    /// For a candidate's own figures.
+    /// The candidate's look, if the table has its own figures.
     pub look: Option<Look>,
     /// `times as good as alderfs, ratio of medians`; empty for figures.
     pub beside: String,

@@ -30,7 +30,7 @@ pub struct InOrder {
 pub struct OrderRow {
     pub label: String,
     pub look: Look,
-    /// A line through all values, and the same as dots.
+    /// All values of the candidate, as a line and as dots.
     pub line: String,
     pub dots: String,
     /// Change from the earlier half to the later: `−3.1 %`.
@@ -65,8 +65,8 @@ pub fn of(row: &Row, entries: &[Entry]) -> Option<InOrder> {
             line: path(&points, "L", ""),
             dots: path(&points, "M", "h0"),
             words: format!(
-                "{}: median of the later half of the rounds relative to the earlier half: {later}",
-                cell.filesystem
+                "{filesystem}: median of the later half of the rounds relative to the earlier half: {later}",
+                filesystem = cell.filesystem
             ),
             later,
         }

@@ -102,7 +102,7 @@ pub fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
     }
 }
 
-/// Of many, the first rounds and all trials that failed or were repeated.
+/// The trials to list: all, or of many trials those of the first rounds and all that failed or were repeated.
 fn listed<'r>(all: &[&'r Record]) -> Vec<&'r Record> {
     let is_notable = |record: &Record| record.outcome != Outcome::Done || record.attempt > 1;
     let mut room = LINES_MOST.saturating_sub(all.iter().filter(|record| is_notable(record)).count());

@@ -26,7 +26,7 @@ pub struct Choosing<'r> {
 struct Chosen<'r> {
     choose: &'r ToChoose,
     columns: Vec<String>,
-    /// Each with its filesystem's look.
+    /// The table's lines, each with the look of its filesystem.
     lines: Vec<(Look, Vec<String>)>,
     weights: Table,
 }
@@ -96,11 +96,11 @@ fn drawn<'r>(plane: &'r Plane, look: &impl Fn(&str) -> Look) -> Drawn<'r> {
         speed: speeds.with_unit(point.speed),
         cpu: cpus.with_unit(point.cpu),
         words: format!(
-            "{}: {} of {}, {} of CPU time",
-            point.filesystem,
-            speeds.with_unit(point.speed),
-            plane.speed.title,
-            cpus.with_unit(point.cpu),
+            "{filesystem}: {speed} of {metric}, {cpu} of CPU time",
+            filesystem = point.filesystem,
+            speed = speeds.with_unit(point.speed),
+            metric = plane.speed.title,
+            cpu = cpus.with_unit(point.cpu)
         ),
     };
     Drawn {

@@ -49,10 +49,10 @@ fn row(course: &Course, entries: &[Entry]) -> CourseRow {
         course.stall.map_or_else(String::new, |stall| format!("stalled for {}", seconds(stall.seconds)));
     let stalled = course.stall.map_or_else(String::new, |stall| {
         format!(
-            "; longest stall {} in round {}, {} after its start",
-            seconds(stall.seconds),
-            stall.round,
-            seconds(stall.from_s)
+            "; longest stall {length} in round {round}, {begin} after its start",
+            length = seconds(stall.seconds),
+            round = stall.round,
+            begin = seconds(stall.from_s)
         )
     });
     CourseRow {
@@ -62,9 +62,9 @@ fn row(course: &Course, entries: &[Entry]) -> CourseRow {
         line,
         stall: course.stall.map(place),
         words: format!(
-            "{}: {time}, at most {} operations per second{stalled}",
-            course.filesystem,
-            grouped(&format!("{most:.0}"))
+            "{filesystem}: {time}, at most {most} operations per second{stalled}",
+            filesystem = course.filesystem,
+            most = grouped(&format!("{most:.0}"))
         ),
         time,
         still,

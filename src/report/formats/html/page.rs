@@ -46,9 +46,10 @@ struct Page<'r> {
     summary: &'r Summary,
     /// Common factors of all candidates, and the host: title and text.
     facts: Vec<(&'static str, String)>,
-    /// Of the kinds that took part.
+    /// The tools of the kinds that took part.
     tools: Vec<&'r Tool>,
-    /// Over all headline metrics, then each metric. If there are many, each is only with its workload.
+    /// Charts of the comparisons: over all headline metrics, then one for each metric. If there are many metrics, each chart
+    /// is only with its workload.
     overall: Option<Ratios<'r>>,
     opening: Vec<Ratios<'r>>,
     works: Vec<Work<'r>>,
@@ -65,7 +66,7 @@ struct Work<'r> {
     /// The link target of the contents: `work-1`.
     anchor: String,
     notes: Vec<String>,
-    /// Empty if the page opens with them.
+    /// Charts of the comparisons; empty if they are in the opening of the page.
     ratios: Vec<Ratios<'r>>,
     headlines: Vec<Bars>,
     in_order: Vec<InOrder>,
@@ -74,10 +75,10 @@ struct Work<'r> {
     parts: Vec<Part<'r>>,
     latencies: Vec<Latencies>,
     disk: Option<DiskUse>,
-    /// By metric; empty without a verdict.
+    /// The findings by metric; empty without a verdict.
     findings: Vec<Findings<'r>>,
     order: Vec<Round>,
-    /// Rounds that are not listed.
+    /// Number of rounds whose order is not listed.
     more_rounds: usize,
 }
 

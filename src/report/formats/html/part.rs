@@ -21,7 +21,7 @@ pub struct Part<'r> {
     pub numbers: Numbers,
     /// The largest number of trials behind a value; a cell with fewer says so.
     pub most: usize,
-    /// The same in words.
+    /// The largest number of trials, in words.
     pub trials: String,
     /// Each metric's title and meaning.
     pub explained: Vec<(String, &'static str)>,

@@ -78,12 +78,12 @@ fn words(row: &Row, latency: &Latency) -> String {
     let p999 = row.p999.map_or_else(String::new, |p999| format!(", p99.9 {}", said(p999, latency)));
     let around = row.around_p99().map(|ends| format!(" ({}, 95 %)", between(ends, latency)));
     format!(
-        "{}: p50 {}, p99 {}{}{p999}, longest {}, of {} operations",
-        row.filesystem,
-        said(row.p50, latency),
-        said(row.p99, latency),
-        around.unwrap_or_default(),
-        said(row.max, latency),
-        grouped(&row.n.to_string())
+        "{filesystem}: p50 {p50}, p99 {p99}{interval}{p999}, longest {longest}, of {operations} operations",
+        filesystem = row.filesystem,
+        p50 = said(row.p50, latency),
+        p99 = said(row.p99, latency),
+        interval = around.unwrap_or_default(),
+        longest = said(row.max, latency),
+        operations = grouped(&row.n.to_string())
     )
 }

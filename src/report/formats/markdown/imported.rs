@@ -4,13 +4,13 @@ use super::{escaped, shown};
 use crate::report::view::imported::{Imported, Part};
 use crate::visible::visible;
 
-/// Without a run.
+/// Imported figures without a run of fsderby beside them.
 pub fn text(all: &[Imported]) -> String {
     let sections = all.iter().map(|imported| section(imported, "#"));
     visible(&(sections.collect::<Vec<_>>().join("\n\n") + "\n")).into_owned()
 }
 
-/// Under a heading of this level.
+/// An import as a section under a heading of this level.
 pub fn section(imported: &Imported, level: &str) -> String {
     let mut out = vec![format!("{level} {}", escaped(&imported.caption()))];
     out.extend(imported.sentences.iter().map(|sentence| format!("**{}**", escaped(sentence))));

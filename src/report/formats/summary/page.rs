@@ -20,9 +20,9 @@ const LINES: usize = 20;
 struct Page<'r> {
     run: &'r Run,
     heading: &'r Heading,
-    /// On damage.
+    /// Sentences on damaged files of the run.
     damage: Vec<String>,
-    /// On files that are not damaged.
+    /// Notes on files of the run that are not damaged.
     notes: &'r [String],
     /// Whether medians fit into the table.
     has_medians: bool,

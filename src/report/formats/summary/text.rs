@@ -135,7 +135,7 @@ fn is_gap(letters: &[char], at: usize) -> bool {
     at > 0 && matches!(letters[at - 1], ' ' | ',') && letters[at] != ' '
 }
 
-/// For mail that accepts only ASCII.
+/// Replaces characters outside ASCII, for mail that accepts only ASCII.
 fn ascii(text: &str) -> String {
     let one = |c: char| match c {
         '–' | '—' | '─' | '−' => "-".to_owned(),

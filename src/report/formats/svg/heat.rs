@@ -32,9 +32,9 @@ pub fn of(workload: &str, map: &HeatMap) -> Option<String> {
     let fits = width - 2.0 * LEFT;
     canvas.text((LEFT, 22.0), Anchor::Start, Ink::Strong, &cut(&title, fits));
     let direction = if map.direction.is_empty() { String::new() } else { format!("; {}", map.direction) };
-    let note = format!("{}, medians{direction}; one scale of colour for all", map.axes());
+    let note = format!("{axes}, medians{direction}; one colour scale for all filesystems", axes = map.axes());
     canvas.text((LEFT, 40.0), Anchor::Start, Ink::Soft, &cut(&note, fits));
-    canvas.says(&format!("A heat map of {} for each filesystem. {note}.", map.axes()));
+    canvas.says(&format!("A heat map of {axes} for each filesystem. {note}.", axes = map.axes()));
     let share = shares(map);
     let mut top = HEAD;
     for field in fields {
@@ -81,9 +81,9 @@ fn in_words(map: &HeatMap, field: &Field, scale: &Scale) -> String {
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let cells = map.down.values.len() * map.across.values.len();
     format!(
-        "{} to {} in {} of {cells} cells",
-        scale.with_unit(least),
-        scale.with_unit(most),
-        values().count()
+        "{least} to {most} in {filled} of {cells} cells",
+        least = scale.with_unit(least),
+        most = scale.with_unit(most),
+        filled = values().count()
     )
 }

@@ -24,18 +24,25 @@ pub fn of(workload: &str, courses: &OverTime, entries: &[Entry]) -> Option<Strin
     let which = if courses.work.is_empty() { String::new() } else { format!(" of {}", courses.work) };
     let title = format!("{workload}: operations{which} over time");
     canvas.text((EDGE, 22.0), Anchor::Start, Ink::Strong, &cut(&title, WIDTH - 2.0 * EDGE));
-    let note = "each over its own duration, scaled to its own maximum; band: longest stall";
+    let note = "each curve over its own duration, scaled to its own maximum; band: longest stall";
     canvas.text((EDGE, 40.0), Anchor::Start, Ink::Soft, &cut(note, WIDTH - 2.0 * EDGE));
     canvas.says(&format!("Operations per second, medians over the rounds; {note}."));
     for (at, course) in rows.iter().enumerate() {
         row(&mut canvas, course, entries, HEAD + ROW * at as f64);
         let stall = course.stall.map_or_else(String::new, |stall| {
-            format!(", longest stall {} in round {}", seconds(stall.seconds), stall.round)
+            format!(
+                ", longest stall {length} in round {round}",
+                length = seconds(stall.seconds),
+                round = stall.round
+            )
         });
         let most = course.rates.iter().copied().fold(0.0, f64::max);
         let most = grouped(&format!("{most:.0}"));
         let time = seconds(course.seconds);
-        canvas.says(&format!("{}: {time}, at most {most} operations per second{stall}.", course.filesystem));
+        canvas.says(&format!(
+            "{filesystem}: {time}, at most {most} operations per second{stall}.",
+            filesystem = course.filesystem
+        ));
     }
     Some(canvas.done(HEAD + ROW * rows.len() as f64 + FOOT, &title, Theme::Readers))
 }

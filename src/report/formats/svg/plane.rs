@@ -46,7 +46,7 @@ pub fn of(plane: &Plane, entries: &[Entry]) -> String {
     let axes =
         format!("up: {}; right: {}", speeds.heading(&plane.speed.title), cpus.heading(&plane.cpu.title));
     canvas.text((LEFT, BOTTOM + 36.0), Anchor::Start, Ink::Soft, &axes);
-    canvas.says(&format!("A point for each filesystem by its medians, not tested. {axes}."));
+    canvas.says(&format!("A point for each filesystem at its medians, which are not tested. {axes}."));
     for (at, point) in plane.points.iter().enumerate() {
         let (place, number) = ((x(point.cpu), y(point.speed)), (at + 1).to_string());
         let look = look(entries, &point.filesystem);

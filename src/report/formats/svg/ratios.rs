@@ -34,7 +34,7 @@ pub fn stacked(panels: &[Panel<'_>], entries: &[Entry], theme: Theme) -> Option<
     (!titles.is_empty()).then(|| canvas.done(top, &titles.join("; "), theme))
 }
 
-/// Returns the top of the next one.
+/// Draws a comparison and returns the top of the next one.
 fn drawn(canvas: &mut Canvas, panel: &Panel<'_>, axis: &LogAxis, entries: &[Entry], top: f64) -> f64 {
     let comparison = panel.comparison;
     let x = |value: f64| PLOT.0 + axis.at(value) / 100.0 * (PLOT.1 - PLOT.0);
@@ -48,9 +48,9 @@ fn drawn(canvas: &mut Canvas, panel: &Panel<'_>, axis: &LogAxis, entries: &[Entr
         &cut(&format!("{}, {RATIO}{interval}", comparison.times()), WIDTH - 2.0 * RANK),
     );
     canvas.says(&format!(
-        "{}: {}, {RATIO}{interval}, on a logarithmic axis.",
-        panel.title,
-        comparison.times()
+        "{metric}: {relative_to}, {RATIO}{interval}, on a logarithmic axis.",
+        metric = panel.title,
+        relative_to = comparison.times()
     ));
     for tick in axis.ticks(TICKS, plain) {
         let at = x(tick.value);

@@ -48,11 +48,11 @@ pub fn of(workload: &str, latency: &Latency, entries: &[Entry]) -> Option<String
             &cut(&p99, WIDTH - PLOT.1 - 14.0),
         );
         canvas.says(&format!(
-            "{}: p50 {}, p99 {p99}, longest {}, of {} operations.",
-            row.filesystem,
-            said(row.p50, latency),
-            said(row.max, latency),
-            grouped(&row.n.to_string())
+            "{filesystem}: p50 {p50}, p99 {p99}, longest {longest}, of {operations} operations.",
+            filesystem = row.filesystem,
+            p50 = said(row.p50, latency),
+            longest = said(row.max, latency),
+            operations = grouped(&row.n.to_string())
         ));
     }
     Some(canvas.done(ends + FOOT, &title, Theme::Readers))

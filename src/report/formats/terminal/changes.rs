@@ -17,7 +17,7 @@ const PICTURE: std::ops::RangeInclusive<usize> = 12..=48;
 /// Columns beside it.
 const BESIDE: usize = 72;
 
-/// With colours; print it through `anstream`.
+/// The comparison of two runs as text with colours; print it through `anstream`.
 pub fn text(view: &ChangesView, width: u16) -> String {
     let mut page = Page::new(width);
     page.paragraph(TITLE, &view.title);
@@ -56,7 +56,7 @@ pub fn text(view: &ChangesView, width: u16) -> String {
     page.out
 }
 
-/// With the chart if it fits.
+/// The table of one metric, with the chart if it fits.
 fn part_table(part: &Part, axis: Option<&LogAxis>, width: u16) -> Table {
     let columns = usize::from(width).saturating_sub(BESIDE).clamp(*PICTURE.start(), *PICTURE.end());
     let drawn = table(part, axis.map(|axis| (axis, columns)));

@@ -9,7 +9,7 @@ use crate::report::view::imported::Imported;
 use crate::report::view::needs::Table;
 use crate::visible::visible_line;
 
-/// Without a run, with colours; print it through `anstream`.
+/// Imported figures without a run of fsderby beside them, with colours; print them through `anstream`.
 pub fn text(all: &[Imported], width: u16) -> String {
     let mut page = Page::new(width);
     for (at, imported) in all.iter().enumerate() {
@@ -22,7 +22,7 @@ pub fn text(all: &[Imported], width: u16) -> String {
 }
 
 impl Page {
-    /// With a workload of the run.
+    /// Prints imported figures below the workload of the run to which they belong.
     pub(super) fn imported_beside(&mut self, workload: &str, imported: &Imported) {
         self.line("");
         self.paragraph(TITLE, &format!("{workload}: {}", lower_first(&imported.caption())));
@@ -60,13 +60,13 @@ impl Page {
     }
 }
 
-/// One less if the next column is the CPU share of the last one.
+/// How many columns to print: one less than fit if the next column is the CPU share of the last one.
 fn together(table: &Table, left: &[usize], fitting: usize) -> usize {
     let is_share = left.get(fitting).is_some_and(|at| table.columns[*at].starts_with(Imported::SHARE));
     if is_share && fitting > 1 { fitting - 1 } else { fitting }
 }
 
-/// The text columns, and these.
+/// A table of the text columns and of the columns in `of`.
 fn drawn(table: &Table, of: &[usize]) -> comfy_table::Table {
     let mut drawn = new_table();
     let picked = |cells: &[String]| -> Vec<String> {

@@ -161,7 +161,7 @@ fn by_comparison(glance: &Glance, of: &[usize]) -> Table {
     })
 }
 
-/// The same without intervals.
+/// A line for each comparison, without intervals.
 fn ranks_by_comparison(glance: &Glance, of: &[usize]) -> Table {
     turned(glance, of, |cell| match cell.rank.as_str() {
         "" => cell.times.clone(),

@@ -34,7 +34,7 @@ pub const LEGEND: [(&str, &str); 8] = [
     ("cpu", "CPU"),
 ];
 
-/// The same for the charts.
+/// The classes of the charts' parts, and their labels.
 pub const REQUESTS: [(&str, &str); 3] = [("write", "writes"), ("read", "reads"), ("flush", "flushes")];
 
 /// A workload's charts, all from one round: all filesystems had the same disk.
@@ -57,9 +57,9 @@ pub struct Times {
 
 pub struct TimeRow {
     pub label: String,
-    /// Of the mechanism: look, left, width, words.
+    /// The activities of the disk's mechanism, one after the other: look, left, width, words.
     pub parts: Vec<Part>,
-    /// Parallel activities, a thin bar each.
+    /// Activities parallel to the mechanism, a thin bar each.
     pub beside: Vec<Part>,
     pub value: String,
     pub words: String,
@@ -86,7 +86,7 @@ pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> Look) -> Op
     let round = records[0].round;
     let sample = match round {
         1 => "with the disk as its file describes it",
-        _ => "with another sample of the disk, as no earlier round has as many valid trials",
+        _ => "with another sample of the disk, because every earlier round has fewer valid trials",
     };
     let figure = |record: &&Record| Figure {
         label: record.filesystem.clone(),
@@ -193,16 +193,16 @@ fn notes(trials: &[Trial<'_>]) -> Vec<String> {
     let most = trials.iter().map(|t| t.spent.at_once).max().unwrap_or(1);
     if most > 1 {
         notes.push(format!(
-            "This disk has {} (RAID members or flash dies) that work in parallel. Its counters are sums over \
-             them, divided here by {most}: the bar is the average of one of them. While one works, the others may \
-             be idle.",
+            "This disk has {} (RAID members or flash dies) that work in parallel. The disk's counters are \
+             sums over these units, divided here by {most}: the bar is the average of one unit. While one \
+             unit works, the others may be idle.",
             count(most as usize, "unit")
         ));
     }
     if trials.iter().all(|t| t.spent.seek_ns + t.spent.rotation_ns == 0.0) {
         notes.push(
-            "The disk has no moving parts. Transferring is reading and programming requested data; copying and \
-             erasing is garbage collection."
+            "The disk has no moving parts. Transferring means reading and programming requested data; \
+             copying and erasing are garbage collection."
                 .to_owned(),
         );
     }
@@ -213,8 +213,8 @@ fn notes(trials: &[Trial<'_>]) -> Vec<String> {
     let late: Vec<String> = trials.iter().filter_map(late).collect();
     if !late.is_empty() {
         notes.push(format!(
-            "Completions reached the guest later than the model specifies, by these shares of the whole time: {}. \
-             This may account for time that neither disk nor CPU explains.",
+            "Completions reached the guest later than the model specifies, by these shares of the whole \
+             time: {}. Late completions may account for time that neither disk nor CPU explains.",
             list(&late)
         ));
     }
@@ -258,7 +258,7 @@ mod tests {
         let said: Vec<String> =
             used(&example.run).pictures.into_iter().filter_map(|p| p.picture.err()).collect();
         let said = said.join(" ");
-        for why in ["No such file", "is not the file that was stored", "was not kept"] {
+        for why in ["No such file", "differs from the file that was stored", "was not kept"] {
             assert!(said.contains(why), "{said}");
         }
     }

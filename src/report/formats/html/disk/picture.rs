@@ -91,14 +91,14 @@ pub fn of(run: &Run, record: &Record, offset: Bytes) -> Result<Picture, String> 
         distances: columns(
             &seen.distances,
             &DISTANCES.map(|(_, name)| name),
-            "of reads and writes began at most this many bytes from the end of the previous request, and farther \
-                than the column to the left",
+            "of reads and writes began at most this many bytes from the end of the previous request, but \
+             farther than in the column to the left",
         ),
         depths: columns(
             &seen.depths,
             &DEPTHS.map(|(_, name)| name),
-            "of requests found at most this queue depth, including themselves, and more than the column to the \
-                left",
+            "of requests arrived at a queue depth, including themselves, of at most this value, but more \
+             than in the column to the left",
         ),
     })
 }

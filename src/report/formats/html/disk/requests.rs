@@ -36,11 +36,11 @@ pub struct Seen {
     pub depths: [u64; DEPTHS.len()],
 }
 
-/// Sectors (upper limit), and the same in bytes.
+/// Columns of the histogram of distances: upper limit in sectors, and its name in bytes.
 pub const DISTANCES: [(u64, &str); 6] =
     [(0, "0"), (128, "64K"), (2048, "1M"), (32_768, "16M"), (524_288, "256M"), (u64::MAX, "more")];
 
-/// Requests (upper limit), and the column's name.
+/// Columns of the histogram of queue depths: upper limit in requests, and its name.
 pub const DEPTHS: [(u64, &str); 7] =
     [(1, "1"), (2, "2"), (4, "4"), (8, "8"), (16, "16"), (32, "32"), (u64::MAX, "more")];
 

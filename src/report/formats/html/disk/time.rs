@@ -8,7 +8,7 @@ use crate::schema::record::Record;
 /// in parallel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spent {
-    /// Work and sync.
+    /// Elapsed time of the work and its sync.
     pub wall_ns: f64,
     /// Members of an array, or dies: the counters are sums over them, the parts those sums divided by this number.
     pub at_once: u64,
@@ -20,7 +20,7 @@ pub struct Spent {
     pub copy_ns: f64,
     pub idle_ns: f64,
     pub overhead_ns: f64,
-    /// Of the whole machine, including the disk-model server.
+    /// CPU time of the whole machine, including the disk-model server.
     pub cpu_ns: Option<f64>,
     /// Total delay of completions against the model.
     pub late_ns: f64,

@@ -1,0 +1,48 @@
+//! The options of `run` that give a command line of the user's own as the workload.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::exit::Failure;
+use crate::runner::entry::WorkloadEntry;
+use crate::runner::own_command::{self, Asked};
+
+#[derive(Args)]
+pub struct Commands {
+    /// A command line of your own as the workload, run by `sh -c` in the filesystem: 'tar xf $INPUT/src.tar'; repeat for several;
+    /// replaces the experiment's workloads
+    #[arg(long = "command", value_name = "COMMAND", conflicts_with = "workloads")]
+    commands: Vec<String>,
+    /// Command line to run before each --command, neither timed nor counted, and then synced
+    #[arg(long, value_name = "COMMAND", requires = "commands")]
+    prepare: Option<String>,
+    /// File or folder that the commands read, in $INPUT; repeat for several, all in one folder
+    #[arg(long, value_name = "PATH", requires = "commands")]
+    input: Vec<PathBuf>,
+    /// Whatever exit code a --command has, its trial counts
+    #[arg(long, requires = "commands")]
+    ignore_failure: bool,
+}
+
+impl Commands {
+    pub fn is_empty(&self) -> bool {
+        self.commands.is_empty()
+    }
+
+    /// The workloads, in the order of the commands.
+    ///
+    /// # Errors
+    /// If an input cannot be read, or a command is empty.
+    pub fn entries(&self) -> Result<Vec<WorkloadEntry>, Failure> {
+        let of = |command: &String| {
+            own_command::entry(&Asked {
+                command,
+                prepare: self.prepare.as_deref(),
+                input: &self.input,
+                ignores_failure: self.ignore_failure,
+            })
+        };
+        self.commands.iter().map(of).collect()
+    }
+}

@@ -1,0 +1,175 @@
+//! Any program: a command line of the user's own, run in the filesystem under test.
+//!
+//! ```text
+//! prepare    before anything is timed or counted: its command, then a sync, then with `cold` the pages of its files are dropped
+//! command    from the start of the command to the end of a sync, after the last process that it started has ended
+//! ```
+//! The programs are those of this machine. Their environment is fixed and small; `$INPUT` is the folder of the input files.
+
+use toml::Table;
+
+use super::programs::printed::{self, Figure};
+use super::{ParamSet, Work, Workload};
+use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::event::Phase;
+use crate::schema::metric::{Better, Metric, Of};
+use crate::schema::story::Story;
+use crate::schema::units::{Scale, cpu_percent};
+
+mod parameters;
+mod trial;
+
+pub use parameters::Parameters;
+
+pub struct Command;
+
+pub const NAME: &str = "command";
+const VERSION: u32 = 1;
+/// The phase of its figures.
+const PHASE: &str = "command";
+
+static SYNCED: Declared = Declared {
+    name: "command.synced.time",
+    title: "command and sync",
+    did: "ran the command",
+    section: Section::Headline,
+    over: Over::Phase(PHASE),
+    explained: "From the start of the command to the end of a sync of its filesystem, after the last process that it \
+                started has ended.",
+    ..Declared::SECONDS
+};
+static RETURNED: Declared = Declared {
+    name: "command.time",
+    title: "command alone",
+    short: "command",
+    section: Section::Throughput,
+    over: Over::Phase(PHASE),
+    explained: "From the start of the command until the last process that it started has ended; what it wrote may \
+                still be in memory. The mean of several clients.",
+    key: true,
+    ..Declared::SECONDS
+};
+static CPU: Declared = Declared {
+    name: "command.cpu.share",
+    title: "CPU of the command",
+    section: Section::Throughput,
+    over: Over::Phase(PHASE),
+    explained: "User and system time of all its processes ÷ its elapsed time without the sync, in whole percent.",
+    drawn: false,
+    ..Declared::PERCENT
+};
+static WRITTEN: Declared = Declared {
+    name: "command.written",
+    title: "bytes written by the command",
+    section: Section::Throughput,
+    over: Over::Phase(PHASE),
+    explained: "Bytes of the pages that its processes made dirty, and of their direct writes. A page that is written \
+                twice while it is in memory counts once.",
+    drawn: false,
+    ..Declared::BYTES
+};
+static PRINTED: Declared = Declared {
+    name: "command.printed.PHASE",
+    title: "PHASE, printed",
+    section: Section::Throughput,
+    over: Over::Phase(PHASE),
+    key: true,
+    explained: "A number that the command prints, found as its workload's key `metric` says; with a single client.",
+    ..Declared::base("", Of::Time, Better::Neither)
+};
+
+impl Workload for Command {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Runs a command line in the filesystem under test and times it until everything that it wrote is on \
+                   the disk.",
+            origin: "The user's own work, with the programs of this machine.",
+            limits: "fsderby does not know what the command reads and writes, so a trial's amount of work is not checked. \
+                     Starting programs is part of the time. fsderby syncs after the command and counts \
+                     that time too, even if the command itself never syncs.",
+        }
+    }
+
+    fn sets(&self) -> &'static [ParamSet] {
+        &[]
+    }
+
+    fn declared(&self) -> Vec<&'static Declared> {
+        vec![&SYNCED, &RETURNED, &CPU, &WRITTEN, &PRINTED]
+    }
+
+    fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {
+        Ok(Box::new(Parameters::parse(parameters)?))
+    }
+
+    fn scale(&self, _parameters: &Table, by: Scale) -> Result<Table, String> {
+        Err(format!(
+            "a command of your own has no size that a scale of {by} could change\n  try: without --scale, and a smaller \
+             input"
+        ))
+    }
+}
+
+fn metrics(phases: &[Phase], figures: &[Figure]) -> Vec<Metric> {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let of = |phase: &Phase| {
+        let commands = phase.count("commands").max(1);
+        let own = phase.count("command_ns");
+        let mut all = vec![
+            SYNCED.metric(seconds(phase.ns)),
+            RETURNED.metric(seconds(own) / commands as f64),
+            CPU.metric(cpu_percent(phase.count("user_ns"), phase.count("sys_ns"), own / commands) as f64),
+            WRITTEN.metric(phase.count("bytes_written") as f64),
+        ];
+        if commands == 1 {
+            let printed = printed::values(figures, phase).map(|(figure, value)| Metric {
+                unit: figure.unit.clone(),
+                better: figure.better,
+                ..PRINTED.metric_of_part(&figure.name, value)
+            });
+            all.extend(printed);
+        }
+        all
+    };
+    phases
+        .iter()
+        .filter(|phase| phase.name == PHASE && phase.counts.contains_key("commands"))
+        .flat_map(of)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_judged_with_its_sync() {
+        const MS: u64 = 1_000_000;
+        let counts = [
+            ("commands", 1),
+            ("command_ns", 1500 * MS),
+            ("sync_ns", 500 * MS),
+            ("user_ns", 300 * MS),
+            ("bytes_written", 4096),
+        ];
+        let phase = Phase {
+            name: PHASE.into(),
+            ns: 2000 * MS,
+            counts: counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
+        };
+        let seen = metrics(&[phase], &[]);
+        let values: Vec<(&str, f64)> =
+            seen.iter().map(|metric| (metric.name.as_str(), metric.value)).collect();
+        let expected = [
+            ("command.synced.time", 2.0),
+            ("command.time", 1.5),
+            ("command.cpu.share", 20.0),
+            ("command.written", 4096.0),
+        ];
+        assert_eq!(values, expected);
+    }
+}

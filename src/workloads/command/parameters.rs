@@ -1,0 +1,159 @@
+//! The keys of a command.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use toml::Table;
+
+use crate::workloads::kit::Keys;
+use crate::workloads::programs::printed::{Described, Figure};
+use crate::workloads::programs::{Input, LIMIT, Line, Success, folder};
+
+#[derive(Clone, Debug)]
+pub struct Parameters {
+    pub command: Line,
+    pub prepare: Option<Line>,
+    /// Whether the pages of the prepared files are dropped before the command.
+    pub cold: bool,
+    pub success: Success,
+    /// Of the command, and of its preparation.
+    pub limit: Duration,
+    pub input: Vec<Input>,
+    /// What it prints.
+    pub figures: Vec<Figure>,
+    pub needs: Vec<Need>,
+}
+
+/// What a filesystem must have for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    HardLinks,
+    Symlinks,
+    Preallocation,
+}
+
+const KEYS: &[&str] =
+    &["command", "prepare", "cold", "exit_codes", "limit_seconds", "input", "metric", "needs"];
+/// A day: nobody waits longer for one trial.
+const LONGEST: u32 = 24 * 3600;
+
+impl Parameters {
+    /// # Errors
+    /// Names the key, and what to write.
+    pub fn parse(table: &Table) -> Result<Self, String> {
+        let keys = Keys::of(table, KEYS)?;
+        let described: BTreeMap<String, Described> = keys.or("metric", BTreeMap::new())?;
+        let limit = match table.get("limit_seconds") {
+            None => LIMIT,
+            Some(_) => Duration::from_secs(keys.number("limit_seconds", 1..=LONGEST)?.into()),
+        };
+        let parameters = Parameters {
+            command: line(&keys, "command")?.ok_or("command is missing")?,
+            prepare: line(&keys, "prepare")?,
+            cold: keys.or("cold", false)?,
+            success: success(&keys)?,
+            limit,
+            input: keys.or("input", Vec::new())?,
+            figures: described
+                .into_iter()
+                .map(|(name, described)| Figure::parse(&name, described))
+                .collect::<Result<_, _>>()?,
+            needs: keys.or("needs", Vec::new())?,
+        };
+        folder(&parameters.input)?;
+        if parameters.cold && parameters.prepare.is_none() {
+            return Err("cold = true drops the pages of what prepare wrote, and there is no prepare".into());
+        }
+        Ok(parameters)
+    }
+}
+
+/// `exit_codes = [0, 1]`, or `"any"`.
+fn success(keys: &Keys<'_>) -> Result<Success, String> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Codes(Vec<i32>),
+        Text(String),
+    }
+    match keys.get::<Written>("exit_codes")? {
+        None => Ok(Success::zero()),
+        Some(Written::Text(text)) if text == "any" => Ok(Success::Any),
+        Some(Written::Text(text)) => {
+            Err(format!("exit_codes = '{text}': write a list such as [0, 1], or 'any'"))
+        }
+        Some(Written::Codes(codes)) => match codes.iter().find(|code| !(0..=255).contains(*code)) {
+            Some(code) => Err(format!("exit_codes: {code} is no exit code, which are 0 to 255")),
+            None => Ok(Success::Codes(codes)),
+        },
+    }
+}
+
+/// A text for the shell, or a list of words.
+fn line(keys: &Keys<'_>, key: &str) -> Result<Option<Line>, String> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Text(String),
+        Words(Vec<String>),
+    }
+    let empty = || format!("{key} is empty: write a command line, or a list of words");
+    match keys.get::<Written>(key)? {
+        None => Ok(None),
+        Some(Written::Text(text)) if text.trim().is_empty() => Err(empty()),
+        Some(Written::Words(words)) if words.first().is_none_or(String::is_empty) => Err(empty()),
+        Some(Written::Text(text)) if text.contains('\0') => Err(format!("{key} contains a zero byte")),
+        Some(Written::Words(words)) if words.iter().any(|word| word.contains('\0')) => {
+            Err(format!("{key} contains a zero byte"))
+        }
+        Some(Written::Text(text)) => Ok(Some(Line::Shell(text))),
+        Some(Written::Words(words)) => Ok(Some(Line::Words(words))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Parameters, String> {
+        Parameters::parse(&text.parse().expect("TOML"))
+    }
+
+    #[test]
+    fn a_command_is_a_line_for_the_shell_or_words() {
+        let shell = parse("command = 'tar xf $INPUT/src.tar'").unwrap();
+        assert_eq!(shell.command.words(), ["sh", "-c", "tar xf $INPUT/src.tar"]);
+        let words = parse("command = ['tar', 'xf', 'a b']").unwrap();
+        assert_eq!(
+            (words.command.words(), words.command.said()),
+            (vec!["tar", "xf", "a b"], "tar xf 'a b'".into())
+        );
+    }
+
+    #[test]
+    fn a_mistake_names_its_key() {
+        for (text, words) in [
+            ("", "command is missing"),
+            ("command = ''", "command is empty"),
+            ("command = []", "command is empty"),
+            ("command = 'x'\nprepare = ' '", "prepare is empty"),
+            ("command = 'x'\ncold = true", "there is no prepare"),
+            ("command = 'x'\nexit_codes = [300]", "300 is no exit code"),
+            ("command = 'x'\nexit_codes = 'all'", "or 'any'"),
+            ("command = 'x'\nlimit_seconds = 0", "from 1 to 86400"),
+            ("command = 'x'\nneeds = ['owners']", "symlinks"),
+            ("command = 'x'\nmetric.tps.find = 'x'", "metric.tps.find: put one pair"),
+            ("command = 'x'\ninputs = []", "did you mean 'input'?"),
+            ("command = 'x'\ninput = [{ path = 'a', blake3 = '' }]", "absolute path"),
+            (
+                "command = 'x'\ninput = [{ path = '/a/b', blake3 = '' }, { path = '/c/d', blake3 = '' }]",
+                "$INPUT is one folder",
+            ),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+}

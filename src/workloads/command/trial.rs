@@ -1,0 +1,125 @@
+//! A trial of a command.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+
+use fsderby_sys::process::children_usage;
+use rustix::fs::{Mode, OFlags, syncfs};
+
+use super::parameters::{Need, Parameters};
+use super::{PHASE, VERSION, metrics};
+use crate::schema::metric::Metric;
+use crate::workloads::kit::files::failed;
+use crate::workloads::programs::{self, Line, Run, Success};
+use crate::workloads::{Amount, Clock, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, Work};
+
+impl Work for Parameters {
+    fn needs(&self) -> Needs {
+        let has = |need| self.needs.contains(&need);
+        Needs {
+            programs: true,
+            hard_links: has(Need::HardLinks),
+            symlinks: has(Need::Symlinks),
+            preallocation: has(Need::Preallocation),
+            ..Needs::default()
+        }
+    }
+
+    /// Nobody knows it before.
+    fn amount(&self, _seed: u64) -> Amount {
+        Amount::default()
+    }
+
+    fn input(&self) -> Vec<PathBuf> {
+        self.input.iter().map(|input| input.path.clone()).collect()
+    }
+
+    fn prepare(&self, _seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
+        if let Some(part) = &portion.part {
+            return Err(format!("it has no part {part}"));
+        }
+        programs::adopt().map_err(|e| format!("could not adopt the processes of the command: {e}"))?;
+        let input = programs::folder(&self.input)?.map(programs::seen);
+        let trial = Trial { parameters: self.clone(), input, keeps: portion.keep_files, live: Vec::new() };
+        if let Some(prepare) = &self.prepare {
+            let prepared = trial.run_line(prepare, &Success::zero()).and_then(|_| sync());
+            prepared.map_err(|e| format!("prepare: {e}"))?;
+            if self.cold {
+                programs::forget().map_err(|e| format!("prepare: {e}"))?;
+            }
+        }
+        Ok(Box::new(trial))
+    }
+
+    fn metrics(&self, phases: &[Phase]) -> Vec<Metric> {
+        metrics(phases, &self.figures)
+    }
+
+    fn metrics_version(&self) -> u32 {
+        VERSION
+    }
+}
+
+struct Trial {
+    parameters: Parameters,
+    /// `$INPUT`
+    input: Option<PathBuf>,
+    keeps: bool,
+    live: Vec<LiveFile>,
+}
+
+impl Trial {
+    fn run_line(&self, line: &Line, success: &Success) -> Result<programs::Ended, OpError> {
+        programs::run(&Run { line, success, input: self.input.as_deref(), limit: self.parameters.limit })
+    }
+}
+
+impl Ready for Trial {
+    fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
+        let parameters = &self.parameters;
+        log.progress().total.store(1, Relaxed);
+        let (begin, before) = (clock.now_ns(), children_usage());
+        let ended = self.run_line(&parameters.command, &parameters.success)?;
+        let (used, returned) = (children_usage().since(before), clock.now_ns());
+        sync()?;
+        let synced = clock.now_ns();
+        log.progress().done.store(1, Relaxed);
+        log.finished();
+        let counts = [
+            ("commands", 1),
+            ("command_ns", returned - begin),
+            ("sync_ns", synced - returned),
+            ("user_ns", used.user_ns),
+            ("sys_ns", used.sys_ns),
+            ("minflt", used.minflt),
+            ("majflt", used.majflt),
+            ("bytes_read", used.bytes_read),
+            ("bytes_written", used.bytes_written),
+        ];
+        let mut counts: BTreeMap<String, u64> = counts.map(|(name, n)| (name.to_owned(), n)).into();
+        for figure in &parameters.figures {
+            let fault =
+                |text| failed("read the output of", parameters.command.said(), io::Error::other(text));
+            counts.extend(figure.counts(&ended).map_err(fault)?);
+        }
+        log.phase(Phase { name: PHASE.to_owned(), ns: synced - begin, counts });
+        if self.keeps {
+            self.live = programs::live()?;
+        }
+        Ok(())
+    }
+
+    fn live(&self) -> Vec<LiveFile> {
+        self.live.clone()
+    }
+}
+
+/// Everything of this filesystem to its device.
+fn sync() -> Result<(), OpError> {
+    let fault = |e: rustix::io::Errno| failed("sync", ".", e);
+    let place = rustix::fs::open(".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    syncfs(place.map_err(fault)?.as_fd()).map_err(fault)
+}
