@@ -354,6 +354,12 @@ impl Site {
         Ok((seen, free))
     }
 
+    /// What a full filesystem lacks: inodes or blocks. `None` if it cannot be asked.
+    pub fn lacking(&self) -> Option<String> {
+        let seen = rustix::fs::statvfs(&self.place).ok()?;
+        Some(lacking(&seen))
+    }
+
     /// Deletes all files of the workload.
     pub fn empty(&self) -> Result<(), StepError> {
         let fault = |e: io::Error| StepError::io("empty", &self.place, e);
@@ -373,6 +379,21 @@ impl Drop for Site {
     }
 }
 
+/// Filesystems with dynamic inodes report none, or as many as the free blocks could hold.
+fn lacking(seen: &StatVfs) -> String {
+    let bytes = |blocks: u64| Bytes(blocks.saturating_mul(seen.f_frsize));
+    let (usable, free) = (bytes(seen.f_bavail), bytes(seen.f_bfree));
+    match (seen.f_files, seen.f_ffree) {
+        (1.., 0) => format!("all {} inodes are used; {usable} of space are free", seen.f_files),
+        (0, _) if usable.0 == 0 => format!("no blocks are free for users ({free} reserved)"),
+        (_, inodes) if usable.0 == 0 => {
+            format!("no blocks are free for users ({free} reserved); {inodes} inodes are free")
+        }
+        (0, _) => format!("{usable} of space are free, by statvfs"),
+        (_, inodes) => format!("{usable} of space and {inodes} inodes are free, by statvfs"),
+    }
+}
+
 /// Our base tree, mounted where it hides nothing that the trial needs.
 fn base(images: &Path, token: &str) -> Result<PathBuf, StepError> {
     let images = fs::canonicalize(images).map_err(|e| StepError::io("look at", images, e))?;
@@ -381,4 +402,28 @@ fn base(images: &Path, token: &str) -> Result<PathBuf, StepError> {
         BASES.iter().find(free).ok_or_else(|| StepError::new("mount", "/mnt", "there is no mount point"))?;
     mounting::mount(Path::new(&storage::name(token)), Path::new(base), "tmpfs", &["size=1m".to_owned()])?;
     Ok(PathBuf::from(base))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_filesystem_lacks_inodes_or_blocks() {
+        let of = |usable, free, files, inodes| {
+            let (f_bavail, f_bfree, f_files, f_ffree) = (usable, free, files, inodes);
+            lacking(&StatVfs {
+                f_frsize: 1 << 20,
+                f_bavail,
+                f_bfree,
+                f_files,
+                f_ffree,
+                ..rustix::fs::statvfs(".").expect("it is mounted")
+            })
+        };
+        assert_eq!(of(290, 300, 96, 0), "all 96 inodes are used; 290 MiB of space are free");
+        assert_eq!(of(0, 12, 96, 7), "no blocks are free for users (12 MiB reserved); 7 inodes are free");
+        assert_eq!(of(0, 0, 0, 0), "no blocks are free for users (0 bytes reserved)");
+        assert_eq!(of(3, 3, 0, 0), "3 MiB of space are free, by statvfs", "Btrfs lacks metadata space");
+    }
 }

@@ -75,8 +75,8 @@ impl Source {
         match ran.status {
             0 => Ok(()),
             status => {
-                let (command, last) = (argv.join(" "), ran.last);
-                let text = format!("exit code {status} of '{command}': {last}");
+                let (command, said) = (argv.join(" "), ran.said);
+                let text = format!("exit code {status} of '{command}': {said}");
                 Err(StepError::new("format", WHAT, text))
             }
         }

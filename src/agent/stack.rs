@@ -190,8 +190,8 @@ fn run(argv: &Argv, limit: Duration) -> Result<(), String> {
     match ran.status {
         0 => Ok(()),
         status => {
-            let (command, last) = (argv.join(" "), ran.last);
-            Err(format!("exit code {status} of '{command}': {last}"))
+            let (command, said) = (argv.join(" "), ran.said);
+            Err(format!("exit code {status} of '{command}': {said}"))
         }
     }
 }

@@ -15,16 +15,17 @@ use super::sandbox::Sandbox;
 use super::{StepError, monotonic_ns};
 use crate::host::programs::{FOLDERS, find};
 
-/// Lines of a tool's output kept for messages.
-const LAST_LINES: usize = 5;
+/// Lines of a tool's output kept for messages, from its beginning and from its end: some tools say why first and print their usage
+/// then, others end with the reason.
+const ENDS: [usize; 2] = [3, 3];
 
 /// A program that has ended.
 pub struct Ran {
     pub ns: u64,
     pub usage: Usage,
     pub status: i32,
-    /// The last lines it printed, to either stream.
-    pub last: String,
+    /// The first and the last lines it printed, to either stream.
+    pub said: String,
 }
 
 /// Runs it to its end, for at most `limit`.
@@ -64,11 +65,11 @@ pub fn run(
     let (begin_ns, used) = entered
         .map_or((begin_ns, Usage::default()), |entry| (entry.at_ns.load(Ordering::Relaxed), entry.usage()));
     let ns = end_ns - begin_ns;
-    let last = last_lines(output);
+    let said = said(output);
     match ended.end {
-        End::Exit(status) => Ok(Ran { ns, usage: ended.usage.since(used), status, last }),
+        End::Exit(status) => Ok(Ran { ns, usage: ended.usage.since(used), status, said }),
         End::Signal(signal) => {
-            Err(StepError::new("run", program, format!("killed by signal {signal}: {last}")))
+            Err(StepError::new("run", program, format!("killed by signal {signal}: {said}")))
         }
     }
 }
@@ -108,10 +109,42 @@ fn reap_this(pid: i32) -> std::io::Result<Reaped> {
     }
 }
 
-fn last_lines(mut output: File) -> String {
+fn said(mut output: File) -> String {
     let mut bytes = Vec::new();
     let _ = output.rewind().and_then(|()| output.read_to_end(&mut bytes));
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ")
+    both_ends(&String::from_utf8_lossy(&bytes))
+}
+
+/// `first | second | third | … | third to last | second to last | last`, without a usage that follows the reason.
+fn both_ends(text: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    // What follows a reason is no reason.
+    let usage = lines.iter().position(|line| line.to_ascii_lowercase().starts_with("usage:"));
+    lines.truncate(usage.filter(|at| *at > 0).unwrap_or(lines.len()));
+    let [first, last] = ENDS;
+    if lines.len() <= first + last {
+        return lines.join(" | ");
+    }
+    [&lines[..first], &["…"], &lines[lines.len() - last..]].concat().join(" | ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_kept_whether_a_tool_says_it_first_or_last() {
+        let usage: Vec<String> = (1..60).map(|n| format!("/* option {n} */ [-{n}]")).collect();
+        let usage = usage.join("\n");
+        let first = both_ends(&format!(
+            "agsize (144 blocks) too small, need at least 4096 blocks\nUsage: mkfs\n{usage}"
+        ));
+        assert_eq!(first, "agsize (144 blocks) too small, need at least 4096 blocks", "without the usage");
+        let long = both_ends(&format!("unknown word\n{usage}"));
+        assert!(long.starts_with("unknown word | ") && long.contains(" | … | "), "{long}");
+        let last = both_ends(&format!("{usage}\n\nmke2fs: invalid blocks '0' on device 'x'\n"));
+        assert!(last.ends_with("mke2fs: invalid blocks '0' on device 'x'"), "{last}");
+        assert_eq!(both_ends("a\n\n b \nc\nd\ne\nf\n"), "a | b | c | d | e | f", "six lines are all kept");
+        assert_eq!(both_ends(""), "");
+    }
 }

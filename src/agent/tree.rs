@@ -7,18 +7,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use fsderby_sys::occupied::Occupied;
 use rustix::fs::{OFlags, SeekFrom, seek};
 use rustix::io::Errno;
 
 use super::StepError;
-use crate::schema::event::Tree;
+use crate::schema::event::{Encoding, Tree};
 use crate::schema::job::At;
 use crate::schema::units::MIB;
 use crate::schema::work::{Kind, LiveFile};
 use crate::workloads::kit::zeros;
 
-/// The unit of `st_blocks`, whatever the filesystem's block size.
-const STAT_BLOCK: u64 = 512;
 /// The bits of a mode that chmod sets.
 const MODE: u32 = 0o7777;
 
@@ -30,7 +29,7 @@ pub fn read_back(
     expected: Option<&[LiveFile]>,
     aside: &[PathBuf],
 ) -> Result<Tree, StepError> {
-    let (mut found, stored) = read_all(place, aside)?;
+    let (mut found, occupied) = read_all(place, aside)?;
     let plain = || found.iter().filter(|entry| entry.kind == Kind::File);
     let (files, bytes) = (plain().count() as u64, plain().map(|file| file.bytes).sum());
     as_said(&mut found, expected.unwrap_or_default());
@@ -38,7 +37,12 @@ pub fn read_back(
         at,
         files,
         bytes,
-        stored,
+        stored: occupied.bytes(),
+        encoding: Some(match (occupied.has_uncounted(), occupied.has_compressed()) {
+            (true, _) => Encoding::Uncounted,
+            (_, true) => Encoding::Compressed,
+            _ => Encoding::Plain,
+        }),
         hash: hash(found),
         expected: expected.map(|list| hash(list.to_vec())),
         free: None,
@@ -60,11 +64,10 @@ fn as_said(found: &mut Vec<LiveFile>, said: &[LiveFile]) {
     }
 }
 
-/// Everything below `place` except these folders, and the bytes of all blocks of its files. A file with several names is counted
-/// once.
-pub fn read_all(place: &Path, aside: &[PathBuf]) -> Result<(Vec<LiveFile>, u64), StepError> {
+/// Everything below `place` except these folders, and the space that its files occupy. A file with several names is counted once.
+pub fn read_all(place: &Path, aside: &[PathBuf]) -> Result<(Vec<LiveFile>, Occupied), StepError> {
     let mut found = Vec::new();
-    let mut stored = 0;
+    let mut occupied = Occupied::default();
     let mut counted = HashSet::new();
     let mut folders = vec![place.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -77,7 +80,7 @@ pub fn read_all(place: &Path, aside: &[PathBuf]) -> Result<(Vec<LiveFile>, u64),
             let fault = |e: io::Error| StepError::io("read back", &path, e);
             let about = fs::symlink_metadata(&path).map_err(fault)?;
             if about.is_file() && (about.nlink() == 1 || counted.insert((about.dev(), about.ino()))) {
-                stored += about.blocks() * STAT_BLOCK;
+                open_regular(&path).and_then(|file| occupied.add(&file)).map_err(fault)?;
             }
             found.extend(live_file_of(place, &path, &about).map_err(fault)?);
             if about.is_dir() {
@@ -85,7 +88,7 @@ pub fn read_all(place: &Path, aside: &[PathBuf]) -> Result<(Vec<LiveFile>, u64),
             }
         }
     }
-    Ok((found, stored))
+    Ok((found, occupied))
 }
 
 /// The entry at this path as read back, with its path below `place`.

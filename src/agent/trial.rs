@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fsderby_sys::process::{Reaped, Usage, reap, thread_usage};
+use rustix::io::Errno;
 
 use super::alive::Watchdog;
 use super::ballast::{Ballast, ballast};
@@ -65,7 +66,7 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
                 if let Some(text) = hands.fault_below(step, &e) {
                     tell.send(&Event::HostFault { text })?;
                 }
-                let StepError { operation, path, errno, text } = e;
+                let StepError { operation, path, errno, text } = hands.explained(e);
                 return tell.send(&Event::Failed { step: step.name(), operation, path, errno, text });
             }
         }
@@ -251,6 +252,15 @@ impl Hands<'_> {
         }
     }
 
+    /// Says of a full filesystem whether it lacks blocks or inodes.
+    fn explained(&self, error: StepError) -> StepError {
+        let is_full = error.errno == Errno::NOSPC.raw_os_error();
+        match self.site.as_ref().filter(|_| is_full).and_then(Site::lacking) {
+            Some(lacking) => StepError { text: format!("{} ({lacking})", error.text), ..error },
+            None => error,
+        }
+    }
+
     fn command(&mut self, argv: &[String], good: &[i32], limit: Duration) -> Outcome {
         self.tool(argv, good, limit, false)
     }
@@ -260,8 +270,8 @@ impl Hands<'_> {
         let argv = site.expand(argv);
         let ran = tools::run(&argv, limit, site.sandbox(), mounts)?;
         if !good.contains(&ran.status) {
-            let (status, command, last) = (ran.status, argv.join(" "), ran.last);
-            let text = format!("exit code {status} of '{command}': {last}");
+            let (status, command, said) = (ran.status, argv.join(" "), ran.said);
+            let text = format!("exit code {status} of '{command}': {said}");
             return Err(StepError::new("run", &argv[0], text));
         }
         Ok(stepped(ran.ns, ran.usage, ran.status))

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::standing_in::StandingIn;
 use crate::schema::job::Purpose;
-use crate::schema::metric::{Better, Metric, Of, WORK};
+use crate::schema::metric::{Better, Metric, Of, Owner, WORK};
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::store::Run;
@@ -40,7 +40,7 @@ pub struct Series {
     /// The numeric dimensions: see [`quantities`].
     pub quantities: Vec<(String, u64)>,
     /// The work that the metric belongs to, if a trial has several works.
-    pub work: String,
+    pub work: Owner,
     pub unit: String,
     pub of: Of,
     pub better: Better,
@@ -150,7 +150,7 @@ impl Series {
     pub fn named_as(metric: &Metric) -> Self {
         Series {
             name: metric.name.clone(),
-            work: metric.dimensions.get(WORK).cloned().unwrap_or_default(),
+            work: Owner::of(metric),
             dimensions: dimensions(metric),
             quantities: quantities(metric),
             unit: metric.unit.clone(),

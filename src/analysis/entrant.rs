@@ -68,7 +68,7 @@ impl<'w> Entrant<'w> {
     }
 
     fn own_share_in(&self, record: &Record) -> f64 {
-        let is_it = |name: &str| self.series.work.is_empty() || name == self.series.work;
+        let is_it = |name: &str| self.series.work.is_empty() || *name == *self.series.work;
         let Some(of) = record.works.iter().position(|work| work.measured && is_it(&work.name)) else {
             return 0.0;
         };

@@ -7,6 +7,7 @@ use super::dataset::counted;
 use super::spans::{Joined, Spans};
 use crate::parallel::parallel;
 use crate::schema::event::Buckets;
+use crate::schema::metric::Owner;
 use crate::schema::record::Record;
 use crate::store::Run;
 
@@ -22,6 +23,7 @@ pub struct Latencies {
 #[derive(Debug)]
 pub struct Merged {
     pub scenario: String,
+    pub work: Owner,
     pub phase: String,
     pub operation: String,
     pub unit: String,
@@ -92,22 +94,21 @@ impl Latencies {
         let several = record.works.iter().filter(|work| work.measured).count() > 1;
         for Buckets { of, phase, operation, unit, buckets } in histograms {
             let work = of.map(|of| record.works.get(of).filter(|work| work.measured));
-            // With several measured works, the work's name precedes the phase.
-            let phase = match work {
+            let owner = match work {
                 Some(None) => continue,
-                Some(Some(work)) if several => &format!("{}, {phase}", work.name),
-                _ => phase,
+                Some(Some(work)) if several => Owner::work(&work.name),
+                _ => Owner::default(),
             };
-            let done = self.done(&record.filesystem, [&record.scenario, phase, operation, unit]);
+            let done = self.done(&record.filesystem, &owner, [&record.scenario, phase, operation, unit]);
             done.counts.add(buckets);
             span.into_iter().for_each(|span| done.spans.add(span, buckets));
         }
     }
 
     fn absorb(&mut self, other: Latencies) {
-        for Merged { scenario, phase, operation, unit, by_candidate } in other.merged {
+        for Merged { scenario, work, phase, operation, unit, by_candidate } in other.merged {
             for (candidate, done) in by_candidate {
-                let all = self.done(&candidate, [&scenario, &phase, &operation, &unit]);
+                let all = self.done(&candidate, &work, [&scenario, &phase, &operation, &unit]);
                 all.counts.add(&done.counts.done());
                 all.spans.absorb(done.spans);
             }
@@ -115,11 +116,12 @@ impl Latencies {
         self.missing.extend(other.missing);
     }
 
-    fn done(&mut self, candidate: &str, of: [&String; 4]) -> &mut Done {
-        let same = |m: &Merged| [&m.scenario, &m.phase, &m.operation, &m.unit] == of;
+    fn done(&mut self, candidate: &str, work: &Owner, of: [&String; 4]) -> &mut Done {
+        let same = |m: &Merged| m.work == *work && [&m.scenario, &m.phase, &m.operation, &m.unit] == of;
         let at = self.merged.iter().position(same).unwrap_or_else(|| {
             let [scenario, phase, operation, unit] = of.map(String::clone);
-            self.merged.push(Merged { scenario, phase, operation, unit, by_candidate: Vec::new() });
+            let (work, by_candidate) = (work.clone(), Vec::new());
+            self.merged.push(Merged { scenario, work, phase, operation, unit, by_candidate });
             self.merged.len() - 1
         });
         let rows = &mut self.merged[at].by_candidate;

@@ -4,6 +4,7 @@ pub mod alike;
 pub mod capacity;
 pub mod changes;
 pub mod clients;
+pub mod compression;
 pub mod condition;
 pub mod corners;
 pub mod cpu;

@@ -374,7 +374,7 @@ fn guard(dataset: &Dataset<'_>, twice: &Twice, rows: usize) -> Guard {
 mod tests {
     use super::super::dataset::Value;
     use super::*;
-    use crate::schema::metric::Of;
+    use crate::schema::metric::{Of, Owner};
     use crate::schema::plan::FIRST_LOOK;
 
     fn plan(rounds: Rounds) -> Plan {
@@ -412,7 +412,7 @@ mod tests {
             name: "walk.time".into(),
             dimensions: String::new(),
             quantities: Vec::new(),
-            work: String::new(),
+            work: Owner::default(),
             unit: "s".into(),
             of: Of::Time,
             better: Better::Lower,

@@ -1,13 +1,14 @@
 //! Whether the conditions of a trial held, judged by their observed effects. Pure.
 
+use super::compression::Stored;
 use super::{interference, stationary};
 use crate::filesystems;
 use crate::probes;
 use crate::schema::event::{Seen, Tree};
-use crate::schema::job::{At, Step};
+use crate::schema::job::Step;
 use crate::schema::reason::{Condition, Held, ValidityCheck};
 use crate::schema::record::{Counters, Record, StageRecord};
-use crate::schema::setup::{ClockKind, Mount};
+use crate::schema::setup::{ClockKind, Mount, Variant};
 use crate::schema::units::{Bytes, sum};
 
 /// A trial is void if its guest's clock differs from the host's by more than both of these.
@@ -18,8 +19,6 @@ const HEARD_NS: u64 = 60_000_000;
 /// After a cold start the device reads at least this share of the bytes that the work reads: the mount may have read a file
 /// already.
 const COLD_SHARE: f64 = 0.99;
-/// Below this share of its bytes on the device, data was packed or compressed.
-const STORED_SHARE: f64 = 0.95;
 
 /// Host observations that are in no event of the record.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +27,8 @@ pub struct Witness<'a> {
     pub asked: Option<&'a Mount>,
     /// Whether the testbed's device bypasses the host's page cache; `None` without such a device.
     pub direct: Option<bool>,
+    /// As older versions judged: see [`mount`].
+    pub labels_own: bool,
 }
 
 /// All validity checks that the events of a trial with these steps allow.
@@ -35,7 +36,7 @@ pub fn judge(record: &Record, steps: &[Step], witness: Witness<'_>) -> Vec<Valid
     let counted = probes::sum(record.measured());
     let counted = Counted { counters: &counted, record };
     let all = [
-        mount(record, witness.asked),
+        mount(record, witness),
         memory(record, &probes::sum(record.stages.iter())),
         cold(record),
         cold_start(record, steps),
@@ -82,14 +83,17 @@ fn yes_or(no: Held, held: bool) -> Held {
     if held { Held::Yes } else { no }
 }
 
-fn mount(record: &Record, asked: Option<&Mount>) -> Option<ValidityCheck> {
-    let (asked, seen) = (asked?, record.mounted.as_ref()?);
+/// Older versions labelled an absence that the user asked for although the kind asks for it anyway.
+fn mount(record: &Record, witness: Witness<'_>) -> Option<ValidityCheck> {
+    let (asked, seen) = (witness.asked?, record.mounted.as_ref()?);
     let kind = filesystems::find(&record.kind)?;
+    let own = kind.mount(&Variant::default());
+    let own = if witness.labels_own { &[] } else { own.options() };
     let shown =
         |fstype: &str, options: &[String]| format!("{fstype} {}", options.join(",")).trim_end().to_owned();
     let wanted = shown(asked.fstype(), asked.options());
     let options = shown(&seen.fstype, &seen.options);
-    let unconfirmed = filesystems::absences_not_shown(&record.variant.mount, seen).join(", ");
+    let unconfirmed = filesystems::absences_not_shown(&record.variant.mount, own, seen).join(", ");
     match kind.confirm(asked, seen) {
         Err(differs) => check(Condition::Mount, wanted, differs, Held::No),
         Ok(()) if unconfirmed.is_empty() => check(Condition::Mount, wanted, options, Held::Yes),
@@ -283,22 +287,19 @@ fn host_counters(record: &Record, counters: &Counters) -> Option<ValidityCheck> 
 
 /// For sparse files, only the written bytes count.
 fn stored(record: &Record) -> Option<ValidityCheck> {
-    let trees = &record.trees;
-    let tree = trees.iter().find(|t| t.at == At::Remounted).or(trees.first())?;
-    if tree.bytes == 0 {
-        return None;
+    let stored = Stored::of(record)?;
+    let Stored { bytes, written, on_device, is_at_most, .. } = stored;
+    let holes =
+        if written < bytes { format!(", of which {} were written", Bytes(written)) } else { String::new() };
+    let at_most = if is_at_most { "at most " } else { "" };
+    let mut seen =
+        format!("{at_most}{} on the device for files of {}{holes}", Bytes(on_device), Bytes(bytes));
+    let is_hidden = is_at_most && stored.is_full();
+    if is_hidden {
+        seen.push_str("; some content is compressed, and its size there is not known");
     }
-    let amounts = || record.works.iter().map(|work| work.amount.bytes_peak);
-    let is_known = amounts().all(|bytes| bytes > 0);
-    let written = if is_known { sum(amounts()).clamp(1, tree.bytes) } else { tree.bytes };
-    let share = tree.stored as f64 / written as f64;
-    let holes = if written < tree.bytes {
-        format!(", of which {} were written", Bytes(written))
-    } else {
-        String::new()
-    };
-    let seen = format!("{} on the device for files of {}{holes}", Bytes(tree.stored), Bytes(tree.bytes));
-    check(Condition::Stored, "every byte stored in full", seen, yes_or(Held::Label, share >= STORED_SHARE))
+    let held = stored.is_full() && !is_hidden;
+    check(Condition::Stored, "every byte stored in full", seen, yes_or(Held::Label, held))
 }
 
 /// Compares each tree with the hash that the engines stated then, as a later work may have kept more. Without a stated hash all

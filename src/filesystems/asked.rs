@@ -15,6 +15,20 @@ pub(super) fn values<'m>(mkfs: &'m [String], flag: &str) -> Vec<&'m str> {
     values
 }
 
+/// Each occurrence of an mkfs flag: its word, and its value as one text.
+pub(super) fn valued<'m>(mkfs: &'m [String], flag: &str) -> Vec<(&'m str, &'m str)> {
+    let mut found = Vec::new();
+    let mut words = mkfs.iter();
+    while let Some(word) = words.next() {
+        match word.strip_prefix(flag) {
+            Some("") => found.push((word.as_str(), words.next().map_or("", String::as_str))),
+            Some(value) => found.push((word.as_str(), value)),
+            None => {}
+        }
+    }
+    found
+}
+
 /// Whether `-O` turns a feature on, or off with `^`; `None` if it does not name the feature. The last one counts.
 pub(super) fn feature(mkfs: &[String], name: &str) -> Option<bool> {
     let said = |word: &&str| match word.strip_prefix('^') {

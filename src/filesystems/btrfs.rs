@@ -135,6 +135,15 @@ impl Filesystem for Btrfs {
         syscall("btrfs", &["nodiscard"], variant)
     }
 
+    /// Without checksums or copy-on-write of data nothing is compressed: btrfs(5).
+    fn compresses<'o>(&self, mount: &'o [String]) -> Option<&'o str> {
+        let is_plain = |name| asked::is_on(mount, name) == Some(false);
+        let is_it = |option: &&str| matches!(super::confirm::key(option), "compress" | "compress-force");
+        let last = mount.iter().flat_map(|option| option.split(',')).rfind(is_it)?;
+        let is_off = matches!(last.split_once('='), Some((_, "no" | "none")));
+        (!is_off && !is_plain("datacow") && !is_plain("datasum")).then_some(last)
+    }
+
     /// The kernel shows the default compression level even if none was given: `zstd` as `zstd:3`.
     fn confirm(&self, asked: &Mount, seen: &Mounted) -> Result<(), String> {
         let plain = |option: &String| match option.split_once(':') {
@@ -167,6 +176,18 @@ mod tests {
         assert_eq!(confirm(&["compress=zstd:5"], "compress=zstd:5,"), Ok(()));
         assert!(confirm(&["compress=zstd:5"], "compress=zstd:3,").is_err());
         assert!(confirm(&["compress=zstd"], "compress=lzo,").is_err());
+    }
+
+    #[test]
+    fn the_last_option_tells_whether_it_compresses() {
+        let by = |options: &str| Btrfs.compresses(&[options.to_owned()]).map(str::to_owned);
+        for option in ["compress", "compress=zstd:3", "compress-force=lzo", "compress=zlib"] {
+            assert_eq!(by(&format!("rw,{option},noatime")).as_deref(), Some(option));
+        }
+        for options in ["rw,noatime", "compress=zstd,compress=no", "compress=none", "compress=zstd,nodatacow"]
+        {
+            assert_eq!(by(options), None, "{options}");
+        }
     }
 
     #[test]

@@ -43,12 +43,13 @@ fn confirm_option(asked: &str, shown: &[String]) -> Result<(), String> {
 }
 
 /// Options that turn a feature off, if the kernel shows nothing of that feature. It may be off by default, or the kernel may
-/// not know it any more.
-pub fn absences_not_shown<'o>(options: &'o [String], seen: &Mounted) -> Vec<&'o str> {
+/// not know it any more. Omits `own`, the options that the kind gives without being asked, of which nothing is said then either.
+pub fn absences_not_shown<'o>(options: &'o [String], own: &[String], seen: &Mounted) -> Vec<&'o str> {
     let is_shown = |asked: &str| seen.options.iter().any(|option| key(option) == key(asked));
     let asks_absence = |option: &&str| !option.contains('=') && option.starts_with("no");
     let options = options.iter().flat_map(|option| option.split(','));
-    options.filter(asks_absence).filter(|option| !is_shown(option)).collect()
+    let is_own = |option: &&str| own.iter().any(|own| own == option);
+    options.filter(asks_absence).filter(|option| !is_shown(option) && !is_own(option)).collect()
 }
 
 /// Whether these options leave data of an fsync in the device's volatile cache.
@@ -154,7 +155,13 @@ pub(super) mod tests {
     fn an_absence_of_which_the_kernel_shows_nothing_is_named() {
         let options = ["noikeep,noquota", "wsync", "noatime"].map(str::to_owned);
         assert_eq!(xfs(&["noikeep"]), Ok(()));
-        assert_eq!(absences_not_shown(&options, &mounted(XFS)), ["noikeep", "noatime"]);
+        assert_eq!(absences_not_shown(&options, &[], &mounted(XFS)), ["noikeep", "noatime"]);
+        let own = ["noikeep".to_owned()];
+        assert_eq!(
+            absences_not_shown(&options, &own, &mounted(XFS)),
+            ["noatime"],
+            "ours is not labelled either"
+        );
     }
 
     #[test]

@@ -219,6 +219,25 @@ impl Filesystem for Ext {
         vec![mke2fs(self.types[0], variant)]
     }
 
+    /// mke2fs(8) and ext4(5): a kernel thread writes the inode tables after the mount, unless it is mounted with noinit_itable. The
+    /// journal is written on first use. Within `-E` the last value counts.
+    fn defers(&self, variant: &Variant) -> Option<String> {
+        let last = |name: &str| {
+            let values = asked::values(&variant.mkfs, "-E").into_iter().rev();
+            let mut own = values.filter(|value| value.split('=').next() == Some(name));
+            own.next().filter(|value| !value.ends_with("=0"))
+        };
+        let is_kept = asked::is_on(&variant.mount, "init_itable") == Some(false);
+        let tables = last("lazy_itable_init").filter(|_| !is_kept);
+        let tables = tables
+            .map(|asked| format!("{asked}: a kernel thread writes the inode tables during the workload"));
+        let has_journal = self.can_with(variant).journal.value != Journal::None;
+        let journal = last("lazy_journal_init").filter(|_| has_journal);
+        let journal = journal.map(|asked| format!("{asked}: mkfs leaves the journal's blocks unwritten"));
+        let said: Vec<String> = tables.into_iter().chain(journal).collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
+
     fn revert(&self, variant: &Variant) -> Vec<Argv> {
         if !variant.conversion {
             return Vec::new();

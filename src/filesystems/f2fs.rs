@@ -97,6 +97,12 @@ impl Filesystem for F2fs {
         full_check(["fsck.f2fs", "--dry-run", DEVICE])
     }
 
+    /// Only files with one of these extensions, `*` for all, unless a file has the attribute `c`.
+    fn compresses<'o>(&self, mount: &'o [String]) -> Option<&'o str> {
+        let mut options = mount.iter().flat_map(|option| option.split(','));
+        options.rfind(|option| option.starts_with("compress_extension="))
+    }
+
     fn commits_after(&self) -> Fact<u64> {
         fact(60, "Documentation/ABI/testing/sysfs-fs-f2fs: cp_interval")
     }

@@ -131,6 +131,15 @@ pub trait Filesystem: Sync {
     fn privileges(&self) -> Privileges {
         Privileges::default()
     }
+    /// What mkfs leaves to be written after the mount, if these options ask for it: it disturbs the workload.
+    fn defers(&self, _variant: &Variant) -> Option<String> {
+        None
+    }
+    /// The mount option, of these, by which it compresses new files; `None` if it does not compress them. The last of contradicting
+    /// options counts.
+    fn compresses<'o>(&self, _mount: &'o [String]) -> Option<&'o str> {
+        None
+    }
     /// Checks that the mount matches the request. The error says what differs.
     ///
     /// The kernel hides defaults and rewrites values, so a kind may replace this comparison by name.
@@ -223,15 +232,26 @@ pub fn accept(kind: &dyn Filesystem, variant: &Variant) -> Result<(), String> {
         ));
     }
     let fixed = kind.fixed();
-    let flag = variant.mkfs.iter().find(|word| fixed.mkfs.iter().any(|flag| word.starts_with(flag)));
-    let option = options().find(|option| fixed.mount.contains(&confirm::key(option)));
-    match flag.map(String::as_str).or(option) {
+    let flag = fixed.mkfs.iter().find_map(|flag| other_flag(kind, &variant.mkfs, flag));
+    let own = kind.mount(&Variant::default());
+    // Repeating what the kind gives anyway turns it into no other.
+    let is_own = |option: &str| own.options().iter().any(|own| own == option);
+    let option = options().find(|option| fixed.mount.contains(&confirm::key(option)) && !is_own(option));
+    match flag.or(option) {
         None => Ok(()),
         Some(word) => Err(format!(
             "'{word}' would turn {} into another kind; remove it, or use that kind (see: fsderby list filesystems)",
             kind.name()
         )),
     }
+}
+
+/// The user's word that gives this mkfs flag another value than the kind does.
+fn other_flag<'m>(kind: &dyn Filesystem, mkfs: &'m [String], flag: &str) -> Option<&'m str> {
+    let own = kind.make(&Variant::default());
+    let own = asked::valued(own.first().map(Vec::as_slice).unwrap_or_default(), flag);
+    let others = asked::valued(mkfs, flag).into_iter();
+    others.into_iter().find(|(_, value)| !own.iter().any(|(_, own)| own == value)).map(|(word, _)| word)
 }
 
 /// The programs that a kind needs, from its own command lines: what `doctor` looks for and a guest must hold.

@@ -247,3 +247,54 @@ fn an_option_that_exchanges_an_algorithm_is_told_from_one_that_adds_or_leaves_ou
     assert_eq!(of("btrfs", &[], &["nodatacow"]), "nodatacow");
     assert_eq!(of("xfs", &["-m", "reflink=0"], &["logbsize=256k"]), "");
 }
+
+#[test]
+fn repeating_what_a_kind_is_turns_it_into_no_other() {
+    let is_accepted = |name: &str, mkfs: &[&str], mount: &[&str]| {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let variant = Variant { mkfs: words(mkfs), mount: words(mount), ..Variant::default() };
+        accept(find(name).expect("a kind"), &variant).is_ok()
+    };
+    for mode in ["journal", "ordered", "writeback"] {
+        for other in ["journal", "ordered", "writeback"] {
+            let option = format!("data={other}");
+            assert_eq!(is_accepted(&format!("ext3-{mode}"), &[], &["noatime", &option]), mode == other);
+        }
+    }
+    for (name, own, other) in
+        [("ext2", "ext2", "ext4"), ("ext4", "ext4", "ext3"), ("ext3-ordered", "ext3", "ext2")]
+    {
+        assert!(
+            is_accepted(name, &["-t", own], &[]) && is_accepted(name, &[&format!("-t{own}")], &[]),
+            "{name}"
+        );
+        assert!(
+            !is_accepted(name, &["-t", other], &[]) && !is_accepted(name, &[&format!("-t{other}")], &[]),
+            "{name}"
+        );
+    }
+    assert!(is_accepted("fat32", &["-F", "32"], &[]) && !is_accepted("fat32", &["-F", "16"], &[]));
+    assert!(!is_accepted("ext2", &["-j"], &[]) && !is_accepted("ext2", &[], &["data=ordered"]));
+}
+
+#[test]
+fn initialisation_that_was_left_for_later_is_named() {
+    let defers = |name: &str, mkfs: &[&str], mount: &[&str]| {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let variant = Variant { mkfs: words(mkfs), mount: words(mount), ..Variant::default() };
+        find(name).expect("a kind").defers(&variant).unwrap_or_default()
+    };
+    let tables = |mkfs: &[&str], mount: &[&str]| defers("ext4", mkfs, mount).contains("inode tables");
+    assert!(
+        tables(&["-E", "lazy_itable_init=1"], &[]) && tables(&["-Elazy_itable_init"], &["init_itable=0"])
+    );
+    assert!(tables(&["-E", "stride=16,lazy_itable_init=1", "-E", "lazy_journal_init=0"], &[]));
+    assert!(
+        !tables(&["-E", "lazy_itable_init=1"], &["noatime,noinit_itable"]),
+        "nothing is written after the mount"
+    );
+    assert!(!tables(&["-E", "lazy_itable_init=1", "-E", "lazy_itable_init=0"], &[]), "the last one counts");
+    assert!(!tables(&[], &[]) && defers("xfs", &[], &[]).is_empty());
+    assert!(defers("ext3-ordered", &["-E", "lazy_journal_init=1"], &[]).contains("journal"));
+    assert!(defers("ext2", &["-E", "lazy_journal_init=1"], &[]).is_empty(), "it has no journal");
+}

@@ -189,7 +189,7 @@ impl<'a> Fold<'a> {
             .steps
             .iter()
             .find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
-        let witness = Witness { asked, direct: self.direct };
+        let witness = Witness { asked, direct: self.direct, labels_own: false };
         self.record.validity = validity::judge(&self.record, &self.job.steps, witness);
         self.record.reason = self.reason(&ended);
         self.record.outcome = self.record.reason.as_ref().map_or(Outcome::Done, Reason::outcome);

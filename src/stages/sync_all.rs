@@ -19,7 +19,8 @@ impl StageKind for SyncAll {
         Story {
             what: "Writes all dirty pages of the filesystem and waits until the device is idle.",
             origin: "syncfs(2), then the device's counters.",
-            limits: "A timed sync follows each workload anyway; this stage adds one between other stages.",
+            limits: "A timed sync follows each workload anyway, but without waiting for an idle device: without this \
+                     stage, background writes of one workload count in the next.",
         }
     }
 

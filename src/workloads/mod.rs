@@ -67,6 +67,10 @@ pub trait Workload: Sync {
     fn sheets(&self) -> &'static [Sheet] {
         &[]
     }
+    /// What its files hold, as far as a compressing filesystem is concerned.
+    fn content(&self) -> Content {
+        Content::Noise
+    }
     /// The operations of a phase with recorded latencies, each with the phase's count.
     fn timed(&self, _phase: &str) -> &'static [(&'static str, &'static str)] {
         &[]
@@ -89,6 +93,37 @@ pub trait Workload: Sync {
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String>;
     /// The same work, smaller or larger.
     fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String>;
+}
+
+/// The content of a workload's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Random bytes, which nothing compresses.
+    Noise,
+    /// Generated text, which compresses better than people's files.
+    Text,
+    /// Nearly the same bytes everywhere.
+    Constant,
+}
+
+impl Content {
+    /// The warning for a filesystem that compresses.
+    pub fn warning(self) -> &'static str {
+        match self {
+            Content::Noise => {
+                "the workload writes random bytes, which do not compress; the figures show the cost of compression \
+                 without its gain"
+            }
+            Content::Text => {
+                "the workload writes generated text, which compresses far better than real mail or documents; the \
+                 gain is overstated"
+            }
+            Content::Constant => {
+                "the workload writes nearly constant bytes, which compress to almost nothing; real files do not, so \
+                 the gain is greatly overstated"
+            }
+        }
+    }
 }
 
 /// A shipped parameter set: a TOML file with `story`, `source` and a `parameters` table.

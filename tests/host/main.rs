@@ -5,6 +5,7 @@
 mod bad_input;
 mod clients;
 mod command;
+mod compression;
 mod conformance;
 mod fill;
 mod full_host;

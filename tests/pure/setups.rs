@@ -11,6 +11,7 @@ use crate::support::scripted::{Scripted, machine};
 use fsderby::report::Report;
 use fsderby::report::formats;
 use fsderby::report::formats::terminal::{self, Detail};
+use fsderby::report::view::latency::Latency;
 use fsderby::runner::experiment::{Experiment, RoundsAsked, SHIPPED};
 use fsderby::runner::longer;
 use fsderby::runner::planned;
@@ -272,13 +273,11 @@ fn works_of_one_trial_are_told_apart_by_name_and_what_is_not_measured_gives_no_f
     let of = |of| histograms.iter().filter(|h| h.of == Some(of) && h.phase == "create").count();
     assert!(of(0) > 0 && of(1) > 0 && of(2) == of(0), "each work has its own");
     let report = Report::of(&run);
-    let phases: BTreeSet<&str> =
-        report.summary.workloads[0].latencies.iter().map(|latency| latency.phase.as_str()).collect();
+    let of = |latency: &Latency| format!("{}, {}", latency.work, latency.phase);
+    let phases: BTreeSet<String> = report.summary.workloads[0].latencies.iter().map(of).collect();
     assert!(phases.contains("postmark-quick, create") && phases.contains("maildir-quick (2), create"));
-    assert!(
-        phases.iter().all(|phase| phase.contains(", ") && !phase.starts_with("maildir-quick, ")),
-        "{phases:?}"
-    );
+    let is_measured = |phase: &String| !phase.starts_with(", ") && !phase.starts_with("maildir-quick, ");
+    assert!(phases.iter().all(is_measured), "{phases:?}");
 }
 
 /// With this scale of the command line over it.

@@ -100,8 +100,11 @@ impl Forger {
             let mounted = record.mounted.as_mut().expect("it was mounted");
             (mounted.fstype, mounted.driver) = (asked.fstype().to_owned(), asked.fstype().to_owned());
             mounted.options = asked.options().to_vec();
-            record.validity =
-                validity::judge(record, &steps, Witness { asked: Some(asked), direct: Some(true) });
+            record.validity = validity::judge(
+                record,
+                &steps,
+                Witness { asked: Some(asked), direct: Some(true), labels_own: false },
+            );
         }
     }
 

@@ -477,6 +477,7 @@ fn tree(at: At) -> Tree {
         files: 520,
         bytes: 50_000_000,
         stored: 51_000_000,
+        encoding: None,
         hash: "aa".repeat(32),
         expected,
         free: None,

@@ -243,8 +243,12 @@ pub struct Tree {
     pub at: At,
     pub files: u64,
     pub bytes: u64,
-    /// Bytes of the blocks that the files occupy, as the filesystem reports them.
+    /// Bytes that the files occupy on the device: by their extents on Btrfs, by `st_blocks` less saved blocks on F2FS, otherwise
+    /// by `st_blocks`. Records of older versions have `st_blocks` for all.
     pub stored: u64,
+    /// `None` in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<Encoding>,
     /// BLAKE3 over the sorted list of paths, sizes and checksums found on the filesystem.
     pub hash: String,
     /// The same hash over the engine's list of expected files, if it has one.
@@ -252,6 +256,18 @@ pub struct Tree {
     /// Free space, if the trial made the filesystem; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free: Option<Bytes>,
+}
+
+/// Whether a filesystem compressed the content of some files, and how their size on the device was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Encoding {
+    /// No file is compressed, as far as the filesystem tells.
+    Plain,
+    /// Some file is compressed and counted with its compressed size.
+    Compressed,
+    /// Some file is compressed and counted uncompressed, because the filesystem does not tell its compressed size.
+    Uncounted,
 }
 
 /// One part of a workload, in raw integers.

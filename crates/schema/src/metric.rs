@@ -1,6 +1,8 @@
 //! One measured quantity with its description.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +26,37 @@ pub struct Metric {
 
 /// The dimension that names the work of a value, if a trial has several.
 pub const WORK: &str = "work";
+
+/// The work to which a figure belongs. Empty for the steps of the trial, and if a trial measures a single work. Figures of
+/// different owners never share a table line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Owner(String);
+
+impl Owner {
+    /// A work of a trial that measures several.
+    pub fn work(name: &str) -> Self {
+        Owner(name.to_owned())
+    }
+
+    pub fn of(metric: &Metric) -> Self {
+        Owner(metric.dimensions.get(WORK).cloned().unwrap_or_default())
+    }
+}
+
+impl Deref for Owner {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 /// The kind of quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -62,6 +62,14 @@ impl Scenario {
         self.stages.iter().filter_map(|stage| if let Stage::Work(work) = stage { Some(work) } else { None })
     }
 
+    /// Works that follow one another with no stage between, by their labels.
+    pub fn joined(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.stages.windows(2).filter_map(|pair| match pair {
+            [Stage::Work(first), Stage::Work(next)] => Some((first.work.as_str(), next.work.as_str())),
+            _ => None,
+        })
+    }
+
     pub fn others(&self) -> impl Iterator<Item = &OtherStage> {
         self.stages
             .iter()
@@ -150,6 +158,18 @@ stages = [{ work = "a", measured = false }, "remount", { work = "b", part = "wal
         assert_eq!(toml::from_str::<Scenario>(&toml).expect("it is read"), scenario);
         let json = serde_json::to_string(&scenario).expect("it is written");
         assert_eq!(serde_json::from_str::<Scenario>(&json).expect("it is read"), scenario);
+    }
+
+    #[test]
+    fn works_are_joined_if_no_stage_is_between() {
+        let joined = |stages: &str| {
+            let scenario: Scenario =
+                toml::from_str(&format!("label = 'x'\nstages = {stages}")).expect("it is read");
+            scenario.joined().map(|(a, b)| format!("{a} {b}")).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(joined("[{ work = 'a' }, { work = 'b' }, 'sync', { work = 'c' }]"), "a b");
+        assert_eq!(joined("[{ work = 'a' }, 'remount', { work = 'b' }]"), "");
+        assert_eq!(joined("[{ work = 'a' }, { work = 'a' }, { work = 'b', part = 'walk' }]"), "a a, a b");
     }
 
     #[test]

@@ -2,19 +2,20 @@
 //!
 //! Processes: children with their resource usage, forks into separate namespaces, sandboxes for commands, the time-stamp
 //! counter. Memory: shared memory with a gate, pages that return to the kernel when dropped. Files: page cache contents,
-//! extents, close with errors, concurrent direct I/O, loop devices. For a guest that simulates its own disk: userspace block
+//! extents, occupied space, close with errors, concurrent direct I/O, loop devices. For a guest that simulates its own disk: userspace block
 //! devices, physical memory, real-time priority, a known random seed.
 //!
 //! Functions that `rustix` offers safely are called directly and not wrapped here.
 
+pub mod btrfs;
 pub mod device_filter;
 pub mod direct;
 pub mod extents;
 pub mod file;
 pub mod gate;
 pub mod inherit;
-
 pub mod loop_device;
+pub mod occupied;
 pub mod page_cache;
 pub mod pages;
 pub mod physical;

@@ -4,7 +4,7 @@ use crate::analysis::criteria::{Missing, Need};
 use crate::analysis::dataset::{Cell, Dataset, Series, Value, Work};
 use crate::analysis::recommendation::*;
 use crate::schema::finding::{self, Basis, Evidence, Finding, Found, Verdict};
-use crate::schema::metric::{Better, Of};
+use crate::schema::metric::{Better, Of, Owner};
 use crate::schema::needs::{Aspect, Needs, Required};
 use crate::schema::units::Percent;
 
@@ -27,7 +27,7 @@ fn series((name, better, figures): &Row<'_>, filesystems: &[&str]) -> Series {
         name: (*name).to_owned(),
         dimensions: String::new(),
         quantities: Vec::new(),
-        work: String::new(),
+        work: Owner::default(),
         unit: "s".into(),
         of: Of::Time,
         better: *better,

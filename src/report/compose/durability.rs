@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::filesystems::give_up_flushes;
 use crate::report::view::number::{list, ratio};
-use crate::report::view::row::Row;
+use crate::report::view::row::{Cell, Row};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::plan::{Candidate, Plan};
 
@@ -19,10 +19,12 @@ const FLUSHED: f64 = 0.5;
 /// Candidates with weaker durability than another of their setup: their options disable flushes, or their fsyncs send almost none
 /// while others' do. A report's opening does not rank them.
 pub fn unflushed(plan: &Plan, rows: &[&Row]) -> Vec<String> {
-    let row = rows.iter().find(|row| row.name == FLUSHES);
+    let of_works = rows.iter().filter(|row| row.name == FLUSHES);
+    let cells: Vec<&Cell> = of_works.flat_map(|row| &row.cells).collect();
+    // Of several works, the one with the fewest flushes per fsync.
     let flushes = |label: &str| {
-        let cell = row?.cells.iter().find(|cell| cell.filesystem == label)?;
-        cell.median
+        let own = cells.iter().filter(|cell| cell.filesystem == label);
+        own.filter_map(|cell| cell.median).min_by(f64::total_cmp)
     };
     let took_part =
         |label: &str| rows.iter().any(|row| row.cells.iter().any(|c| c.filesystem == label && c.n > 0));
@@ -88,14 +90,20 @@ pub fn unequal(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
     });
     let setups: Vec<BTreeSet<&str>> = setups.collect();
     let said = |work: &WorkloadSummary, labels: &BTreeSet<&str>| {
-        let flushes = work.rows().find(|row| row.name == FLUSHES).and_then(|row| of(row, labels))?;
-        Some(format!(
-            "Device flushes per fsync in {workloads}: {flushes}. Fewer flushes mean a weaker guarantee or \
-             efficient batching; rates do not show which.",
-            workloads = work.label
-        ))
+        let of_each = work.rows().filter(|row| row.name == FLUSHES);
+        let sentence = |row: &Row| {
+            let flushes = of(row, labels)?;
+            let which = if row.work.is_empty() { String::new() } else { format!(" ({})", row.work) };
+            Some(format!(
+                "Device flushes per fsync in {workloads}{which}: {flushes}. Fewer flushes mean a weaker guarantee or \
+                 efficient batching; rates do not show which.",
+                workloads = work.label
+            ))
+        };
+        of_each.filter_map(sentence).collect::<Vec<String>>()
     };
-    workloads.iter().flat_map(|work| setups.iter().filter_map(move |labels| said(work, labels))).collect()
+    let said = &said;
+    workloads.iter().flat_map(|work| setups.iter().flat_map(move |labels| said(work, labels))).collect()
 }
 
 /// `1.00 (birchfs), 2.10 (cedarfs)`; `None` if they are alike.

@@ -20,7 +20,7 @@ pub fn of(latencies: &Latencies, scenario: &str, filesystems: &[Entry], is_model
 }
 
 fn latency(merged: &Merged, filesystems: &[Entry], is_modelled: bool) -> Latency {
-    let Merged { phase, operation, unit, by_candidate, .. } = merged;
+    let Merged { work, phase, operation, unit, by_candidate, .. } = merged;
     let row = |entry: &Entry| {
         let (_, done) = by_candidate.iter().find(|(label, _)| *label == entry.label)?;
         row(entry.label.clone(), done)
@@ -31,8 +31,8 @@ fn latency(merged: &Merged, filesystems: &[Entry], is_modelled: bool) -> Latency
         false if is_modelled => SAMPLES_ARE_CHOSEN,
         false => TOO_FEW_ROUNDS,
     };
-    let (phase, operation, unit) = (phase.clone(), operation.clone(), unit.clone());
-    Latency { phase, operation, unit, rows, no_intervals }
+    let (work, phase, operation, unit) = (work.clone(), phase.clone(), operation.clone(), unit.clone());
+    Latency { work, phase, operation, unit, rows, no_intervals }
 }
 
 fn row(filesystem: String, done: &Done) -> Option<Row> {
@@ -68,6 +68,7 @@ fn intervals(done: &Done, counts: &[(u64, u64)], has_p999: bool) -> Option<Inter
 mod tests {
     use super::*;
     use crate::report::examples;
+    use crate::schema::metric::Owner;
 
     fn summed(counts: [(&str, &[(u64, u64)]); 3]) -> Vec<Latency> {
         let entry = |label: &str| Entry { label: label.into(), ..Entry::default() };
@@ -81,7 +82,7 @@ mod tests {
         }
         let text = |t: &str| t.to_owned();
         let [scenario, phase, operation, unit] = [text("mail"), text("work"), text("create"), text("ns")];
-        let merged = vec![Merged { scenario, phase, operation, unit, by_candidate }];
+        let merged = vec![Merged { scenario, work: Owner::default(), phase, operation, unit, by_candidate }];
         of(&Latencies { merged, missing: Vec::new() }, "mail", &[entry("a"), entry("b")], false)
     }
 

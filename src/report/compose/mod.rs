@@ -7,6 +7,7 @@ mod agreement;
 mod capabilities;
 pub mod changes;
 mod comparison;
+mod compression;
 mod confounded;
 mod durability;
 mod glance;

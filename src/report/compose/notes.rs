@@ -1,12 +1,14 @@
 //! Notes beside a workload's figures: validity checks that hold only in part, and page-cache measurements.
 
+use super::compression::{self, Compressing};
 use super::validity;
-use crate::analysis::dataset::{Cell, Work};
+use crate::analysis::dataset::{Cell, Series, Work};
 use crate::analysis::losses;
 use crate::report::view::entry::Entry;
 use crate::report::view::number;
 use crate::report::view::validity::{ValidityLine, told};
 use crate::report::view::workload::Label;
+use crate::schema::metric::Owner;
 use crate::schema::reason::{Condition, Held, Outcome};
 use crate::schema::record::Record;
 use crate::schema::units::Bytes;
@@ -26,9 +28,17 @@ pub struct Notes {
 }
 
 pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, memory: Option<Bytes>) -> Notes {
-    let device = device_cells(work);
+    let compressing = compression::of(run, &work.label, filesystems);
+    let device = Device { of_works: device_ratios(work), compressing: &compressing };
     let mut labels = check_labels(run, &work.label, filesystems);
-    labels.extend(device.iter().filter_map(device_label));
+    labels.extend(compressing.iter().map(Compressing::label));
+    labels.extend(filesystems.iter().filter_map(|entry| deferred_label(run, entry)));
+    labels.extend(
+        device
+            .of_works
+            .iter()
+            .flat_map(|one| one.cells.iter().filter_map(|cell| device.label(&one.work, cell))),
+    );
     labels.extend(loss_labels(run, work, filesystems));
     let noted = |condition| noted(&work.counted, condition);
     let stationary =
@@ -47,7 +57,7 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
         )
     });
     Notes {
-        page_cache: everything_in_memory(amount, memory, &work.counted, device),
+        page_cache: everything_in_memory(amount, memory, &work.counted, &device),
         short: short.unwrap_or_default(),
         is_short,
         disturbed: disturbed.unwrap_or_default(),
@@ -61,43 +71,72 @@ fn everything_in_memory(
     amount: Amount,
     memory: Option<Bytes>,
     counted: &[&Record],
-    device: &[Cell],
+    device: &Device<'_>,
 ) -> String {
     let is_cold =
         |r: &&Record| r.validity.iter().any(|c| c.name == Condition::ColdStart && c.held == Held::Yes);
     if counted.iter().all(is_cold) {
         return String::new();
     }
-    let little =
-        |r: &&Record| device.iter().any(|c| c.filesystem == r.filesystem && c.median.is_none_or(|m| m < 0.5));
+    let of_each_work = |r: &Record| -> Vec<bool> {
+        let cells = device.of_works.iter().flat_map(|one| &one.cells);
+        let own = cells.filter(|cell| cell.filesystem == r.filesystem);
+        own.map(|cell| cell.median.is_none_or(|median| device.is_little(cell, median))).collect()
+    };
+    let kept_some = |r: &&Record| of_each_work(r).contains(&true);
+    let kept_most = |r: &&Record| kept_some(r) && !of_each_work(r).contains(&false);
     if let Some(memory) = memory.filter(|memory| (1..=memory.0).contains(&amount.bytes_peak)) {
         let peak = Bytes(amount.bytes_peak);
         let fits = format!("its files take at most {peak} at a time and fit into {memory} of memory");
-        let all_written = counted.iter().all(|r| !little(r));
+        let all_written = !counted.iter().any(kept_some);
         let but = if all_written { ", although the written data reached the device" } else { "" };
         return fits + but;
     }
-    if counted.iter().all(little) {
+    if counted.iter().all(kept_most) {
         return "less than half of the written bytes reached the device on every filesystem".to_owned();
     }
     String::new()
 }
 
-/// The share of written bytes that reached the device.
-fn device_cells<'w>(work: &'w Work<'_>) -> &'w [Cell] {
-    let ratio = work.series.iter().find(|s| s.name == "device.written_ratio");
-    ratio.map(|s| s.cells.as_slice()).unwrap_or_default()
+/// The share of written bytes that reached the device, of each work.
+fn device_ratios<'w>(work: &'w Work<'_>) -> Vec<&'w Series> {
+    work.series.iter().filter(|series| series.name == "device.written_ratio").collect()
 }
 
-/// Set if, in any trial, less than half of the written bytes reached the device by the end of the sync.
-fn device_label(cell: &Cell) -> Option<Label> {
-    let little = cell.values.iter().filter(|v| v.value < 0.5).count();
-    let median = cell.median.filter(|_| little > 0)? * 100.0;
-    let text = match cell.n {
-        n if n == little => format!("{median:.0}%"),
-        n => format!("{median:.0}%, below 50% in {little} of {n} trials"),
-    };
-    Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
+/// The share of written bytes that reached the device, and what compression accounts for.
+struct Device<'a> {
+    of_works: Vec<&'a Series>,
+    compressing: &'a [Compressing],
+}
+
+impl Device<'_> {
+    /// Whether less than half of the bytes to be stored reached the device: of compressed content, half of its compressed size. What
+    /// a filesystem of unknown compression keeps in memory is unknown.
+    fn is_little(&self, cell: &Cell, ratio: f64) -> bool {
+        match self.compressing.iter().find(|one| one.filesystem == cell.filesystem) {
+            None => ratio < 0.5,
+            Some(one) => one.share.is_some_and(|share| ratio < 0.5 * share),
+        }
+    }
+
+    /// Set if, in any trial, less than half of the written bytes reached the device by the end of the sync.
+    fn label(&self, work: &Owner, cell: &Cell) -> Option<Label> {
+        let little = cell.values.iter().filter(|v| self.is_little(cell, v.value)).count();
+        let median = cell.median.filter(|_| little > 0)? * 100.0;
+        let of = if work.is_empty() { String::new() } else { format!("{work}: ") };
+        let text = match cell.n {
+            n if n == little => format!("{of}{median:.0}%"),
+            n => format!("{of}{median:.0}%, below 50% in {little} of {n} trials"),
+        };
+        Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
+    }
+}
+
+/// For options that leave the filesystem's initialisation to the workload's time.
+fn deferred_label(run: &Run, Entry { label, kind, .. }: &Entry) -> Option<Label> {
+    let candidate = run.plan.candidates.iter().find(|candidate| candidate.label == *label)?;
+    let text = crate::filesystems::find(kind)?.defers(&candidate.variant)?;
+    Some(Label { filesystem: label.clone(), text, page_cache: false })
 }
 
 /// Notes on filesystems whose recovery is shown although trials lost synced files.

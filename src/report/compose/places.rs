@@ -3,7 +3,6 @@
 use super::durability::FLUSHES;
 use crate::analysis::dataset::counted;
 use crate::probes;
-use crate::report::view::latency::Latency;
 use crate::report::view::number::{count, duration, list, named, ratio};
 use crate::report::view::row::Row;
 use crate::report::view::sentence::{Claim, Said, Sentence};
@@ -158,9 +157,8 @@ fn said(setup: Setup<'_>) -> Vec<String> {
 
 /// ` The median fsync on A, and flushes of the device for each: birchfs 97 µs (1.03) and cedarfs 76 µs (none).`
 fn fsyncs(work: &WorkloadSummary, who: &[&Twice<'_>], at: usize, on: &str) -> Option<String> {
-    let most = |l: &&Latency| l.rows.iter().map(|row| row.n).sum::<u64>();
-    let latency = work.latencies.iter().filter(|latency| latency.is_of_fsync()).max_by_key(most)?;
-    let flushes = work.rows().find(|row| row.name == FLUSHES);
+    let latency = work.latencies.iter().filter(|latency| latency.is_of_fsync()).max_by_key(|l| l.n())?;
+    let flushes = work.rows().find(|row| row.name == FLUSHES && row.work == latency.work);
     let one = |one: &&Twice<'_>| {
         let label = one.labels[at];
         let p50 = latency.rows.iter().find(|row| row.filesystem == label)?.p50;

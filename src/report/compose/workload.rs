@@ -6,6 +6,7 @@ use crate::analysis::dataset::Work;
 use crate::analysis::latencies::Latencies;
 use crate::analysis::{losses, over_time};
 use crate::report::view::entry::Entry;
+use crate::report::view::number::list;
 use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::declared::Declared;
@@ -64,6 +65,7 @@ pub fn of(
         engine: engines(&specs),
         parameters: specs.iter().flat_map(|s| parameters(&s.parameters)).collect(),
         stages: scenario.filter(|_| !is_alone).map(stages).unwrap_or_default(),
+        joined: scenario.map(joined).unwrap_or_default(),
         story: story(&work.label, spec.copied()),
         amount,
         clients,
@@ -123,6 +125,20 @@ fn stages(scenario: &Scenario) -> String {
         _ => stage.to_string(),
     };
     scenario.stages.iter().map(said).collect::<Vec<_>>().join(", ")
+}
+
+/// A work is synced when it ends, but its journal and deferred deletions may keep the device busy.
+fn joined(scenario: &Scenario) -> String {
+    let pairs: Vec<String> =
+        scenario.joined().map(|(first, next)| format!("{next} begins right after {first}")).collect();
+    if pairs.is_empty() {
+        return String::new();
+    }
+    format!(
+        "{}: the filesystem's background writes for the first workload count in the second; to separate them, put \
+         \"sync\" between the two stages",
+        list(&pairs)
+    )
 }
 
 /// From the parameter set of that name, or the set with these parameters under another label.

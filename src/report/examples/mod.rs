@@ -8,6 +8,7 @@ pub mod needs;
 pub mod published;
 mod trials;
 pub mod verdict;
+pub mod works;
 
 use std::fs;
 

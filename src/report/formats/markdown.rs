@@ -293,6 +293,8 @@ fn explained(work: &WorkloadSummary) -> String {
 
 fn title(row: &Row) -> String {
     let title = if row.is_key() { row.short().replace('\n', " ") } else { row.title.clone() };
+    // A full title has the work among its dimensions.
+    let title = if row.is_key() && !row.work.is_empty() { format!("{}: {title}", row.work) } else { title };
     let mut title = escaped(&row.scale().heading(&title));
     if !row.direction().is_empty() {
         title += &format!(" ({})", row.direction());

@@ -5,6 +5,8 @@ pub mod html;
 pub mod json;
 mod lines;
 pub mod markdown;
+#[cfg(test)]
+mod owners;
 mod summary;
 pub mod svg;
 mod tables;

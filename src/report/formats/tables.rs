@@ -16,6 +16,7 @@ use crate::report::view::published::Shown;
 use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
+use crate::schema::metric::Owner;
 use crate::visible::visible_line;
 
 /// Columns of a bar, least and most.
@@ -308,15 +309,63 @@ fn drawn_on(axis: &LogAxis, line: &Line, is_preliminary: bool, width: usize) -> 
     interval_of(mark, ends, axis.at(1.0), width)
 }
 
-pub fn columns(rows: &[&Row]) -> Vec<Column> {
-    let cells = |row: &Row| (0..row.cells.len()).map(|at| number(row, at)).collect();
-    rows.iter().map(|row| Column { heading: short(row), cells: cells(row) }).collect()
+/// Figures of one work, or of the trial's steps. They are put together by owner only, so no table has a figure of another work.
+pub struct Block {
+    pub owner: Owner,
+    key: Vec<Column>,
+    waits: Vec<Column>,
 }
 
-/// fsync latencies; empty if the work has no fsync. Of several phases, the one with most of them.
-pub fn waits(work: &WorkloadSummary, like: &Row) -> Vec<Column> {
-    let n = |latency: &&Latency| latency.rows.iter().map(|row| row.n).sum::<u64>();
-    let latency = work.latencies.iter().filter(|latency| latency.is_of_fsync()).max_by_key(n);
+impl Block {
+    /// Key figures and fsync latencies of each owner: the trial's steps first, then the works in their order.
+    pub fn all(work: &WorkloadSummary) -> Vec<Block> {
+        let key = work.rows().filter(|row| row.is_key()).map(|row| &row.work);
+        let waits =
+            work.latencies.iter().filter(|latency| latency.is_of_fsync()).map(|latency| &latency.work);
+        let mut owners: Vec<&Owner> = Vec::new();
+        for owner in key.chain(waits) {
+            if !owners.contains(&owner) {
+                owners.push(owner);
+            }
+        }
+        owners.into_iter().map(|owner| Block::of(work, owner)).collect()
+    }
+
+    fn of(work: &WorkloadSummary, owner: &Owner) -> Block {
+        let key = work.rows().filter(|row| row.is_key() && row.work == *owner).map(column).collect();
+        let like = work.rows().next();
+        let waits = like.map(|like| waits(work, owner, like)).unwrap_or_default();
+        Block { owner: owner.clone(), key, waits }
+    }
+
+    pub fn has_interval(&self) -> bool {
+        self.waits.len() > 1
+    }
+
+    /// All its figures in one list.
+    pub fn whole(&self) -> Vec<Column> {
+        [self.key.as_slice(), &self.waits].concat()
+    }
+
+    /// Its tables: one if that fits, otherwise the key figures and the latencies apart.
+    pub fn tables(&self, work: &WorkloadSummary, like: &Row, width: u16) -> Vec<Table> {
+        let whole = numbers_table(work, like, &self.whole());
+        if fits(&whole, width) {
+            return vec![whole];
+        }
+        let parts = [&self.key, &self.waits].into_iter().filter(|part| !part.is_empty());
+        parts.map(|part| numbers_table(work, like, part)).collect()
+    }
+}
+
+fn column(row: &Row) -> Column {
+    Column { heading: short(row), cells: (0..row.cells.len()).map(|at| number(row, at)).collect() }
+}
+
+/// This work's fsync latencies; empty if it has no fsync. Of several phases, the one with most of them.
+fn waits(work: &WorkloadSummary, owner: &Owner, like: &Row) -> Vec<Column> {
+    let own = work.latencies.iter().filter(|latency| latency.is_of_fsync() && latency.work == *owner);
+    let latency = own.max_by_key(|latency| latency.n());
     let column = |latency: &Latency| {
         let row = |cell: &Cell| latency.rows.iter().find(|row| row.filesystem == cell.filesystem);
         let cells = |said: fn(&latency::Row) -> Option<String>| {
@@ -332,7 +381,7 @@ pub fn waits(work: &WorkloadSummary, like: &Row) -> Vec<Column> {
 }
 
 /// As many lines as this row has cells.
-pub fn numbers_table(work: &WorkloadSummary, like: &Row, columns: &[Column]) -> Table {
+fn numbers_table(work: &WorkloadSummary, like: &Row, columns: &[Column]) -> Table {
     let mut table = new_table();
     table.set_header([String::new()].into_iter().chain(columns.iter().map(|column| column.heading.clone())));
     for at in order(work, like) {

@@ -12,9 +12,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use super::lines::{lower_first, wrapped};
 use super::tables::{
-    Column, align, cells_table, columns, fits, headline_table, keep_words_whole, label, latency_table,
-    means_table, metric_table, new_table, numbers_table, over_time_table, published_table, setups_table,
-    waits,
+    Block, align, cells_table, fits, headline_table, keep_words_whole, label, latency_table, means_table,
+    metric_table, new_table, over_time_table, published_table, setups_table,
 };
 use crate::report::Report;
 use crate::report::view::Summary;
@@ -176,16 +175,18 @@ impl Page {
             return self.paragraph(Style::new(), &summary.nothing_valid(work));
         };
         let key: Vec<&Row> = work.rows().filter(|row| row.is_key()).collect();
-        let waits = waits(work, first);
-        let has_interval = waits.len() > 1;
-        let wide = headline_table(self.width, work, first, &[columns(&key), waits.clone()].concat());
-        let is_of_one_work = key.iter().all(|row| row.work.is_empty());
-        let is_beside = key.is_empty() || (is_of_one_work && fits(&wide, self.width));
-        if is_beside {
-            self.table(wide);
-        } else {
-            self.table(headline_table(self.width, work, first, &[]));
-        }
+        let blocks = Block::all(work);
+        let has_interval = blocks.iter().any(Block::has_interval);
+        let wide = match blocks.as_slice() {
+            [] => Some(headline_table(self.width, work, first, &[])),
+            [one] if one.owner == first.work => {
+                let wide = headline_table(self.width, work, first, &one.whole());
+                (key.is_empty() || fits(&wide, self.width)).then_some(wide)
+            }
+            _ => None,
+        };
+        let is_beside = wide.is_some();
+        self.table(wide.unwrap_or_else(|| headline_table(self.width, work, first, &[])));
         for row in more {
             self.table(headline_table(self.width, work, row, &[]));
         }
@@ -194,7 +195,7 @@ impl Page {
             means_table(&heat_map::of(&section.rows)).into_iter().for_each(|means| self.table(means));
         }
         if !is_beside {
-            self.key_figures(work, &key, waits);
+            self.key_figures(work, first, &blocks);
         }
         let mut footnotes = Vec::from_iter((!key.is_empty()).then(|| KEY_FIGURES.to_owned()));
         footnotes.extend(key.iter().filter_map(|row| row.footnote()));
@@ -206,26 +207,15 @@ impl Page {
         }
     }
 
-    /// A table for the steps of the trial, and one for each of its works if there are several.
-    fn key_figures(&mut self, work: &WorkloadSummary, key: &[&Row], mut waits: Vec<Column>) {
-        let mut names: Vec<&str> = key.iter().map(|row| row.work.as_str()).collect();
-        names.sort_by_key(|name| key.iter().position(|row| row.work == **name));
-        names.dedup();
-        for name in names {
-            let own: Vec<&Row> = key.iter().filter(|row| row.work == name).copied().collect();
-            if !name.is_empty() {
-                self.paragraph(QUIET, name);
+    /// Tables for the steps of the trial, and for each of its works if there are several.
+    fn key_figures(&mut self, work: &WorkloadSummary, like: &Row, blocks: &[Block]) {
+        for block in blocks {
+            if !block.owner.is_empty() {
+                self.paragraph(QUIET, &block.owner);
             }
-            let mut columns = columns(&own);
-            let beside = [columns.as_slice(), &waits].concat();
-            if fits(&numbers_table(work, own[0], &beside), self.width) {
-                (columns, waits) = (beside, Vec::new());
+            for table in block.tables(work, like, self.width) {
+                self.table(table);
             }
-            self.table(numbers_table(work, own[0], &columns));
-        }
-        // fsync latencies that fitted into no table get their own.
-        if let Some(first) = key.first().filter(|_| !waits.is_empty()) {
-            self.table(numbers_table(work, first, &waits));
         }
     }
 

@@ -118,7 +118,8 @@ fn percentiles(
     latency: &Latency,
     row: &latency::Row,
 ) -> Vec<Vec<(&'static str, String)>> {
-    let dimensions = format!("operation={};phase={}", latency.operation, latency.phase);
+    let own = if latency.work.is_empty() { String::new() } else { format!(";work={}", latency.work) };
+    let dimensions = format!("operation={};phase={}{own}", latency.operation, latency.phase);
     let line = |name: String, value: u64| {
         vec![
             ("run", run.plan.name.clone()),

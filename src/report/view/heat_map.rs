@@ -2,7 +2,7 @@
 
 use super::number::Scale;
 use super::row::{Cell, Row};
-use crate::schema::metric::Better;
+use crate::schema::metric::{Better, Owner};
 use crate::schema::units::Bytes;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub struct HeatMap {
     pub direction: &'static str,
     pub unit: String,
     /// The work that the metric belongs to, if a trial has several works.
-    pub work: String,
+    pub work: Owner,
     pub down: Axis,
     pub across: Axis,
     /// One heat map for each candidate, in plan order.
@@ -218,7 +218,7 @@ mod tests {
             explained: "",
             direction: "",
             unit: "MiB/s".into(),
-            work: String::new(),
+            work: Owner::default(),
             down: Axis { name: "file_bytes".into(), values: vec![1 << 20, 1 << 30] },
             across: Axis { name: "threads".into(), values: vec![1, 2] },
             fields: vec![

@@ -2,9 +2,15 @@
 
 use serde::Serialize;
 
+use crate::schema::metric::Owner;
+use crate::schema::units::sum;
+
 /// One operation of one phase, over all filesystems.
 #[derive(Clone, Debug, Serialize)]
 pub struct Latency {
+    /// The work of the phase, if a trial measures several.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub work: Owner,
     pub phase: String,
     pub operation: String,
     pub unit: String,
@@ -40,9 +46,15 @@ impl Latency {
         [lacks_p999, intervals, lacking].into_iter().flatten()
     }
 
-    /// `create (phase transactions)`
+    /// `create (phase transactions)`, `create (maildir-quick, phase transactions)`
     pub fn title(&self) -> String {
-        format!("{} (phase {})", self.operation, self.phase)
+        let work = if self.work.is_empty() { String::new() } else { format!("{}, ", self.work) };
+        format!("{} ({work}phase {})", self.operation, self.phase)
+    }
+
+    /// Operations counted, over all filesystems.
+    pub fn n(&self) -> u64 {
+        sum(self.rows.iter().map(|row| row.n))
     }
 }
 

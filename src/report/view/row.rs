@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::number::{self, Scale};
 pub use crate::analysis::dataset::{Cell, Value};
 use crate::schema::declared::Declared;
-use crate::schema::metric::{Better, Of};
+use crate::schema::metric::{Better, Of, Owner};
 
 /// One metric of one workload, over all filesystems.
 #[derive(Clone, Debug, Serialize)]
@@ -37,8 +37,8 @@ pub struct Row {
     #[serde(skip)]
     pub alike: Vec<String>,
     /// The work that the metric belongs to, if a trial has several works.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub work: String,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub work: Owner,
     pub cells: Vec<Cell>,
 }
 

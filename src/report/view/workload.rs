@@ -24,6 +24,9 @@ pub struct WorkloadSummary {
     /// The stages of the scenario in one line; empty if the work is the only stage.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stages: String,
+    /// Works that begin right after another, with what follows from it; empty if none does.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub joined: String,
     /// The purpose of the parameter set; empty for a user's own parameters.
     pub story: String,
     pub amount: Amount,
@@ -142,6 +145,7 @@ impl WorkloadSummary {
                         sync";
             notes.push(format!("{text}: {}", number::list(&marked)));
         }
+        notes.extend((!self.joined.is_empty()).then(|| self.joined.clone()));
         notes.extend((!self.short.is_empty()).then(|| format!("preliminary: {}", self.short)));
         notes.extend((!self.disturbed.is_empty()).then(|| format!("interference: {}", self.disturbed)));
         notes.extend(

@@ -109,9 +109,11 @@ fn are_in_order(part: &[Client]) -> bool {
 /// All validity checks must be present with recomputed text. Only the open mode of the image is stored nowhere else.
 pub fn validity_holds(record: &Record, steps: &[Step]) -> Option<String> {
     let asked = steps.iter().find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
-    let judged = |direct| validity::judge(record, steps, Witness { asked, direct });
+    let judged = |direct, labels_own| validity::judge(record, steps, Witness { asked, direct, labels_own });
     // The most frequent mode first.
-    let holds = [Some(true), None, Some(false)].into_iter().any(|direct| judged(direct) == record.validity);
+    let modes =
+        [false, true].into_iter().flat_map(|own| [Some(true), None, Some(false)].map(|mode| (mode, own)));
+    let holds = modes.into_iter().any(|(mode, own)| judged(mode, own) == record.validity);
     (!holds).then(|| "the trial's validity checks do not match its raw values".into())
 }
 

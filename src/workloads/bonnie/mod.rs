@@ -25,7 +25,7 @@
 
 use toml::Table;
 
-use super::{ParamSet, Work, Workload};
+use super::{Content, ParamSet, Work, Workload};
 use crate::schema::declared::{Declared, Sheet};
 use crate::schema::scenario::{Stage, WorkStage};
 use crate::schema::story::Story;
@@ -79,6 +79,10 @@ impl Workload for Bonnie {
 
     fn sets(&self) -> &'static [ParamSet] {
         SETS
+    }
+
+    fn content(&self) -> Content {
+        Content::Constant
     }
 
     fn declared(&self) -> Vec<&'static Declared> {

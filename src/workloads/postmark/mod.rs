@@ -33,7 +33,7 @@
 
 use toml::Table;
 
-use super::{ParamSet, Work, Workload};
+use super::{Content, ParamSet, Work, Workload};
 use crate::schema::declared::Declared;
 use crate::schema::story::Story;
 use crate::schema::units::Scale;
@@ -114,6 +114,10 @@ impl Workload for PostMark {
 
     fn sets(&self) -> &'static [ParamSet] {
         SETS
+    }
+
+    fn content(&self) -> Content {
+        Content::Text
     }
 
     fn declared(&self) -> Vec<&'static Declared> {

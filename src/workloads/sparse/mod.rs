@@ -90,14 +90,14 @@ static STORED: Declared = Declared {
     better: Better::Lower,
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "Bytes of blocks that the files occupy (st_blocks) ÷ bytes written to them.",
+    explained: "Bytes that the files occupy on the device ÷ bytes written to them.",
     ..Declared::ratio("stored for each byte")
 };
 
 static COPIED: Declared = Declared {
     name: "sparse.copy.stored",
     title: "stored ÷ written, copies",
-    explained: "Bytes of blocks that the copies occupy ÷ bytes written to the original files.",
+    explained: "Bytes that the copies occupy on the device ÷ bytes written to the original files.",
     ..STORED
 };
 
@@ -109,7 +109,7 @@ impl Workload for Sparse {
     fn story(&self) -> Story {
         Story {
             what: "Writes pieces at random offsets of long files, reads the files completely, copies them without \
-                   their holes, and reports the blocks that files and copies occupy.",
+                   their holes, and reports the space that files and copies occupy.",
             origin: "fsderby's own. An article on PostMark recommends filesystems for sparse files, but \
                      measures no sparse files.",
             limits: "Before reading and copying, only the files' pages are dropped; inodes and block lists may \

@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
+use fsderby_sys::occupied::Occupied;
 use rustix::fs::{Advice, SeekFrom, fadvise, ftruncate, seek};
 use rustix::io::{Errno, pread, pwrite};
 
@@ -25,8 +26,6 @@ const OPERATIONS: &[&str] = &["write", "read", "copy"];
 const WRITE: usize = 0;
 const READ: usize = 1;
 const COPY: usize = 2;
-/// `st_blocks` counts these, whatever the filesystem's own blocks are.
-const STAT_BLOCK: u64 = 512;
 
 impl Work for Parameters {
     fn needs(&self) -> Needs {
@@ -178,8 +177,14 @@ fn forget(files: u32) -> Result<(), OpError> {
     Ok(())
 }
 
+/// Bytes on the device. The files must be synced.
 fn stored(files: u32, path: fn(u32) -> String) -> Result<u64, OpError> {
-    (0..files).map(|file| Ok(files::stat(&path(file))?.st_blocks.unsigned_abs() * STAT_BLOCK)).sum()
+    let mut occupied = Occupied::default();
+    for path in (0..files).map(path) {
+        let file = files::open(&path)?.into();
+        occupied.add(&file).map_err(|error| OpError { operation: "examine", path: path.into(), error })?;
+    }
+    Ok(occupied.bytes())
 }
 
 impl Hands {

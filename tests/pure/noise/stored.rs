@@ -4,7 +4,7 @@ use fsderby::analysis::dataset::{Cell, Dataset, Series, Value, Work};
 use fsderby::analysis::rounds;
 use fsderby::runner::experiment::Experiment;
 use fsderby::schema::finding::{Look, Verdict};
-use fsderby::schema::metric::{Better, Of};
+use fsderby::schema::metric::{Better, Of, Owner};
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby_stats::family::Table;
 use fsderby_stats::random::Random;
@@ -93,7 +93,7 @@ impl Stored {
             name: "transactions.rate".into(),
             dimensions: String::new(),
             quantities: Vec::new(),
-            work: String::new(),
+            work: Owner::default(),
             unit: "/s".into(),
             of: Of::Time,
             better: Better::Higher,

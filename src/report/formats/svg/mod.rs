@@ -89,7 +89,8 @@ fn of_work(work: &WorkloadSummary, entries: &[Entry]) -> Vec<(String, String)> {
         named.push((format!("{label}-{of}{}-heat-map", map.title), heat::of(label, &map)));
     }
     for latency in &work.latencies {
-        let name = format!("{label}-{}-{}-latency", latency.phase, latency.operation);
+        let of = if latency.work.is_empty() { String::new() } else { format!("{}-", latency.work) };
+        let name = format!("{label}-{of}{}-{}-latency", latency.phase, latency.operation);
         named.push((name, tails::of(label, latency, entries)));
     }
     for courses in &work.over_time {
