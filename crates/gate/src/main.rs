@@ -99,7 +99,8 @@ fn nightly(parts: &[&str]) -> Result<bool> {
         let begin = Instant::now();
         let passed =
             steps::command(command).with_context(|| format!("could not start the nightly part {name}"))?;
-        done.push(Done { name: (*name).to_owned(), passed, time: begin.elapsed(), said: String::new() });
+        let name = (*name).to_owned();
+        done.push(Done { name, passed, repeated: false, time: begin.elapsed(), said: String::new() });
     }
     summary.finish(done, None)
 }

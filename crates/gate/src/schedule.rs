@@ -1,6 +1,6 @@
 //! Order and grouping of tests: one on each CPU, the longest first. At the end, tests that need the whole machine run one after
 //! another. Each test is a process, but one process runs several short tests of pure functions: starting a thousand processes
-//! took two minutes.
+//! took two minutes. A test in real time that fails is repeated once at the end, with nothing beside it, and named.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -21,6 +21,9 @@ const ALONE: [&str; 2] = ["host::interference::", "host::guard::"];
 /// A test that takes longer hangs.
 const LONGEST: Duration = Duration::from_secs(25 * 60);
 
+/// If more tests than these fail, none is repeated: that is no disturbance by other processes.
+const REPEATED: usize = 5;
+
 /// Number of short tests that share a process.
 const BATCH: usize = 40;
 
@@ -28,6 +31,8 @@ const BATCH: usize = 40;
 pub struct Done {
     pub name: String,
     pub passed: bool,
+    /// It failed beside other tests and was repeated alone.
+    pub repeated: bool,
     pub time: Duration,
     /// Its complete output.
     pub said: String,
@@ -48,11 +53,29 @@ fn longest_first(mut cases: Vec<Case>, seconds: &BTreeMap<String, f64>) -> Vec<C
 /// Runs all tests, and prints a line for each that fails or takes long.
 pub fn run(cases: Vec<Case>, seconds: &BTreeMap<String, f64>) -> Vec<Done> {
     let (alone, together): (Vec<Case>, _) =
-        cases.into_iter().partition(|case| ALONE.iter().any(|module| case.name.starts_with(module)));
+        cases.iter().cloned().partition(|case| ALONE.iter().any(|module| case.name.starts_with(module)));
     let lanes = thread::available_parallelism().map_or(1, usize::from);
     let mut done = at_once(batches(longest_first(together, seconds), seconds), lanes);
     done.extend(at_once(alone.into_iter().map(|case| vec![case]).collect(), 1));
+    repeat_alone(&mut done, &cases);
     done
+}
+
+/// Repeats failed tests in real time, which a busy machine can make fail. Pure functions give the same result each time and are
+/// not repeated.
+fn repeat_alone(done: &mut [Done], cases: &[Case]) {
+    let case = |one: &Done| cases.iter().find(|case| case.name == one.name && !case.is_pure());
+    let failed = done.iter_mut().filter(|one| !one.passed);
+    let failed: Vec<_> = failed.filter_map(|one| case(one).map(|case| (one, case.clone()))).collect();
+    if failed.len() > REPEATED {
+        return;
+    }
+    for (one, case) in failed {
+        eprintln!("repeating {} alone", case.name);
+        let again = carry_out(vec![case]).remove(0);
+        tell(&again);
+        *one = Done { repeated: true, ..again };
+    }
 }
 
 /// The tests of each process. Recorded tests are slow, and each has its own process.
@@ -115,7 +138,7 @@ fn carry_out(batch: Vec<Case>) -> Vec<Done> {
     let whole = begin.elapsed();
     let one = |case: Case| {
         let time = said.lines().find_map(|line| case.time(line)).unwrap_or(whole);
-        Done { name: case.name, passed, time, said: said.clone() }
+        Done { name: case.name, passed, repeated: false, time, said: said.clone() }
     };
     batch.into_iter().map(one).collect()
 }
@@ -248,6 +271,34 @@ mod tests {
             names,
             [vec!["host::a"], vec!["pure::slow"], vec!["pure::a", "pure::b"], vec!["pure::c", "unit x::d"]]
         );
+    }
+
+    /// The first of the two tests passes only the second time, the other one never.
+    #[test]
+    fn what_failed_in_real_time_is_repeated_once_alone_and_a_pure_test_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = format!(
+            "[ $1 = never ] && exit 1\nmkdir {}/once || echo ' 1 passed;'\n",
+            folder.path().display()
+        );
+        let program = script(folder.path(), "program", &lines);
+        let cases =
+            ["host::second", "host::never", "pure::never"].map(|name| Case::made_up(name, &program)).to_vec();
+        let mut done: Vec<Done> = cases.iter().flat_map(|case| carry_out(vec![case.clone()])).collect();
+        assert!(done.iter().all(|one| !one.passed && !one.repeated));
+        repeat_alone(&mut done, &cases);
+        let ended: Vec<_> = done.iter().map(|one| (one.passed, one.repeated)).collect();
+        assert_eq!(ended, [(true, true), (false, true), (false, false)]);
+    }
+
+    #[test]
+    fn where_many_fail_none_is_repeated() {
+        let names: Vec<String> = (0..=REPEATED).map(|number| format!("host::{number}")).collect();
+        let cases: Vec<Case> =
+            names.iter().map(|name| Case::made_up(name, Path::new("/no/such/program"))).collect();
+        let mut done: Vec<Done> = cases.iter().flat_map(|case| carry_out(vec![case.clone()])).collect();
+        repeat_alone(&mut done, &cases);
+        assert!(done.iter().all(|one| !one.passed && !one.repeated));
     }
 
     /// Here the first test ends its process, so that no other of the batch is heard of.

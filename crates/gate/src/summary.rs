@@ -68,6 +68,9 @@ impl Summary {
         } else {
             println!("\n{minutes:.1} minutes");
         }
+        for one in done.iter().filter(|one| one.passed && one.repeated) {
+            println!("FLAKY  {}: failed beside other tests, passed when repeated alone", one.name);
+        }
         let failed: Vec<&Done> = done.iter().filter(|one| !one.passed).collect();
         for one in &failed {
             println!("FAILED {}", one.name);
