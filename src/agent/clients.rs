@@ -209,7 +209,7 @@ fn worker(start: &Start<'_>, client: u32, gate: &SharedGate) -> Result<Worker, S
         memory_group: memory_group.clone(),
         process_group: process_group.clone(),
         identity: site.worker(),
-        root: site.sandbox().map(|sandbox| sandbox.root().to_owned()),
+        root: site.root().map(Path::to_owned),
         says_over: work.portion.stop_after.is_some(),
         source: site.source().map(Path::to_owned),
     })

@@ -10,9 +10,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use fsderby_sys::process::loopback_up;
 use rustix::mount::MountFlags;
 use rustix::system::{RebootCommand, init_module, reboot};
 
@@ -25,6 +27,10 @@ use crate::schema::event::{Event, Seen};
 use crate::schema::job::{Job, PROTOCOL, StepName};
 use crate::storage;
 use crate::storage::disk::handover;
+use crate::workloads::programs;
+
+/// Where copies of a work's inputs lie in a guest; what the archive has in /run is covered.
+pub const INPUTS: &str = "/input";
 
 /// The name of the event port.
 pub const PORT: &str = "fsderby.events";
@@ -130,7 +136,22 @@ fn prepare(job: &Job) -> anyhow::Result<Ready> {
     );
     ensure!(job.guest, "this job is for the host, but this agent runs in a guest");
     let seen = storage::find(&job.storage)?.bring_up(job)?;
+    if job.works.iter().any(|work| programs::starts(&work.work)) {
+        serve_programs()?;
+    }
     Ok(Ready { seen, _ballast: job.memory.map(ballast).transpose()?.unwrap_or_default() })
+}
+
+/// What programs expect of a machine beside their files.
+fn serve_programs() -> anyhow::Result<()> {
+    loopback_up().context("could not bring up the loopback interface")?;
+    fs::create_dir_all("/dev/shm")?;
+    rustix::mount::mount("tmpfs", "/dev/shm", "tmpfs", MountFlags::empty(), Some(c"size=256m,mode=1777"))
+        .context("could not mount /dev/shm")?;
+    if Path::new(INPUTS).is_dir() {
+        symlink(INPUTS, programs::INPUTS).context("could not show the inputs")?;
+    }
+    Ok(())
 }
 
 /// Loads the modules of that list. A module without its device may refuse to load; any lack shows in the trial.

@@ -20,6 +20,7 @@ mod mishap;
 pub mod mounting;
 mod raw;
 mod recovery;
+mod rehearsal;
 mod sandbox;
 mod settle;
 mod site;
@@ -32,8 +33,10 @@ mod trial;
 mod work;
 mod worker;
 
-pub use init::{PORT, bring_up, main as init_main, power_off};
+pub use init::{INPUTS, PORT, bring_up, main as init_main, power_off};
 pub use mishap::Mishap;
+pub use rehearsal::{Rehearsed, main as rehearsal_main};
+pub use sandbox::WORKER;
 pub use supervisor::{STUCK, clean_up, main as supervisor_main, remove_what_dead_runs_left};
 pub use worker::main as worker_main;
 

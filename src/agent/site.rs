@@ -24,6 +24,7 @@ use crate::schema::job::{At, Job, WorkJob};
 use crate::schema::setup::{Argv, DEVICE, Identity, MOUNTPOINT, Mount, Mounted};
 use crate::schema::units::Bytes;
 use crate::storage::{self, Attached, Device};
+use crate::workloads::programs;
 
 /// Folders of every Linux on which our base tree can be mounted, invisibly to others.
 const BASES: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
@@ -47,6 +48,8 @@ pub struct Site {
     /// The workload's folder.
     place: PathBuf,
     worker: Option<Identity>,
+    /// Whether its programs run as an unprivileged user in a guest.
+    is_guest_with_programs: bool,
     /// Free space before the first file.
     fresh: Bytes,
     /// Removed at the end, if nothing was mounted.
@@ -72,6 +75,7 @@ impl Site {
                     mounted: false,
                     place,
                     worker: None,
+                    is_guest_with_programs: false,
                     fresh: Bytes(0),
                     folder: Some(folder),
                     source: None,
@@ -102,6 +106,7 @@ impl Site {
             mounted: false,
             place,
             worker: None,
+            is_guest_with_programs: job.guest && job.works.iter().any(|work| programs::starts(&work.work)),
             fresh: Bytes(0),
             folder: None,
             source,
@@ -136,6 +141,13 @@ impl Site {
     /// The sandbox of its tools.
     pub fn sandbox(&self) -> Option<&Sandbox> {
         self.sandbox.as_ref()
+    }
+
+    /// The root of its programs; `None` if they share this machine's.
+    pub fn root(&self) -> Option<&Path> {
+        // A guest is nobody else's machine.
+        let guest = || self.is_guest_with_programs.then_some(Path::new("/"));
+        self.sandbox.as_ref().map(Sandbox::root).or_else(guest)
     }
 
     pub fn place(&self) -> &Path {
@@ -188,7 +200,7 @@ impl Site {
         opened.map_err(|e| StepError::io("open", &self.place, e))
     }
 
-    /// The worker's identity; `None` if there are no rights to give up: in a guest, and for an ordinary user.
+    /// The worker's identity; `None` if there are no rights to give up: in a guest without programs, and for an ordinary user.
     pub fn worker(&self) -> Option<Identity> {
         self.worker
     }
@@ -200,6 +212,7 @@ impl Site {
         let place = self.open_place()?;
         let to = match (&self.sandbox, &self.folder) {
             (Some(_), _) => WORKER,
+            _ if self.is_guest_with_programs => WORKER,
             (None, Some(_)) if rustix::process::geteuid().is_root() => {
                 let above = rustix::fs::statat(&place, "../..", AtFlags::empty()).map_err(fault)?;
                 Identity { uid: above.st_uid, gid: above.st_gid }

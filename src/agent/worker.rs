@@ -157,7 +157,7 @@ fn give_up_rights(orders: &Orders) -> io::Result<()> {
 }
 
 /// Programs write into the filesystem under test and into memory alone. In a sandbox that is so already, without Landlock's cost.
-fn confine_programs() -> io::Result<()> {
+pub(super) fn confine_programs() -> io::Result<()> {
     rustix::thread::set_no_new_privs(true)?;
     let all = [".", "/tmp", "/dev"].map(Path::new);
     let there: Vec<&Path> = all.into_iter().filter(|folder| folder.is_dir()).collect();

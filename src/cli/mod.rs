@@ -118,6 +118,9 @@ enum Command {
     /// Execute the workload of one trial for an agent
     #[command(hide = true)]
     Worker,
+    /// Run the programs of a work once, to learn which files they open
+    #[command(hide = true)]
+    Rehearse,
     /// Serve the disk of one trial in real time, for an agent
     #[command(hide = true)]
     Twin,
@@ -164,6 +167,7 @@ impl Cli {
             Command::Agent => Ok(ExitCode::from(crate::agent::supervisor_main()?)),
             Command::Init { mishap, waits } => Ok(ExitCode::from(crate::agent::init_main(mishap, waits)?)),
             Command::Worker => Ok(ExitCode::from(crate::agent::worker_main()?)),
+            Command::Rehearse => Ok(ExitCode::from(crate::agent::rehearsal_main()?)),
             Command::Twin => Ok(ExitCode::from(crate::storage::twin::server_main()?)),
             Command::Report(options) => report::run(&options),
         }

@@ -7,7 +7,9 @@
 use std::collections::BTreeSet;
 
 const FOLDER: u32 = 0o040_755;
-const PROGRAM: u32 = 0o100_755;
+const FILE: u32 = 0o100_000;
+const PROGRAM: u32 = FILE | 0o755;
+const PERMISSIONS: u32 = 0o777;
 const LINK: u32 = 0o120_777;
 const TERMINAL: u32 = 0o020_600;
 
@@ -21,8 +23,13 @@ pub struct Archive {
 impl Archive {
     /// A file at this absolute path, with its parent folders.
     pub fn file(&mut self, path: &str, content: &[u8]) {
+        self.file_of(path, PROGRAM & PERMISSIONS, content);
+    }
+
+    /// The same with these permissions.
+    pub fn file_of(&mut self, path: &str, mode: u32, content: &[u8]) {
         self.folders_above(path);
-        self.entry(path, PROGRAM, content, (0, 0));
+        self.entry(path, FILE | mode & PERMISSIONS, content, (0, 0));
     }
 
     pub fn link(&mut self, path: &str, target: &str) {

@@ -9,6 +9,7 @@ use anyhow::{Context, ensure};
 
 use super::bundle::{AGENT, Bundle};
 use super::closure::{Closure, Files, Here, is_static};
+use super::copies::Copies;
 use super::cpio::Archive;
 use super::kernel::Kernel;
 use super::modules::Modules;
@@ -16,6 +17,7 @@ use super::slim;
 use super::tree::CONFIGURATION;
 use crate::schema::job::{Job, Step};
 use crate::schema::setup::Mount;
+use crate::schema::units::{Bytes, MIB};
 
 /// Most cached bases, of a few megabytes each.
 const KEPT: usize = 32;
@@ -72,6 +74,8 @@ pub struct Base {
     pub tools: Archived,
     /// The agent, as the guest's init.
     pub program: Archived,
+    /// Memory that copied files take when they are unpacked.
+    copied: Bytes,
 }
 
 pub struct Archived {
@@ -84,15 +88,17 @@ impl Bases {
         Bases { boot, built: Mutex::default() }
     }
 
-    /// For a guest with this job.
-    pub fn base(&self, origin: Origin<'_>, job: &Job) -> anyhow::Result<Arc<Base>> {
-        let wants = Wants::of(job);
+    /// For a guest with this job, and with these files of this machine.
+    pub fn base(&self, origin: Origin<'_>, job: &Job, copies: Option<&Copies>) -> anyhow::Result<Arc<Base>> {
+        let wants = Wants { copies: copies.map(Copies::blake3), ..Wants::of(job) };
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(base) = built.get(&wants) {
             return Ok(base.clone());
         }
-        let tools = Archived::new(tools(origin, &wants, self.boot)?);
-        let base = Arc::new(Base { tools, program: Archived::new(program(origin.agent()?)?) });
+        let tools = Archived::new(tools(origin, &wants, copies, self.boot)?);
+        let program = Archived::new(program(origin.agent()?)?);
+        let copied = copies.map_or(Bytes(0), Copies::bytes);
+        let base = Arc::new(Base { tools, program, copied });
         if built.len() >= KEPT {
             built.clear();
         }
@@ -108,6 +114,11 @@ impl Archived {
 }
 
 impl Base {
+    /// Memory beside a guest's usual one: while it boots it holds copied files twice, packed and unpacked.
+    pub fn more_memory(&self) -> Bytes {
+        Bytes((2 * self.copied.0).next_multiple_of(MIB))
+    }
+
     /// By name, for a record.
     pub fn hashes(&self) -> [(&'static str, String); 2] {
         [("tools", self.tools.blake3.clone()), ("program", self.program.blake3.clone())]
@@ -119,6 +130,8 @@ impl Base {
 struct Wants {
     modules: Vec<String>,
     programs: BTreeSet<String>,
+    /// Hash of the copies of this machine's files.
+    copies: Option<String>,
 }
 
 impl Wants {
@@ -127,11 +140,17 @@ impl Wants {
         Wants {
             modules: job.modules.clone(),
             programs: programs.chain(job.programs.iter().cloned()).collect(),
+            copies: None,
         }
     }
 }
 
-fn tools(origin: Origin<'_>, wants: &Wants, boot: &[&str]) -> anyhow::Result<Vec<u8>> {
+fn tools(
+    origin: Origin<'_>,
+    wants: &Wants,
+    copies: Option<&Copies>,
+    boot: &[&str],
+) -> anyhow::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for folder in ["/dev", "/proc", "/sys", "/run", "/tmp", "/mnt", "/etc"] {
         archive.folder(folder);
@@ -141,6 +160,9 @@ fn tools(origin: Origin<'_>, wants: &Wants, boot: &[&str]) -> anyhow::Result<Vec
     archive.link("/etc/mtab", "/proc/mounts");
     let kernel = origin.kernel();
     modules(&mut archive, kernel, &kernel.index.modules, boot, &wants.modules)?;
+    if let Some(copies) = copies {
+        copies.put(&mut archive);
+    }
     programs(&mut archive, origin.files(), &wants.programs)?;
     Ok(archive.finish())
 }

@@ -8,6 +8,7 @@ pub mod bundle;
 pub mod bundle_file;
 pub mod cache;
 pub mod closure;
+pub mod copies;
 pub mod cpio;
 pub mod gather;
 pub mod initramfs;

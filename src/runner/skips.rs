@@ -39,7 +39,7 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
         let device = free.unwrap_or_else(|| jobs::device(plan, candidate, testbed).unwrap_or(plan.size));
         let asked: Vec<_> =
             plan.scenarios.iter().map(|scenario| Asked::of(plan, candidate, scenario, device)).collect();
-        if testbed.guests().is_some() {
+        if testbed.guests().is_some_and(|guests| guests.starts().bundle_id().is_some()) {
             let all = plan.scenarios.iter().zip(&asked).filter(|(_, asked)| asked.needs.programs);
             skips.extend(all.map(|(scenario, _)| skip(candidate, scenario, no_programs(scenario), true)));
         }
@@ -104,7 +104,7 @@ fn not_ours(scenario: &Scenario) -> String {
 /// Guests have the tools of filesystems and no other programs.
 fn no_programs(scenario: &Scenario) -> String {
     format!(
-        "{} runs programs of this machine, which guests do not have\n  try: --on loop, or --on directory:PATH",
+        "{} runs programs of this machine, which a guest bundle does not have\n  try: without --guest",
         scenario.label
     )
 }

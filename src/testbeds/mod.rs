@@ -11,6 +11,7 @@ mod loop_image;
 pub mod model;
 mod place;
 mod power;
+mod rehearsal;
 mod several;
 mod stream;
 mod twin;

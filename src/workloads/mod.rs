@@ -180,7 +180,7 @@ pub struct Needs {
     /// A second disk to copy from. Its part [`SOURCE`] fills that disk before timing starts, and [`Ready::take_source`] receives
     /// it.
     pub source: bool,
-    /// Programs of this machine, which guests do not have.
+    /// Programs of this machine; a guest gets copies.
     pub programs: bool,
     /// Allocating space for a file without writing to it.
     pub preallocation: bool,

@@ -25,5 +25,6 @@ pub mod sandbox;
 pub mod schedule;
 pub mod shared;
 pub mod steady;
+pub mod traced;
 pub mod tsc;
 pub mod ublk;

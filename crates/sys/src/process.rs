@@ -197,17 +197,47 @@ pub fn fork() -> io::Result<Fork> {
 /// # Errors
 /// Without the permission.
 pub fn isolate() -> io::Result<()> {
-    use rustix::mount::{MountPropagationFlags, mount_change};
     use rustix::thread::{UnshareFlags, unshare_unsafe};
-    let all = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWNET | UnshareFlags::NEWIPC;
+    let all = UnshareFlags::NEWPID | UnshareFlags::NEWNET | UnshareFlags::NEWIPC;
+    own_mounts()?;
     // SAFETY: none of the flags removes memory or descriptors shared with another thread.
     unsafe { unshare_unsafe(all)? };
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     loopback_up()
 }
 
+/// Moves this process into a user namespace, where it has all rights over its own further namespaces and is known as this user.
+///
+/// # Errors
+/// If the machine does not allow it to this user, or the process has several threads.
+pub fn become_user(uid: u32, gid: u32) -> io::Result<()> {
+    use rustix::process::{getegid, geteuid};
+    use rustix::thread::{UnshareFlags, unshare_unsafe};
+    let (own_uid, own_gid) = (geteuid().as_raw(), getegid().as_raw());
+    // SAFETY: the flag removes neither memory nor descriptors.
+    unsafe { unshare_unsafe(UnshareFlags::NEWUSER)? };
+    // Required before an ordinary user may state its group (user_namespaces(7)).
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/uid_map", format!("{uid} {own_uid} 1"))?;
+    std::fs::write("/proc/self/gid_map", format!("{gid} {own_gid} 1"))
+}
+
+/// Gives this process its own view of mounts: what it mounts is invisible to others.
+///
+/// # Errors
+/// Without the permission.
+pub fn own_mounts() -> io::Result<()> {
+    use rustix::mount::{MountPropagationFlags, mount_change};
+    use rustix::thread::{UnshareFlags, unshare_unsafe};
+    // SAFETY: the flag removes neither memory nor descriptors.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS)? };
+    Ok(mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?)
+}
+
 /// Programs that talk to themselves need it (netdevice(7)).
-fn loopback_up() -> io::Result<()> {
+///
+/// # Errors
+/// Without the permission.
+pub fn loopback_up() -> io::Result<()> {
     let family = rustix::net::AddressFamily::INET;
     let socket = rustix::net::socket(family, rustix::net::SocketType::DGRAM, None)?;
     // SAFETY: all zeros is a valid value.

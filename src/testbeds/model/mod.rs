@@ -34,7 +34,7 @@ use super::guests::{self, Guests, StartsFrom};
 use super::power::PowerCut;
 use super::vm;
 use super::vm::machine::{PACKAGE, QEMU};
-use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits};
+use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, rehearsal};
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
 use crate::guest::initramfs::{Base, Bases, Origin};
@@ -459,7 +459,7 @@ impl Testbed for Model {
         job.storage =
             disk::named(&Modelled { machine: String::new(), instructions: Vec::new(), ..modelled.clone() });
         let origin = Origin::new(&found.kernel, &self.starts.agent, self.starts.bundle());
-        let base = self.bases.base(origin, &job)?;
+        let base = self.bases.base(origin, &job, rehearsal::copies(&job)?.as_deref())?;
         let (before, after) = job.lives();
         let files = |job: &Job| {
             let job = ("/job.json".to_owned(), serde_json::to_string(job)?);
@@ -523,7 +523,7 @@ impl Parts {
             qemu: &self.found.qemu,
             kernel: self.found.kernel.image(),
             initramfs: [&self.base.tools.bytes, &self.base.program.bytes],
-            memory: memory(self.limit, self.room),
+            memory: Bytes(memory(self.limit, self.room).0 + self.base.more_memory().0),
             layout,
             room: self.room,
             mips: self.mips,

@@ -31,6 +31,7 @@ use super::guests::{self, Guests, StartsFrom};
 use super::power::PowerCut;
 use super::{
     Fidelity, LEAST_MEMORY, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local,
+    rehearsal,
 };
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
@@ -317,9 +318,11 @@ impl Testbed for Vm {
         let found = self.found().context("QEMU or the kernel is missing")?;
         let parts = Parts {
             found: found.clone(),
-            base: self
-                .bases
-                .base(Origin::new(&found.kernel, &self.starts.agent, self.starts.bundle()), job)?,
+            base: self.bases.base(
+                Origin::new(&found.kernel, &self.starts.agent, self.starts.bundle()),
+                job,
+                rehearsal::copies(job)?.as_deref(),
+            )?,
             images: make_images(job)?,
             mishap: self.mishap,
             silence: self.silence,
@@ -368,7 +371,7 @@ impl Parts {
             qemu: &self.found.qemu,
             kernel: self.found.kernel.image(),
             initramfs: vec![&self.base.tools.bytes, &self.base.program.bytes, &job_archive],
-            memory: memory(job.memory),
+            memory: Bytes(memory(job.memory).0 + self.base.more_memory().0),
             cpu: self.found.cpu,
             cpus: job.cpus.unwrap_or(CPUS),
             disks: &self.images,

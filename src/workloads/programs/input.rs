@@ -11,7 +11,7 @@ use crate::schema::job::WorkSpec;
 use crate::workloads;
 
 /// Where the sandbox shows input files. Their own folder may lie below one that it replaces, or that its user may not enter.
-const INPUTS: &str = "/run/input";
+pub const INPUTS: &str = "/run/input";
 
 /// A file or folder that programs read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

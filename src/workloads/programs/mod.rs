@@ -9,7 +9,7 @@ pub mod printed;
 mod processes;
 mod tree;
 
-pub use input::{Input, folder, hash, input, seen, unchanged};
+pub use input::{INPUTS, Input, folder, hash, input, seen, unchanged};
 pub use processes::{Ended, Run, adopt, run};
 pub use tree::{forget, live};
 
