@@ -148,6 +148,7 @@ fn serve_programs() -> anyhow::Result<()> {
     fs::create_dir_all("/dev/shm")?;
     rustix::mount::mount("tmpfs", "/dev/shm", "tmpfs", MountFlags::empty(), Some(c"size=256m,mode=1777"))
         .context("could not mount /dev/shm")?;
+    programs::furnish(Path::new("/run")).context("could not furnish /run")?;
     if Path::new(INPUTS).is_dir() {
         symlink(INPUTS, programs::INPUTS).context("could not show the inputs")?;
     }

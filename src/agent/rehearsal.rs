@@ -101,6 +101,7 @@ fn furnish(work: &WorkJob) -> anyhow::Result<()> {
     };
     // Inputs may lie in folders that are covered next.
     in_memory("/run", c"mode=755")?;
+    programs::furnish(Path::new("/run"))?;
     for (path, at) in programs::input(&work.work) {
         let folder = at.parent().context("an input has no folder")?;
         fs::create_dir_all(folder)?;

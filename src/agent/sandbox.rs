@@ -60,6 +60,8 @@ impl Sandbox {
                 .map_err(|e| StepError::io("make", root.join("dev/shm"), e))?;
             mount_empty(&root, "dev/shm", c"size=256m,mode=1777")?;
             introduce(base, &root)?;
+            let run = root.join("run");
+            programs::furnish(&run).map_err(|e| StepError::io("furnish", &run, e))?;
         }
         for (path, at) in works().flat_map(programs::input) {
             bind(&path, &inside(&root, &at.display().to_string()))?;

@@ -22,6 +22,8 @@ const OUTPUT: u64 = 4 * MIB;
 const TO_END: Duration = Duration::from_secs(2);
 /// Programs are found here, whatever the user's own path is.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Git's configuration in a sandbox; a clone's server process does not take over the one in the environment.
+const GIT: &str = "/run/fsderby-gitconfig";
 /// Beside `$INPUT`. Git refuses repositories of another user, which the input's owner is.
 const ENVIRONMENT: [(&str, &str); 8] = [
     ("PATH", PATH),
@@ -49,6 +51,15 @@ pub struct Ended {
     pub errors: Vec<u8>,
 }
 
+/// Puts what programs expect beside their files into the /run folder of a sandbox, seen from here as `run`.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn furnish(run: &Path) -> io::Result<()> {
+    let git = run.join(Path::new(GIT).file_name().unwrap_or_default());
+    std::fs::write(git, "[safe]\n\tdirectory = *\n")
+}
+
 /// Makes this process the parent of whatever its descendants leave behind. Once, before the first command.
 pub fn adopt() -> io::Result<()> {
     Ok(set_child_subreaper(Some(rustix::process::getpid()))?)
@@ -70,6 +81,9 @@ pub fn run(run: &Run<'_>) -> Result<Ended, OpError> {
         (output.map_err(|e| fault("run", e))?, errors.map_err(|e| fault("run", e))?);
     let mut command = tied_command(program);
     command.args(arguments).env_clear().envs(ENVIRONMENT).envs(run.input.map(|folder| ("INPUT", folder)));
+    if Path::new(GIT).exists() {
+        command.env("GIT_CONFIG_SYSTEM", GIT);
+    }
     command.stdin(Stdio::null());
     command.stdout(output.handed().map_err(|e| fault("run", e))?);
     command.stderr(errors.handed().map_err(|e| fault("run", e))?);
