@@ -15,7 +15,7 @@ use rustix::mount::{MountFlags, mount};
 use serde::{Deserialize, Serialize};
 
 use super::monotonic_ns;
-use super::sandbox::WORKER;
+use super::sandbox::{WORKER, introduce};
 use super::worker::confine_programs;
 use crate::schema::event::Phase;
 use crate::schema::job::WorkJob;
@@ -102,6 +102,7 @@ fn furnish(work: &WorkJob) -> anyhow::Result<()> {
     // Inputs may lie in folders that are covered next.
     in_memory("/run", c"mode=755")?;
     programs::furnish(Path::new("/run"))?;
+    introduce(Path::new("/run"), Path::new("/")).map_err(|e| anyhow::anyhow!("{e}"))?;
     for (path, at) in programs::input(&work.work) {
         let folder = at.parent().context("an input has no folder")?;
         fs::create_dir_all(folder)?;

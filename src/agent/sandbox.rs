@@ -164,7 +164,7 @@ fn node(root: &Path, path: &Path) -> Result<DeviceNumber, StepError> {
 }
 
 /// Adds the worker to the list of users, where programs look for their own name and home.
-fn introduce(base: &Path, root: &Path) -> Result<(), StepError> {
+pub(super) fn introduce(base: &Path, root: &Path) -> Result<(), StepError> {
     let Identity { uid, gid } = WORKER;
     for (file, line) in [
         ("passwd", format!("fsderby:x:{uid}:{gid}:fsderby:/tmp:/bin/sh\n")),

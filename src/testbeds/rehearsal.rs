@@ -16,11 +16,12 @@ use crate::workloads::programs;
 /// Rehearsals of this process, by work.
 static DONE: Mutex<BTreeMap<String, Arc<Copies>>> = Mutex::new(BTreeMap::new());
 
-/// Copies for the works of a job that start programs; `None` if none does. The same work is rehearsed once.
+/// Copies for the works of a job that start programs; `None` if none does. The same work is rehearsed once, by the program that
+/// is the guest's agent.
 ///
 /// # Errors
 /// If this machine allows no rehearsal, or the files are too many or too large.
-pub fn copies(job: &Job) -> anyhow::Result<Option<Arc<Copies>>> {
+pub fn copies(job: &Job, agent: &Path) -> anyhow::Result<Option<Arc<Copies>>> {
     let mut works: Vec<WorkJob> =
         job.works.iter().filter(|work| programs::starts(&work.work)).cloned().collect();
     if works.is_empty() {
@@ -38,7 +39,7 @@ pub fn copies(job: &Job) -> anyhow::Result<Option<Arc<Copies>>> {
     }
     let mut paths = std::collections::BTreeSet::new();
     for work in &works {
-        paths.extend(rehearse(work)?.paths);
+        paths.extend(rehearse(work, agent)?.paths);
     }
     let inputs: Vec<_> = works.iter().flat_map(|work| programs::input(&work.work)).collect();
     paths.retain(|path| !inputs.iter().any(|(input, _)| path.starts_with(input)));
@@ -58,8 +59,8 @@ pub fn copies(job: &Job) -> anyhow::Result<Option<Arc<Copies>>> {
     Ok(Some(copies))
 }
 
-fn rehearse(work: &WorkJob) -> anyhow::Result<Rehearsed> {
-    let mut command = Command::new("/proc/self/exe");
+fn rehearse(work: &WorkJob, agent: &Path) -> anyhow::Result<Rehearsed> {
+    let mut command = Command::new(agent);
     command.arg("rehearse").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().context("could not start the rehearsal of the programs")?;
     let mut input = child.stdin.take().context("the rehearsal has no standard input")?;

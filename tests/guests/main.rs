@@ -8,6 +8,7 @@ mod harness;
 mod layers;
 mod model;
 mod preconditioned;
+mod programs;
 #[path = "../support/mod.rs"]
 mod support;
 mod validation;

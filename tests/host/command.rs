@@ -119,9 +119,27 @@ fn what_cannot_be_run_is_refused_before() {
         let said = desk.say(&all);
         assert!(said.code == USAGE && said.err.contains(told), "'{told}' of {words:?}: {said:#?}");
     }
-    let guests = ["run", "quick", "--on", "vm", "--filesystems", "ext4", "--command", "true", "--dry-run"];
-    let said = desk.say(&guests);
-    assert!(said.code != 0 && said.err.contains("which guests do not have"), "{said:#?}");
+}
+
+#[test]
+fn git_clones_an_input_of_another_user() {
+    if !has_loop("a clone of another user's repository") {
+        return;
+    }
+    let desk = Desk::new();
+    let git = |words: &[&str]| {
+        let own = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
+        let mut command = std::process::Command::new("git");
+        assert!(command.arg("-C").arg(desk.path("repo")).args(own).args(words).status().unwrap().success());
+    };
+    fs::create_dir(desk.path("repo")).unwrap();
+    git(&["init", "-q"]);
+    desk.file("repo/file", "content");
+    git(&["add", "file"]);
+    git(&["commit", "-q", "-m", "first"]);
+    let command = "git clone -q $INPUT/repo copy && test $(cat copy/file) = content";
+    let (said, records) = carry_out(&desk, "ext4", &["--command", command, "--input", "repo"]);
+    assert_eq!(said.code, 0, "{said:#?} {}", records.iter().map(Record::why).collect::<String>());
 }
 
 #[test]

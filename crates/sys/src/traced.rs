@@ -63,8 +63,8 @@ pub fn wait_for_tracer() -> io::Result<()> {
 }
 
 /// Follows a child that waits for its tracer, and all its descendants, until all have ended; returns how the child ended.
-/// `named` gets each path as an absolute one, which may contain `.` and `..` and need not exist. If this process ends, the
-/// kernel kills all of them.
+/// `named` gets each path as an absolute one, which may contain `.` and `..` and need not exist, and the interpreters of scripts.
+/// If this process ends, the kernel kills all of them.
 ///
 /// # Errors
 /// If the child is not there or cannot be traced.
@@ -93,8 +93,9 @@ pub fn follow(child: i32, named: &mut dyn FnMut(PathBuf)) -> io::Result<End> {
         // A new process begins with a stop that nobody sent.
         let is_born = known.insert(pid) && signal == libc::SIGSTOP;
         if signal == libc::SIGTRAP | 0x80 {
-            if let Some(path) = path_named(pid) {
-                named(path);
+            if let Some((path, is_program)) = path_named(pid) {
+                let script = is_program.then(|| interpreter(pid, &path)).flatten();
+                [Some(path), script].into_iter().flatten().for_each(&mut *named);
             }
             go_on(pid, 0);
         } else if is_event || is_born {
@@ -141,9 +142,10 @@ fn request(what: libc::c_uint, pid: pid_t, data: usize) -> io::Result<c_long> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
-/// The path in the system call that this process begins, if there is one.
-fn path_named(pid: pid_t) -> Option<PathBuf> {
+/// The path in the system call that this process begins, if there is one, and whether it is a program to execute.
+fn path_named(pid: pid_t) -> Option<(PathBuf, bool)> {
     let (number, arguments) = call(pid)?;
+    let is_program = [libc::SYS_execve, libc::SYS_execveat].contains(&number);
     let (folder, address) = if FIRST.contains(&number) {
         (None, arguments[0])
     } else if SECOND.contains(&number) {
@@ -153,11 +155,21 @@ fn path_named(pid: pid_t) -> Option<PathBuf> {
     };
     let path = text(pid, address)?;
     if path.is_absolute() {
-        return Some(path);
+        return Some((path, is_program));
     }
     let own = Path::new("/proc").join(pid.to_string());
     let folder = folder.map_or(own.join("cwd"), |folder| own.join("fd").join(folder.to_string()));
-    Some(fs::read_link(folder).ok()?.join(path))
+    Some((fs::read_link(folder).ok()?.join(path), is_program))
+}
+
+/// The interpreter of a script, which the kernel opens without a system call that names it. The path is as this process sees it.
+fn interpreter(pid: pid_t, path: &Path) -> Option<PathBuf> {
+    let seen = Path::new("/proc").join(pid.to_string()).join("root").join(path.strip_prefix("/").ok()?);
+    let mut begin = [0; 256];
+    let read = File::open(seen).ok()?.read_at(&mut begin, 0).ok()?;
+    let line = begin[..read].strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let word = line.trim_ascii().split(u8::is_ascii_whitespace).next()?;
+    (!word.is_empty()).then(|| OsString::from_vec(word.to_owned()).into())
 }
 
 /// Number and arguments of the system call at whose entry the process is stopped; `None` at its exit.
@@ -196,4 +208,49 @@ fn text(pid: pid_t, mut address: u64) -> Option<PathBuf> {
         bytes.extend(piece);
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// The test's own process has threads and other children, so another one follows.
+    #[test]
+    fn paths_of_all_descendants_are_named_with_the_interpreter_of_a_script() {
+        const ROLE: &str = "FSDERBY_FOLLOWS";
+        if let Ok(folder) = std::env::var(ROLE) {
+            // SAFETY: the child only calls what is safe after a fork, and ends.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                let _ = wait_for_tracer();
+                use std::os::unix::process::CommandExt;
+                let failed =
+                    Command::new("sh").args(["-c", "cat ./a; ./script; exit 7"]).current_dir(folder).exec();
+                panic!("{failed}");
+            }
+            let mut paths = Vec::new();
+            let ended = follow(child, &mut |path| paths.push(path)).unwrap();
+            assert_eq!(ended, End::Exit(7));
+            let has = |end: &str| paths.iter().any(|path| path.ends_with(end));
+            assert!(has("a") && has("script") && has("no-such-interpreter"), "{paths:?}");
+            assert!(paths.iter().all(|path| path.is_absolute()));
+            return;
+        }
+        let folder = std::env::temp_dir().join(format!("fsderby-traced-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("a"), "x").unwrap();
+        fs::write(folder.join("script"), "#! /no-such-interpreter -x\n").unwrap();
+        fs::set_permissions(folder.join("script"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+        let name = "traced::tests::paths_of_all_descendants_are_named_with_the_interpreter_of_a_script";
+        let again = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name])
+            .env(ROLE, &folder)
+            .output();
+        fs::remove_dir_all(&folder).unwrap();
+        let again = again.unwrap();
+        assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stdout));
+    }
 }

@@ -459,7 +459,7 @@ impl Testbed for Model {
         job.storage =
             disk::named(&Modelled { machine: String::new(), instructions: Vec::new(), ..modelled.clone() });
         let origin = Origin::new(&found.kernel, &self.starts.agent, self.starts.bundle());
-        let base = self.bases.base(origin, &job, rehearsal::copies(&job)?.as_deref())?;
+        let base = self.bases.base(origin, &job, rehearsal::copies(&job, &self.starts.agent)?.as_deref())?;
         let (before, after) = job.lives();
         let files = |job: &Job| {
             let job = ("/job.json".to_owned(), serde_json::to_string(job)?);

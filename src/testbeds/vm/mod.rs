@@ -321,7 +321,7 @@ impl Testbed for Vm {
             base: self.bases.base(
                 Origin::new(&found.kernel, &self.starts.agent, self.starts.bundle()),
                 job,
-                rehearsal::copies(job)?.as_deref(),
+                rehearsal::copies(job, &self.starts.agent)?.as_deref(),
             )?,
             images: make_images(job)?,
             mishap: self.mishap,

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use fsderby_sys::process::children_usage;
 use rustix::fs::{Mode, OFlags, syncfs};
@@ -37,7 +38,7 @@ impl Work for Parameters {
         self.input.iter().map(|input| input.path.clone()).collect()
     }
 
-    fn prepare(&self, _seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
+    fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if let Some(part) = &portion.part {
             return Err(format!("it has no part {part}"));
         }
@@ -52,6 +53,8 @@ impl Work for Parameters {
                 programs::forget().map_err(|e| format!("prepare: {e}"))?;
             }
         }
+        // In virtual time every trial would begin at the same distance from the next timer.
+        std::thread::sleep(Duration::from_micros(seed % LATEST_START_US));
         Ok(Box::new(trial))
     }
 
@@ -63,6 +66,9 @@ impl Work for Parameters {
         VERSION
     }
 }
+
+/// The seed shifts the start by less than this.
+const LATEST_START_US: u64 = 1000;
 
 struct Trial {
     parameters: Parameters,
