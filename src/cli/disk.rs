@@ -18,7 +18,7 @@ pub enum DiskCommand {
     /// Overwrite a modelled flash disk at random, both from its initial state and preconditioned; print rates and write
     /// amplification as Markdown
     Steady {
-        /// One of `fsderby list disks`, or a file
+        /// A disk of `fsderby list disks`, or a disk file
         disk: String,
     },
     /// Run the same workload on a modelled disk in virtual time and in real time, and print both rates as Markdown
