@@ -33,7 +33,7 @@ pub(super) const SIZE: Bytes = Bytes(2 * GIB);
 const ROUNDS: u32 = 10;
 const AT_LEAST: u32 = 6;
 const MARGIN: Percent = Percent(3.0);
-/// Instead of a list of filesystems: every kind.
+/// Stands for every kind where a list of filesystems is expected.
 pub(super) const ALL: &str = "all";
 
 /// The shipped experiments by name.
@@ -95,7 +95,7 @@ pub struct Experiment {
     /// Workloads of a stored plan, with all their parameters.
     #[serde(skip)]
     pub planned: Vec<PlannedWork>,
-    /// From a stored plan, if it differs from `seed`.
+    /// The workload seed of a stored plan, if this seed differs from `seed`.
     #[serde(skip)]
     pub workload_seed: Option<u64>,
     /// From a stored plan: see [`Plan::floor`].
@@ -104,7 +104,7 @@ pub struct Experiment {
     /// See [`Plan::shortfall`].
     #[serde(skip)]
     pub shortfall: Option<Shortfall>,
-    /// Whether kinds were taken as available, although each is listed separately.
+    /// Whether the user asked for all available kinds, although the plan lists each of them.
     #[serde(skip)]
     pub as_they_come: bool,
 }
@@ -336,7 +336,7 @@ impl Experiment {
         }
     }
 
-    /// Its layers with all settings.
+    /// The experiment's layers, each with all its settings.
     pub(super) fn written_layers(&self) -> Result<Vec<String>, Failure> {
         written(&self.layers).map_err(Failure::usage)
     }
@@ -410,7 +410,7 @@ impl Experiment {
         Ok(Candidate { label, kind: name, own, variant, era })
     }
 
-    /// Whether it was read from a stored plan.
+    /// Whether this experiment was read from a stored plan.
     fn is_stored(&self) -> bool {
         !self.planned.is_empty()
     }
@@ -522,7 +522,7 @@ fn written(texts: &[String]) -> Result<Vec<String>, String> {
     Ok(values::layers(texts)?.iter().map(|layer| layer.written()).collect())
 }
 
-/// Unnamed works of one label are distinguished by their number of clients.
+/// Adds the number of clients to the labels of workloads that have the same label because the user gave none.
 fn tell_apart(works: &mut [PlannedWork], is_unnamed: impl Fn(usize) -> bool) {
     let labels: Vec<String> = works.iter().map(|work| work.label.clone()).collect();
     for (at, work) in works.iter_mut().enumerate() {

@@ -264,7 +264,7 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
     Some(format!("missing: {what}"))
 }
 
-/// The names of these steps.
+/// The names of the steps for which `is` holds.
 fn at(steps: &[Step], is: fn(&Step) -> bool) -> impl Iterator<Item = StepName> {
     steps.iter().filter(move |step| is(step)).map(Step::name)
 }

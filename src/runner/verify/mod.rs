@@ -41,7 +41,7 @@ pub fn verify(run: &Run) -> Verified {
     verified(run, &|(): &mut (), _, _| ()).0
 }
 
-/// The same, with the latencies that it reads; `None` if anything is wrong.
+/// Like [`verify`], and also returns the latencies that verification reads; `None` if anything is wrong.
 pub fn verify_and_read(run: &Run) -> (Verified, Option<Latencies>) {
     let counted = Counted::of(run);
     let (found, latencies) = verified(run, &|latencies: &mut Latencies, record, histograms| {
