@@ -50,7 +50,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// For these devices, below our `base`. From now on this process opens no others.
+    /// Makes the sandbox for these devices, below our `base`. From now on this process opens no other devices.
     pub fn around(devices: &[&Path], job: &Job, base: &Path, tree: &Tree) -> Result<Self, StepError> {
         let root = base.join("root");
         furnish(&root, tree)?;
@@ -119,7 +119,7 @@ impl Sandbox {
         self.walls.within(does).map_err(|e| StepError::io("enter", &self.root, e))
     }
 
-    /// The description for the record.
+    /// The description of this sandbox for the record.
     pub fn told(&self) -> setup::Sandbox {
         setup::Sandbox {
             devices: self.devices.clone(),
@@ -146,7 +146,7 @@ fn inside(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
 
-/// Creates the same device node, and returns its number.
+/// Creates this device node below `root` too, and returns the device number.
 fn node(root: &Path, path: &Path) -> Result<DeviceNumber, StepError> {
     let about = fs::metadata(path).map_err(|e| StepError::io("look at", path, e))?;
     let (is_block, number) = (about.file_type().is_block_device(), about.rdev());
@@ -177,7 +177,7 @@ fn introduce(base: &Path, root: &Path) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Mounts a file or folder there, read-only. One that is there already is the same.
+/// Mounts a file or folder at `at`, read-only. If `at` exists already, it is the same file or folder.
 fn bind(path: &Path, at: &Path) -> Result<(), StepError> {
     let fault = |what: &str, e: std::io::Error| StepError::io(what, path, e);
     if at.exists() {

@@ -89,7 +89,7 @@ fn is_usual(job: &str, spec: &Spec) -> bool {
 }
 
 impl Planned {
-    /// Its published figure, and the model's alone, which has all requests of the job.
+    /// The published figure of this job, and the figure of the model alone, which serves all requests of the job.
     pub(super) fn compared(&self, spec: &Spec) -> (f64, Option<Compared>) {
         let (job, is_held_out) = (self.job, self.is_held_out);
         let ours = job.value(spec);
