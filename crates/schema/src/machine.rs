@@ -14,7 +14,7 @@ pub struct Machine {
     pub cpu: String,
     pub cpus: u32,
     pub memory: Bytes,
-    /// Empty if unknown or not virtual.
+    /// The hypervisor; empty if it is unknown or the machine is not virtual.
     pub hypervisor: String,
     /// cgroup version: 1, 2, or 0 if no memory limit can be set.
     pub memory_groups: u32,
@@ -70,7 +70,7 @@ pub struct Disk {
 /// A program that trials run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
-    /// The kind that needs it.
+    /// The kind of filesystem that needs this program.
     pub kind: String,
     pub program: String,
     pub path: String,
