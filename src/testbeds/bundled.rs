@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::Missing;
 use crate::guest::bundle::{self, Bundle};
 
-/// Empty unless a testbed's text names a bundle.
+/// The bundle that a testbed's text names, if it names one.
 #[derive(Default)]
 pub struct Bundled {
     id: Option<String>,

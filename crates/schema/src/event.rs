@@ -1,4 +1,4 @@
-//! Events that an agent sends while it executes a job. They are its only output, and nothing answers them.
+//! Events that an agent sends while it executes a job. Events are the agent's only output, and nobody answers them.
 //!
 //! An event is one line of text, `SEQUENCE CRC32 JSON\n`: a sequence number from 0, the CRC-32 (IEEE) of the JSON in eight hex
 //! digits, and the event as JSON. A gap or a wrong checksum voids the trial.

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Extrapolated {
     pub at_zero: f64,
-    /// Not negative, in the quantity's unit.
+    /// The error bound, in the quantity's unit; never negative.
     pub bound: f64,
 }
 
