@@ -12,7 +12,7 @@ use crate::testbeds::model::disks;
 
 #[derive(Subcommand)]
 pub enum DiskCommand {
-    /// Run standard jobs on the modelled disks and print the results next to published ones of the real disks, as
+    /// Run standard jobs on the modelled disks and print the results next to published results of the real disks, as
     /// Markdown
     Validate(validate::Validate),
     /// Overwrite a modelled flash disk at random, both from its initial state and preconditioned; print rates and write

@@ -206,7 +206,7 @@ mod tests {
             ),
             (
                 &|plan: &mut Plan| plan.candidates[1].own.state = Some("aged".into()),
-                "xfs: which workload? write aged by",
+                "xfs: the workload is missing; write aged by",
             ),
         ] {
             assert!(why(change).contains(said), "{said}: {}", why(change));

@@ -1,4 +1,4 @@
-//! Extrapolates a quantity to zero of an overhead that can be increased but not removed.
+//! Extrapolates a quantity to the value that it would have without an overhead that can be increased but not removed.
 
 /// A quantity without the overhead, and its error bound.
 #[derive(Clone, Copy, Debug, PartialEq)]

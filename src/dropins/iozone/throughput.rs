@@ -208,7 +208,7 @@ impl Result {
         self.children.iter().map(|took| units.rate(units.amount(took.operations), took.ns)).collect()
     }
 
-    /// The throughput that the children saw: the sum of their rates.
+    /// The throughput that the children saw: the sum of the children's rates.
     pub fn total(&self, units: Units) -> f64 {
         self.rates(units).iter().sum()
     }
