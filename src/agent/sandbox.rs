@@ -196,7 +196,7 @@ fn mount_empty(root: &Path, folder: &str, options: &std::ffi::CStr) -> Result<()
     mounted.map_err(|e| StepError::io("mount", &at, e))
 }
 
-/// All files of this machine, read-only, with separate writable folders.
+/// Fills the sandbox's root: all files of this machine, read-only, with separate writable folders.
 fn furnish(root: &Path, tree: &Tree) -> Result<(), StepError> {
     fs::create_dir(root).map_err(|e| StepError::io("make", root, e))?;
     sandbox::put(&tree.0, root).map_err(|e| StepError::io("mount", root, e))?;

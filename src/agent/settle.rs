@@ -57,7 +57,7 @@ pub fn forget(site: &Site) -> Result<Seen, StepError> {
     Ok(Seen::ColdStart { files, all_caches })
 }
 
-/// Only clean pages can be dropped, so they are written first.
+/// Writes and then drops the file's pages, because only clean pages can be dropped.
 fn drop_pages(path: &Path) -> io::Result<()> {
     let file = open_regular(path)?;
     file.sync_all()?;

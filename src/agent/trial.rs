@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Carries out one job.
 ///
 /// # Errors
-/// Only if events cannot be sent; failures within the trial are events.
+/// Only if the agent cannot send events; failures within the trial are events.
 pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
     let watchdog = Watchdog::start(tell, job.alive_every_ms.map(Duration::from_millis))?;
     let mut hands = Hands {

@@ -28,7 +28,8 @@ use crate::{mistakes, names, store, testbeds, workloads};
 
 /// Largest experiment file; a larger one is something else.
 const LONGEST_FILE: u64 = MIB;
-/// Below 512 MiB some kinds choose other block sizes; the smallest of the large ones ends just under 2 GiB.
+/// Default size of a volume. Below 512 MiB some kinds choose other block sizes; some kinds cannot be larger than a little less than
+/// 2 GiB.
 pub(super) const SIZE: Bytes = Bytes(2 * GIB);
 const ROUNDS: u32 = 10;
 const AT_LEAST: u32 = 6;
@@ -167,7 +168,7 @@ impl<'de> Deserialize<'de> for RoundsAsked {
 }
 
 impl Experiment {
-    /// From a file's path, or a shipped experiment's name.
+    /// Loads an experiment by the path of its file, or by the name of a shipped experiment.
     pub fn load(named: &str) -> anyhow::Result<Self> {
         if let Some((name, text)) = SHIPPED.iter().find(|(name, _)| *name == named) {
             return Ok(Self::parse(text, name)?);

@@ -28,7 +28,7 @@ pub struct Fold<'a> {
     next: usize,
     /// The current work, from its probes' start to their end.
     work: Option<usize>,
-    /// When that work began, by the agent's clock.
+    /// Time at which that work began, by the agent's clock.
     began_ns: Option<u64>,
     direct: Option<bool>,
     /// The release of the testbed's kernel, if it is not this machine's.

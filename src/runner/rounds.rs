@@ -219,7 +219,7 @@ impl<'a> Runner<'a> {
         plan.round(round).filter(|t| !self.is_skipped(t) && !history.failed_its_check(t)).collect()
     }
 
-    /// All trials of a round, if any of them is unfinished.
+    /// All trials of a round, if any trial of the round is unfinished.
     fn unfinished(&self, round: u32, history: &History) -> Vec<Trial<'a>> {
         let due = self.round(round, history);
         let is_over = due.iter().all(|trial| history.is_settled(&trial.name()));
@@ -342,7 +342,7 @@ impl Pass<'_, '_> {
 /// The history so far, including earlier processes.
 #[derive(Default)]
 struct History {
-    /// For each trial: attempts, and why the last one was not done.
+    /// For each trial: the number of attempts, and why the last attempt was not done.
     last: HashMap<String, (u32, Option<Reason>)>,
     failed_checks: HashSet<(String, String)>,
     /// Number of trials in rounds, and their total host time.
@@ -352,7 +352,7 @@ struct History {
     rounds: u32,
     /// Whether an interim analysis has decided everything.
     is_decided: bool,
-    /// Whether anything was launched in this process.
+    /// Whether this process has launched a trial.
     has_launched: bool,
 }
 

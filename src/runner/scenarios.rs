@@ -26,7 +26,7 @@ pub struct Laid<'p> {
 /// A workload, or the parts of one that run together.
 #[derive(Clone)]
 pub struct LaidWork<'p> {
-    /// Its label, with a number if the scenario has it several times.
+    /// The work's label, with a number if the scenario has the work several times.
     pub name: String,
     pub planned: Cow<'p, PlannedWork>,
     pub work: Arc<dyn Work>,

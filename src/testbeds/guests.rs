@@ -102,7 +102,7 @@ impl StartsFrom {
     /// The bundle, searched once.
     ///
     /// # Errors
-    /// If it is not in the cache, or is unusable.
+    /// If the bundle is not in the cache, or is unusable.
     pub fn find_bundle(&self) -> Result<Option<&Arc<Bundle>>, Missing> {
         self.bundled.find()
     }

@@ -123,7 +123,7 @@ pub trait Testbed: Sync {
             try_this: "--on vm, or without --cpus".into(),
         })
     }
-    /// Whether its drive can start preconditioned (filled and overwritten at random). Behind a file or volume, a drive has areas
+    /// Whether the testbed's drive can start preconditioned (filled and overwritten at random). Behind a file or volume, a drive has areas
     /// that cannot be written from here.
     fn preconditions(&self) -> Result<(), Missing> {
         Err(Missing {
@@ -208,7 +208,7 @@ pub struct Moment {
     pub source: bool,
     /// How often the disk-model server repeats its work.
     pub server_work: u32,
-    /// Whether its drive is preconditioned.
+    /// Whether the testbed's drive is preconditioned.
     pub preconditioned: bool,
     /// A corner instead of the round's sample of a modelled disk.
     pub corner: Option<Point>,

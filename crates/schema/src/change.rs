@@ -18,7 +18,7 @@ pub struct Changes {
     pub margin: Percent,
     /// Differences between the two runs besides their figures.
     pub differences: Vec<Difference>,
-    /// One per candidate in both runs (controls excluded) and headline metric of each scenario.
+    /// One finding per candidate in both runs (controls excluded) and headline metric of each scenario.
     pub findings: Vec<Change>,
     /// Changes of the controls themselves; these are not findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -88,13 +88,13 @@ pub enum Over {
     Phases,
     /// The work including the time between its phases, without the sync.
     Work,
-    /// From the start of the work to the end of the sync.
+    /// The time from the start of the work to the end of the sync.
     WorkAndSync,
     /// Like `WorkAndSync`, for one part of the work: see [`PART`].
     Part,
     /// Steps of the trial, by name.
     Steps(&'static [StepName]),
-    /// One moment.
+    /// A value at one moment.
     Moment,
 }
 

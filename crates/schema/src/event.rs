@@ -47,7 +47,7 @@ pub enum Event {
         total: u64,
         clock_ns: u64,
     },
-    /// With several clients, the totals over all of them.
+    /// The counts of the phase; with several clients, the totals over all clients.
     Phase(Phase),
     Histogram(Buckets),
     /// The result of one of several clients.

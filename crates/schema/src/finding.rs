@@ -25,7 +25,7 @@ pub struct Verdict {
     pub margin: Percent,
     /// Each pair of candidates, for each headline metric of each scenario. `a` precedes `b` in the plan.
     pub findings: Vec<Finding>,
-    /// One per headline metric of each scenario.
+    /// One ranking per headline metric of each scenario.
     pub ranks: Vec<Ranks>,
     /// Each pair of candidates over all headline metrics; empty if there is only one metric, or if not all candidates have all
     /// of them.
@@ -351,7 +351,7 @@ impl Basis {
         !matches!(self, Basis::Rounds { alpha, .. } if *alpha == 0.0)
     }
 
-    /// All interim analyses so far, the latest last; empty if no verdict has been given or the basis has no looks.
+    /// All interim analyses so far, the latest last; empty if no verdict has been given or there are no interim analyses on this testbed.
     pub fn looks(&self) -> Vec<Look> {
         match self {
             Basis::Rounds { complete, alpha, earlier, .. } if *alpha > 0.0 => {

@@ -78,7 +78,7 @@ pub struct Entry {
 /// One figure as printed. The true value lies between `least` and `most`, given the printed digits and the tool's clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// Our name of the metric.
+    /// Name of the metric in fsderby.
     pub metric: String,
     pub unit: String,
     /// The printed value; absent if the tool could not measure it, in which case only a bound may be known.

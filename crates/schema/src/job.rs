@@ -240,7 +240,7 @@ pub struct WorkSpec {
 }
 
 impl WorkSpec {
-    /// With sorted keys, so that the same work has the same bytes however it was written.
+    /// The parameters with sorted keys, so that the same work has the same bytes in whatever order a user wrote the keys.
     pub fn canonical(&self) -> WorkSpec {
         WorkSpec { engine: self.engine.clone(), parameters: sorted(&self.parameters) }
     }

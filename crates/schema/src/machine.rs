@@ -32,7 +32,7 @@ impl Machine {
 /// A setup on this machine. Setups that differ only in values not listed here, such as a memory limit, are merged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OnMachine {
-    /// Its name by [`crate::candidate::setup_name`], which records refer to.
+    /// Name of the setup by [`crate::candidate::setup_name`]; records refer to this name.
     pub name: String,
     /// `uname -r`, of the guest's kernel if there is a guest.
     pub kernel: String,

@@ -12,7 +12,7 @@ pub enum Outcome {
     Done,
     /// The filesystem, its kernel, a tool or the workload failed. Not repeated.
     Failed,
-    /// Absent on this machine, or unable to do this work.
+    /// The filesystem is absent on this machine, or cannot do this work.
     Skipped,
     /// The conditions did not hold, or agent or machine were lost. Says nothing about the filesystem; repeated at most twice.
     Void,
@@ -136,7 +136,7 @@ pub enum Reason {
     Failed { step: StepName, operation: String, path: String, errno: i32, text: String },
     /// Data differs from the data written.
     Integrity(ValidityCheck),
-    /// Absent or impossible on this machine; the text says what to try.
+    /// The filesystem is absent or impossible on this machine; the text says what to try.
     Skipped { text: String },
 }
 

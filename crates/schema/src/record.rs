@@ -159,7 +159,7 @@ pub struct StageRecord {
     pub of: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// From the start of the work to the end of the sync, by the agent's clock, which also stamps a modelled disk's requests.
+    /// Start of the work and end of the sync, by the agent's clock, which also stamps a modelled disk's requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_ns: Option<[u64; 2]>,
     /// With several clients, each phase lasts from the first client's start to the last one's end and holds the sums of their
@@ -298,7 +298,7 @@ impl Record {
         self.measured().flat_map(|stage| &stage.phases)
     }
 
-    /// From the start of the first of them to the end of the last one's sync, by the agent's clock.
+    /// The start of the first stage whose figures count, and the end of the last such stage's sync, by the agent's clock.
     pub fn window_ns(&self) -> Option<[u64; 2]> {
         let windows = || self.measured().filter_map(|stage| stage.window_ns);
         Some([windows().map(|[begin, _]| begin).min()?, windows().map(|[_, end]| end).max()?])

@@ -65,7 +65,7 @@ impl Occupied {
         }
     }
 
-    /// By `st_blocks`. Compressed files that have a block for each uncompressed one are counted uncompressed.
+    /// Bytes by `st_blocks`. Compressed files that have a block for each uncompressed block are counted uncompressed.
     fn add_blocks(&mut self, file: &File, blocks: u64) {
         self.bytes += blocks;
         if extents::has_encoded(file).unwrap_or(false) {

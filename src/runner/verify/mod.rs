@@ -30,7 +30,7 @@ pub struct Verified {
     pub findings: usize,
     /// Records with metrics of another version, which cannot be checked against the raw values.
     pub unchecked: Option<String>,
-    /// One sentence each; a sound run has none.
+    /// The faults found, one sentence each; a sound run has none.
     pub wrong: Vec<String>,
     /// Notes that are no damage, one sentence each.
     pub notes: Vec<String>,

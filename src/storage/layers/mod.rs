@@ -64,7 +64,7 @@ pub trait Layer: Send + Sync {
     fn take_down(&self, place: &Place) -> Vec<Argv>;
     /// The devices that the layer makes, in the order of [`Layer::above`].
     fn devices(&self, place: &Place) -> Vec<String>;
-    /// Whether it works as built, without a background task, according to attributes of its first device (such as
+    /// Whether the layer works as built, without a background task, according to attributes of its first device (such as
     /// `md/degraded`). An attribute that the kernel does not have is `None`. Checked after building, not after assembling.
     fn is_sound(&self, _attribute: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
         Ok(())

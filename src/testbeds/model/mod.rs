@@ -117,7 +117,7 @@ impl TestbedKind for ModelKind {
 }
 
 pub struct Model {
-    /// As written: a disk's name, or a file.
+    /// The disk as the user wrote it: a disk's name, or a file.
     disk: String,
     spec: Spec,
     text: String,
@@ -495,7 +495,7 @@ impl Testbed for Model {
     }
 }
 
-/// From one boot to the machine's end.
+/// A guest from one boot to the machine's end.
 struct Life {
     layout: Layout,
     /// The trial's job and disk, as the guest gets them.

@@ -68,7 +68,7 @@ impl Snapshot {
     /// Reads a snapshot from stored bytes.
     ///
     /// # Errors
-    /// If it is damaged, or of another version.
+    /// If the snapshot is damaged, or of another version.
     fn read(bytes: Vec<u8>) -> anyhow::Result<Self> {
         let body = bytes.len().checked_sub(HASH).context("it is truncated")?;
         ensure!(bytes.starts_with(MAGIC), "it has another version");

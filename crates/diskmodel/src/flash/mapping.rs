@@ -27,7 +27,7 @@ const NOWHERE: u32 = u32::MAX;
 enum Leaf {
     /// No unit was written since the start, though some may have been moved.
     AsBefore,
-    /// All units were discarded.
+    /// All units of the leaf were discarded.
     Gone,
     /// Physical number + 1 of each unit.
     Table(Box<[u32; LEAF]>),

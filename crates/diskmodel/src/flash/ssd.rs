@@ -60,7 +60,7 @@ pub(crate) struct Ssd {
     wake_ns: Option<u64>,
     endings: BinaryHeap<Ending>,
     begun: u64,
-    /// Whether anything was programmed since the last flush.
+    /// Whether the disk has programmed any unit since the last flush.
     is_unflushed: bool,
     /// Copies and erases under way, and whether any ran since [`Medium::forget_copies`].
     copying: usize,

@@ -61,10 +61,10 @@ pub fn drives() -> Vec<String> {
     drives
 }
 
-/// Not run in a guest: each turn of garbage collection takes so many writes that some disks would need hours.
+/// Jobs that do not run in a guest: each turn of garbage collection takes so many writes that some disks would need hours.
 const TOO_LONG: &str = "write-steady";
 
-/// All jobs for a drive of this kind: the usual ones, and those with published figures.
+/// All jobs for a drive of this kind: the usual jobs, and jobs with published figures.
 pub fn planned(spec: &Spec) -> Vec<Planned> {
     let published = published();
     let is_held_out = published.held_out.iter().any(|drive| drive == spec.name());

@@ -39,7 +39,7 @@ const ESTIMATED: [(Factor, End, End); 4] = [
 pub(super) struct Covered {
     pub drives: Vec<String>,
     pub cells: usize,
-    /// By the estimated ranges, by those without the judged drive, and by those of all drives.
+    /// Figures held by the estimated ranges, by the ranges fitted without the judged drive, and by the ranges fitted to all drives.
     pub by: [Held; 3],
     /// Largest error factor of the nominal disk, at least 1.
     pub worst: f64,
