@@ -37,7 +37,7 @@ pub struct Known {
     pub from: String,
     pub scatter: Scatter,
     pub time: Time,
-    /// When resuming this run: its number of rounds, and the interim analyses it has used.
+    /// When a run is resumed: the run's number of rounds so far, and the interim analyses that the run has used.
     pub before: Option<(u32, Vec<Look>)>,
 }
 

@@ -1,6 +1,6 @@
 //! Unknown properties of a disk and its machine, and how far each may deviate from the disk file.
 //!
-//! Each class of disks has a table of its most important factors, with the two extremes of each. The samples of a run follow a
+//! Each class of disks has a table of its most important factors, with the two extremes of each. The samples at extremes follow a
 //! screening design: a table with one row per sample, whose columns say which factor takes which extreme. Every factor has one
 //! column of that table, the same in all classes, so that two disks of different classes can be varied together:
 //! ```text

@@ -251,7 +251,7 @@ pub struct Tree {
     pub encoding: Option<Encoding>,
     /// BLAKE3 over the sorted list of paths, sizes and checksums found on the filesystem.
     pub hash: String,
-    /// The same hash over the engine's list of expected files, if it has one.
+    /// The same hash over the engine's list of expected files, if the engine has such a list.
     pub expected: Option<String>,
     /// Free space, if the trial made the filesystem; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]

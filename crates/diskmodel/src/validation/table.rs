@@ -72,7 +72,7 @@ measured time. *Oldest*: the number of oldest requests among which the firmware 
 ";
 
 const RANGES: &str = "
-The samples of a disk follow a screening design: a table with one row per sample, in which each column varies one factor, or some factors together.
+The samples at extremes follow a screening design: a table with one row per sample, in which each column varies one factor, or some factors together.
 The table has eleven columns, and all are used. So two ranges of hard disks were widened, and a third factor was added to an existing column:
 
 - **The seek time** varies from 0.85 to 1.65 times the disk file's value (before: 0.85 to 1.15). Shingled disks and arrays have the same arms as
