@@ -14,20 +14,20 @@ use crate::schema::job::StepName;
 
 /// The agent's exit code when it gives up a step.
 const GIVEN_UP: i32 = 124;
-/// Outside the work, which reports its progress, one sign of life per this many intervals suffices.
+/// During the work its progress reports are the sign of life. At other times the agent sends one sign of life per this many intervals.
 const SELDOM: u32 = 5;
 
-/// The watching thread sleeps for so long at a time, and each time notes by how much it overslept.
+/// How long the watching thread sleeps at a time; after each sleep the thread notes by how much it overslept.
 const NAP: Duration = Duration::from_millis(500);
 /// A thread that oversleeps by more than this did not merely wait for a CPU.
 const OVERSLEPT: Duration = Duration::from_secs(1);
-/// The machine's two clocks cannot be read at once.
+/// Tolerance between the machine's two clocks, which cannot be read at the same instant.
 const SUSPENDED_NS: u64 = 1_000_000;
 
 /// Watches the steps of one trial; dropping it ends its thread.
 pub struct Watchdog {
     step: Arc<Mutex<Option<Begun>>>,
-    /// Its thread gives the longest time by which it overslept.
+    /// The watching thread; it returns the longest time by which it overslept.
     thread: Option<(mpsc::Sender<()>, JoinHandle<Duration>)>,
     suspended_ns: u64,
 }
@@ -67,7 +67,8 @@ impl Watchdog {
         Ok(Watchdog { step, thread: Some((over, thread)), suspended_ns: suspended_ns() })
     }
 
-    /// Ends it. Returns what kept the trial from running, where anything did; `continued` tells of its clients.
+    /// Ends the watchdog. Returns an observation if something kept the trial from running; `continued` says that a client was stopped
+    /// and continued by signals.
     pub fn end(mut self, continued: bool) -> Option<Seen> {
         let (over, thread) = self.thread.take()?;
         drop(over);
@@ -96,13 +97,13 @@ fn lock(step: &Mutex<Option<Begun>>) -> std::sync::MutexGuard<'_, Option<Begun>>
     step.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The action that is due.
+/// The action that the watchdog must take now.
 #[derive(Debug, PartialEq, Eq)]
 enum Due {
-    /// The work reports its own progress.
+    /// No action: the work reports its own progress.
     Nothing,
     Sign,
-    /// Commands and work are ended by their callers; the remaining case is a system call that does not return.
+    /// End the agent: a step exceeds its limit. Commands and works are ended by their callers, so here a system call does not return.
     GiveUp(StepName, Duration),
 }
 

@@ -5,7 +5,7 @@ use anyhow::Context;
 use crate::probes::memory::for_use;
 use crate::schema::units::{Bytes, KIB};
 
-/// Memory withheld from everything else.
+/// Memory that the agent holds, so that no other program can use it.
 pub type Ballast = Vec<Vec<u8>>;
 
 /// A CPU adds its page counts to the kernel's totals only beyond 125 pages (`calculate_normal_threshold` in mm/vmstat.c), so a

@@ -16,7 +16,7 @@ impl Teller {
         Teller::with(out, None)
     }
 
-    /// With a mishap that happens when the work is announced.
+    /// A teller to this output, with a mishap that happens when the work is announced.
     pub fn with(out: impl Write + Send + 'static, mishap: Option<Mishap>) -> Self {
         Teller(Arc::new(Mutex::new(Sender { out: Box::new(out), next: 0, mishap })))
     }
@@ -41,7 +41,7 @@ struct Sender<W> {
 }
 
 impl<W: Write> Sender<W> {
-    /// Each event is a single write.
+    /// Sends an event with a single write.
     fn send(&mut self, event: &Event) -> io::Result<()> {
         let json = serde_json::to_string(event)?;
         let line = format!("{} {:08x} {json}\n", self.next, crc32fast::hash(json.as_bytes()));

@@ -23,11 +23,11 @@ use crate::workloads::clients as together;
 pub struct Clients {
     workers: Vec<Worker>,
     gate: SharedGate,
-    /// Whether any was stopped and continued by signals. The kernel forgets it when a process exits, so it is asked meanwhile.
+    /// Whether any client was stopped and continued by signals. The kernel forgets this when a process exits, so the agent asks earlier.
     was_continued: bool,
 }
 
-/// The parameters of starting them.
+/// The parameters for starting the clients of a work.
 pub struct Start<'a> {
     pub site: &'a Site,
     pub work: &'a WorkJob,
@@ -62,7 +62,7 @@ pub struct Done {
     pub live: Vec<LiveFile>,
     /// Results of each client, if there are several.
     pub clients: Vec<Client>,
-    /// Whether any of them was stopped and continued by signals.
+    /// Whether any client was stopped and continued by signals.
     pub was_continued: bool,
 }
 
@@ -74,8 +74,8 @@ struct Heard {
 }
 
 impl Clients {
-    /// Starts them one by one, each ready before the next begins: in virtual time they then wait, and are woken, in the same
-    /// order each time.
+    /// Starts the clients one by one; each is ready before the next begins. So in virtual time clients wait, and are woken, in the same
+    /// order in each trial.
     pub fn start(start: &Start<'_>) -> Result<Self, StepError> {
         let fault = |e: io::Error| StepError::io("start", "the workload", e);
         let gate = SharedGate::new().map_err(fault)?;
@@ -95,12 +95,12 @@ impl Clients {
         Ok(all)
     }
 
-    /// The progress of each.
+    /// The progress of all clients.
     pub fn progress(&self) -> Progress {
         Progress(self.workers.iter().map(|worker| worker.progress().clone()).collect())
     }
 
-    /// Opens the gate and waits for their results.
+    /// Opens the gate and waits for the results of all clients.
     pub fn go(mut self, limit: Duration, watch: &mut Watch<'_>) -> Result<Done, StepError> {
         self.gate.open().map_err(|e| StepError::io("start", "the workload", e))?;
         let begin = Instant::now();
@@ -154,7 +154,7 @@ impl Clients {
         Ok(heard.into_iter().flatten().collect())
     }
 
-    /// The unreported clients that have output, or have ended.
+    /// The clients that have not reported yet, but have output or have ended.
     fn who_speaks(&self, heard: &[Option<Heard>], wait: Duration) -> Result<Vec<usize>, StepError> {
         let timeout =
             Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: i64::from(wait.subsec_nanos()) };

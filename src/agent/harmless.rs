@@ -1,4 +1,4 @@
-//! Before a mount on this machine's own kernel: whether an error of the filesystem would make it panic.
+//! Before a mount on this machine's own kernel: checks whether an error of the filesystem would make the kernel panic.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -10,16 +10,16 @@ use rustix::fs::OFlags;
 use super::StepError;
 use crate::filesystems::{self, HEAD};
 
-/// The options with which it is mounted here.
+/// The options with which this machine mounts the filesystem.
 ///
 /// # Errors
-/// If an option or its superblock makes the kernel panic at an error.
+/// If an option or the superblock of the filesystem makes the kernel panic at an error.
 pub fn options(device: &Path, fstype: &str, options: &[String]) -> Result<Vec<String>, StepError> {
     let head = || read(device).map_err(|e| format!("could not read its superblock: {e}"));
     filesystems::harmless(fstype, options, head).map_err(|text| StepError::new("mount", device, text))
 }
 
-/// The device's first bytes, which stay as cached as they were: a mount after this one is as cold.
+/// Reads the device's first bytes without adding them to the page cache, so a later mount is as cold as without this read.
 fn read(device: &Path) -> io::Result<Vec<u8>> {
     let direct = OpenOptions::new().read(true).custom_flags(OFlags::DIRECT.bits().cast_signed()).open(device);
     match direct {

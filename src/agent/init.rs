@@ -3,10 +3,10 @@
 //! ```text
 //! /init          this program
 //! /modules/boot  names of the modules that bring the disk and the port, each a file /modules/NAME.ko
-//! /modules/job   names of those that the filesystems need
+//! /modules/job   names of the modules that the filesystems need
 //! /job.json      the job; without it the guest only says that it runs
 //! ```
-//! Only events go to a port of the machine; the console is the kernel's.
+//! The agent writes only events to its port of the machine; the console shows the kernel's messages.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -35,7 +35,7 @@ pub const INPUTS: &str = "/input";
 /// The name of the event port.
 pub const PORT: &str = "fsderby.events";
 
-/// The hidden role `init`. Powers the machine off before it returns. With `waits` it receives its job after boot.
+/// The hidden role `init`. Powers the machine off before it returns. With `waits` the init receives its job after boot.
 pub fn main(mishap: Option<Mishap>, waits: bool) -> anyhow::Result<u8> {
     ensure!(rustix::process::getpid().is_init(), "only PID 1 of a guest can be its init");
     mount_own()?;
@@ -75,7 +75,7 @@ pub fn bring_up() -> anyhow::Result<File> {
 /// Ends the machine of this init.
 ///
 /// # Errors
-/// If it is no guest's init.
+/// If this process is not the init of a guest.
 pub fn power_off() -> anyhow::Result<()> {
     ensure!(rustix::process::getpid().is_init(), "only PID 1 of a guest can end it");
     reboot(RebootCommand::Restart).context("could not power off the guest")
@@ -127,7 +127,7 @@ struct Ready {
     _ballast: Ballast,
 }
 
-/// Waits for the job's disk, and takes memory down to its limit.
+/// Waits for the job's disk, and reduces the guest's memory to the job's limit.
 fn prepare(job: &Job) -> anyhow::Result<Ready> {
     ensure!(
         job.protocol == PROTOCOL,

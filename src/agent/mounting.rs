@@ -121,7 +121,7 @@ pub fn unmount_all(base: &Path) -> Result<(), StepError> {
         .map_err(|e| StepError::io("unmount", base, e))
 }
 
-/// Unmounts; waits while another process has it open briefly.
+/// Unmounts; waits if another process has a file of the mount open for a short time.
 pub fn unmount(target: &Path) -> Result<(), StepError> {
     let mut tries = 0;
     loop {

@@ -18,10 +18,10 @@ use crate::schema::event::Phase;
 use crate::schema::units::Bytes;
 
 const SECTOR: u64 = 512;
-/// Time for the disk to finish background work; longer background work runs beside the measured work.
+/// Time that the disk gets to finish its background work; the rest of longer background work runs during the measurement.
 const REST: Duration = Duration::from_secs(10);
 
-/// Does this work on the device of this size.
+/// Sends these requests to the device, which has this size.
 pub fn carry_out(device: &Path, size: Bytes, work: &RawWork) -> Result<Phase, StepError> {
     let done = work_on(device, size, work).map_err(|e| StepError::io("send requests to", device, e))?;
     let counts = BTreeMap::from([(DONE.to_owned(), done.done)]);

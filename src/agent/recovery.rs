@@ -12,9 +12,9 @@ use crate::schema::job::WorkJob;
 use crate::schema::work::{Kind, LiveFile};
 use crate::workloads::{self, Durable};
 
-/// Files named for each kind of loss.
+/// Most files that a message names for each kind of loss.
 const NAMED: usize = 5;
-/// The first new file has the size of a short mail.
+/// Content of the first new file, which has the size of a short mail.
 const FIRST_FILE: [u8; 1024] = [b'm'; 1024];
 const FIRST_NAME: &str = "first-after-the-cut";
 

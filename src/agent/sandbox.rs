@@ -50,7 +50,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// For these devices, below our `base`. From now on this process opens no others.
+    /// Makes the sandbox for these devices, below our `base`. From now on this process opens no other devices.
     pub fn around(devices: &[&Path], job: &Job, base: &Path, tree: &Tree) -> Result<Self, StepError> {
         let root = base.join("root");
         furnish(&root, tree)?;
@@ -121,7 +121,7 @@ impl Sandbox {
         self.walls.within(does).map_err(|e| StepError::io("enter", &self.root, e))
     }
 
-    /// The description for the record.
+    /// The description of this sandbox for the record.
     pub fn told(&self) -> setup::Sandbox {
         setup::Sandbox {
             devices: self.devices.clone(),
@@ -148,7 +148,7 @@ fn inside(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
 
-/// Creates the same device node, and returns its number.
+/// Creates this device node below `root` too, and returns the device number.
 fn node(root: &Path, path: &Path) -> Result<DeviceNumber, StepError> {
     let about = fs::metadata(path).map_err(|e| StepError::io("look at", path, e))?;
     let (is_block, number) = (about.file_type().is_block_device(), about.rdev());
@@ -179,7 +179,7 @@ pub(super) fn introduce(base: &Path, root: &Path) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Mounts a file or folder there, read-only. One that is there already is the same.
+/// Mounts a file or folder at `at`, read-only. If `at` exists already, it is the same file or folder.
 fn bind(path: &Path, at: &Path) -> Result<(), StepError> {
     let fault = |what: &str, e: std::io::Error| StepError::io(what, path, e);
     if at.exists() {
@@ -198,7 +198,7 @@ fn mount_empty(root: &Path, folder: &str, options: &std::ffi::CStr) -> Result<()
     mounted.map_err(|e| StepError::io("mount", &at, e))
 }
 
-/// All files of this machine, read-only, with separate writable folders.
+/// Fills the sandbox's root: all files of this machine, read-only, with separate writable folders.
 fn furnish(root: &Path, tree: &Tree) -> Result<(), StepError> {
     fs::create_dir(root).map_err(|e| StepError::io("make", root, e))?;
     sandbox::put(&tree.0, root).map_err(|e| StepError::io("mount", root, e))?;

@@ -21,7 +21,7 @@ use crate::schema::units::MIB;
 const STILL: Duration = Duration::from_millis(30);
 /// Value 3 drops pages, names and inodes (`Documentation/admin-guide/sysctl/vm.rst`).
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
-/// Longest wait; activity beyond it belongs to the circumstances.
+/// Longest wait for an idle device; device activity after this wait counts as a circumstance of the trial.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Returns the observation for the validity check `cold`, if requested.
@@ -57,7 +57,7 @@ pub fn forget(site: &Site) -> Result<Seen, StepError> {
     Ok(Seen::ColdStart { files, all_caches })
 }
 
-/// Only clean pages can be dropped, so they are written first.
+/// Writes and then drops the file's pages, because only clean pages can be dropped.
 fn drop_pages(path: &Path) -> io::Result<()> {
     let file = open_regular(path)?;
     file.sync_all()?;
@@ -80,7 +80,7 @@ fn cool_down(site: &Site) -> Result<Seen, StepError> {
     Ok(Seen::Cold { asked_bytes: read, device_bytes_read })
 }
 
-/// Noise, so that no filesystem stores it smaller.
+/// Writes a test file of random bytes, which no filesystem can compress.
 fn write_witness(path: &Path) -> io::Result<()> {
     let mut noise = vec![0; MIB as usize];
     Xoshiro256PlusPlus::seed_from_u64(1).fill_bytes(&mut noise);
@@ -90,7 +90,7 @@ fn write_witness(path: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-/// All disks: background work of a layer, such as a resync, shows only on them.
+/// Waits until all disks are idle: background work of a layer, such as a resync, shows only on the disks.
 fn wait_until_idle(devices: &Devices) {
     if devices.leaves.is_empty() {
         return;

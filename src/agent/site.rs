@@ -33,16 +33,16 @@ const BASES: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 const ROOT: Identity = Identity { uid: 0, gid: 0 };
-/// Without a change for this long, no more space will be freed; and the most waits.
+/// If free space does not change for this long, no more space will be freed.
 const GIVING_BACK: Duration = Duration::from_millis(100);
 const MOST_PAUSES: usize = 100;
 
 pub struct Site {
     stack: Option<Stack>,
-    /// The sandbox of its tools; `None` in a guest, which is itself a sandbox, and without a device.
+    /// The sandbox of the trial's tools; `None` in a guest, which is itself a sandbox, and without a device.
     sandbox: Option<Sandbox>,
     mountpoint: PathBuf,
-    /// The base tree that contains all of it.
+    /// The base tree that contains all mounts of the trial.
     base: Option<PathBuf>,
     mounted: bool,
     /// The workload's folder.
@@ -52,7 +52,7 @@ pub struct Site {
     is_guest_with_programs: bool,
     /// Free space before the first file.
     fresh: Bytes,
-    /// Removed at the end, if nothing was mounted.
+    /// The folder that the trial removes at its end, if the trial mounted nothing.
     folder: Option<OwnFolder>,
     /// The second disk, from which works copy.
     source: Option<Source>,
@@ -138,7 +138,7 @@ impl Site {
         })
     }
 
-    /// The sandbox of its tools.
+    /// The sandbox of the trial's tools.
     pub fn sandbox(&self) -> Option<&Sandbox> {
         self.sandbox.as_ref()
     }
@@ -164,7 +164,7 @@ impl Site {
         work.folder.as_ref().map_or_else(|| self.place.clone(), |folder| self.place.join(folder))
     }
 
-    /// The same as a descriptor, which cannot be redirected. Creates the work's folder if it is missing.
+    /// Opens the folder of this work: a descriptor cannot be redirected. Creates the folder if it is missing.
     pub fn open(&self, work: &WorkJob) -> Result<OwnedFd, StepError> {
         let place = self.open_place()?;
         match &work.folder {
@@ -205,8 +205,8 @@ impl Site {
         self.worker
     }
 
-    /// Gives the folder to its worker: an unused ID, or the owner of the parent folder. On a filesystem without owners, root
-    /// works there without its rights.
+    /// Makes the worker the owner of the folder: an unused ID, or the owner of the parent folder. On a filesystem without owners,
+    /// the worker runs as root without root's rights.
     fn give(&mut self) -> Result<(), StepError> {
         let fault = |e: rustix::io::Errno| StepError::io("give away", &self.place, e);
         let place = self.open_place()?;
@@ -355,7 +355,7 @@ impl Site {
         Ok(())
     }
 
-    /// Unallocated space, of a filesystem that has been synced.
+    /// Unallocated space of the filesystem, which the caller must have synced.
     pub fn free(&self) -> Result<Bytes, StepError> {
         Ok(self.statvfs()?.1)
     }

@@ -1,5 +1,5 @@
 //! The second disk, from which a work copies: the same filesystem for every candidate, filled before timing starts and then
-//! remounted read-only, so that nothing of it is cached.
+//! remounted read-only, so that none of its data is cached.
 
 use std::fs;
 use std::io;
@@ -23,7 +23,7 @@ use crate::workloads::SOURCE;
 const WHAT: &str = "the second disk";
 const READ_ONLY: &str = "ro";
 
-/// Dropping it unmounts it and detaches its device.
+/// The second disk. Dropping this value unmounts the disk and detaches its device.
 pub struct Source {
     device: Box<dyn Device>,
     mountpoint: PathBuf,
@@ -31,7 +31,7 @@ pub struct Source {
     filled: bool,
 }
 
-/// The content and its creator.
+/// How to fill the second disk: the filesystem, the work that creates the files, and the user.
 pub struct Filling<'a> {
     pub work: &'a WorkJob,
     pub make: &'a [Argv],
@@ -47,12 +47,12 @@ impl Source {
         Ok(Source { device, mountpoint, mounted: false, filled: false })
     }
 
-    /// Its mount point, once filled.
+    /// The second disk's mount point, once the disk is filled.
     pub fn place(&self) -> Option<&Path> {
         self.filled.then_some(&*self.mountpoint)
     }
 
-    /// Fills it from scratch.
+    /// Makes a filesystem on the second disk and fills it.
     pub fn fill(&mut self, filling: &Filling<'_>) -> Result<(), StepError> {
         self.filled = false;
         self.unmount()?;

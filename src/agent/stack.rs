@@ -24,7 +24,7 @@ pub enum Raise {
     Assemble,
 }
 
-/// Dropping it removes its layers, last first, and detaches the disks.
+/// The disks of a trial and the layers on them. Dropping a stack removes its layers, last first, and detaches its disks.
 pub struct Stack {
     standing: Vec<Standing>,
     leaves: Vec<Box<dyn Device>>,
@@ -49,7 +49,7 @@ impl Standing {
 }
 
 impl Stack {
-    /// Builds the layers of this job on these disks. Removes the built ones if one fails.
+    /// Builds the layers of this job on these disks. If a layer fails, removes the layers built before it.
     pub fn raise(leaves: Vec<Box<dyn Device>>, job: &Job, how: Raise) -> Result<Self, StepError> {
         let fault = |text: String| StepError::new("build", "the layers", text);
         let layers = layers::of(&job.layers).map_err(fault)?;
@@ -80,7 +80,7 @@ impl Stack {
         self.leaves.iter().find_map(|leaf| leaf.fault_below())
     }
 
-    /// Removes the layers built so far, and reports a failure of that too.
+    /// Removes the layers built so far; adds a failure of the removal to the error.
     fn give_up(&mut self, why: StepError) -> StepError {
         match self.take_down_all_but_last() {
             Ok(()) => why,
@@ -122,7 +122,7 @@ impl Stack {
         &self.top
     }
 
-    /// Its size.
+    /// The size of the device for mkfs.
     pub fn bytes(&self) -> Bytes {
         self.bytes
     }
@@ -132,7 +132,7 @@ impl Stack {
         self.leaves.iter().all(|leaf| leaf.is_direct())
     }
 
-    /// The processes that serve its disks.
+    /// The processes that serve the disks of this stack.
     pub fn servers(&self) -> impl Iterator<Item = i32> {
         self.leaves.iter().flat_map(|leaf| leaf.servers().iter().copied())
     }

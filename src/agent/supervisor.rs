@@ -1,4 +1,4 @@
-//! The process between host and agent: it outlives both and removes named objects.
+//! The supervisor, a process between host and agent: it outlives both and removes objects that have names.
 
 use std::io::{self, BufRead, Read};
 use std::os::fd::AsFd;
@@ -48,7 +48,7 @@ pub fn main() -> anyhow::Result<u8> {
     }
 }
 
-/// The agent proper; in its namespaces it is init.
+/// Runs the agent itself, which is the init of its namespaces.
 fn agent(job: &Job) -> u8 {
     let spoken = die_with_parent().and_then(|()| {
         std::thread::Builder::new().name("lifeline".into()).spawn(hold_lifeline)?;
@@ -68,7 +68,7 @@ fn agent(job: &Job) -> u8 {
     }
 }
 
-/// Standard input carries nothing after the job. Its end means that nobody waits for the result.
+/// Watches standard input, which carries nothing after the job. The end of standard input means that nobody waits for the result.
 fn hold_lifeline() {
     let mut rest = [0; 64];
     while matches!(io::stdin().read(&mut rest), Ok(n) if n > 0) {}
@@ -116,7 +116,7 @@ fn wait(pid: i32) -> anyhow::Result<Option<u8>> {
     }
 }
 
-/// Whether the process ends within `grace`, or within it again after it is killed.
+/// Whether the process ends within `grace`, or, after it is killed, within another `grace`.
 fn end(
     process: impl AsFd,
     grace: Duration,

@@ -28,7 +28,7 @@ pub struct Ran {
     pub said: String,
 }
 
-/// Runs it to its end, for at most `limit`.
+/// Runs the command to its end, for at most `limit`.
 ///
 /// # Errors
 /// If it is missing, dies of a signal, or exceeds the limit. The caller judges the exit code.
@@ -98,7 +98,7 @@ pub fn ends_in_time(pid: u32, begin: Instant, limit: Duration) -> Result<bool, S
     Ok(in_time)
 }
 
-/// Also reaps other children that end meanwhile, such as a filesystem's daemon.
+/// Waits for this child; also reaps other children that end meanwhile, such as a filesystem's daemon.
 fn reap_this(pid: i32) -> std::io::Result<Reaped> {
     loop {
         match reap(true)? {

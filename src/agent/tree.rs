@@ -114,7 +114,7 @@ fn live_file_of(place: &Path, path: &Path, about: &Metadata) -> io::Result<Optio
     Ok(Some(found))
 }
 
-/// Its length and checksum; holes read as zeros. A file without any written data according to the filesystem is not read: it may
+/// Length and checksum of a file; holes read as zeros. A file without any written data according to the filesystem is not read: it may
 /// have hundreds of gibibytes, and losses in other files are found anyway.
 fn content(path: &Path) -> io::Result<(u64, u32)> {
     let mut file = open_regular(path)?;

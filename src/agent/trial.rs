@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Carries out one job.
 ///
 /// # Errors
-/// Only if events cannot be sent; failures within the trial are events.
+/// Only if the agent cannot send events; failures within the trial are events.
 pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
     let watchdog = Watchdog::start(tell, job.alive_every_ms.map(Duration::from_millis))?;
     let mut hands = Hands {
@@ -109,9 +109,9 @@ struct Hands<'a> {
     job: &'a Job,
     probes: Vec<(&'static str, Box<dyn Running>)>,
     clients: Option<Clients>,
-    /// From the first work to the last.
+    /// The cgroup that limits memory, from the first work to the last.
     group: Option<MemoryGroup>,
-    /// Around works that start programs, if the kernel has one for them.
+    /// The cgroup of works that start programs, if the kernel supports a limit of processes.
     processes: Option<ProcessGroup>,
     site: Option<Site>,
     /// The files that must exist according to the engines, if works kept their files.
@@ -210,7 +210,7 @@ impl Hands<'_> {
         self.site.as_mut().ok_or_else(|| StepError::new("use", "the site", "there is none yet"))
     }
 
-    /// After a successful end, when nothing is mounted.
+    /// Removes the layers after a successful end, when nothing is mounted.
     fn take_down(&mut self) -> Result<(), StepError> {
         self.site.as_mut().map_or(Ok(()), Site::take_down)
     }
@@ -327,7 +327,7 @@ impl Hands<'_> {
         Ok(())
     }
 
-    /// Only the check itself is timed.
+    /// Unmounts, checks and mounts again; only the time of the check itself is measured.
     fn forced_check(
         &mut self,
         check: &Check,
@@ -342,7 +342,7 @@ impl Hands<'_> {
         Ok(checked)
     }
 
-    /// Starts and prepares the clients here, so that none of that is between the probes.
+    /// Starts and prepares the clients, then the probes, so that the probes do not measure the start of the clients.
     fn probes_on(&mut self, work: usize, told: &mut Vec<Event>) -> Result<(), StepError> {
         let job = self.job;
         let is_guest = job.guest;
@@ -392,7 +392,7 @@ impl Hands<'_> {
         Ok(())
     }
 
-    /// All probes stop before any of them reads files.
+    /// Stops all probes before any probe reads files.
     fn probes_off(&mut self, work: usize, told: &mut Vec<Event>) -> Result<(), StepError> {
         let stopped: Vec<_> =
             self.probes.drain(..).map(|(name, mut probe)| (name, probe.stop(), probe)).collect();
@@ -511,7 +511,7 @@ fn until_ended(
     }
 }
 
-/// The device with its disks, if it is not a disk itself.
+/// The event that names the device for mkfs, and its disks if the device is not a disk itself.
 fn device(stack: &Stack) -> Event {
     let shown = |path: &Path| path.display().to_string();
     let leaves = if stack.has_layers() { stack.leaves().map(shown).collect() } else { Vec::new() };

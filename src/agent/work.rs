@@ -35,22 +35,22 @@ pub struct Worker {
     memory_group: Option<PathBuf>,
 }
 
-/// The parameters of starting one.
+/// The parameters for starting a worker.
 pub struct Start<'a> {
-    /// Its folder, as a descriptor: a path could be redirected.
+    /// The worker's folder as a descriptor, because a path could be redirected.
     pub place: BorrowedFd<'a>,
     pub work: &'a WorkJob,
-    /// Its seed among all clients.
+    /// The seed of this worker among all clients.
     pub seed: u64,
     pub gate: &'a SharedGate,
     pub memory_group: Option<PathBuf>,
-    /// If it starts programs.
+    /// The cgroup for programs that the worker starts; `None` without such a cgroup.
     pub process_group: Option<PathBuf>,
     pub identity: Option<Identity>,
     pub root: Option<PathBuf>,
-    /// Whether it reports its last operation at once.
+    /// Whether the worker reports its last operation at once.
     pub says_over: bool,
-    /// The disk from which it copies.
+    /// The mount point of the disk from which the worker copies.
     pub source: Option<PathBuf>,
 }
 
@@ -59,7 +59,7 @@ fn fault(e: io::Error) -> StepError {
 }
 
 impl Worker {
-    /// Returns when it has prepared everything that is not timed.
+    /// Starts a worker; returns when the worker has prepared everything that is not timed.
     pub fn start(start: Start<'_>) -> Result<Self, StepError> {
         let progress = Arc::new(SharedProgress::new().map_err(fault)?);
         let errors =
@@ -98,17 +98,17 @@ impl Worker {
         if word.trim_end() == READY { Ok(worker) } else { Err(worker.died("prepare")) }
     }
 
-    /// Its progress.
+    /// The worker's progress.
     pub fn progress(&self) -> &Arc<SharedProgress> {
         &self.progress
     }
 
-    /// The descriptor of its output.
+    /// The descriptor of the worker's output.
     pub fn voice(&self) -> BorrowedFd<'_> {
         self.output.get_ref().as_fd()
     }
 
-    /// Its result at the end of its work. Calls `over` after its last operation, if the worker reports it.
+    /// The worker's result at the end of its work. Calls `over` after the last operation, if the worker reports that operation.
     pub fn told(&mut self, over: &mut dyn FnMut()) -> Result<Told, StepError> {
         let fault = |e: io::Error| StepError::io("run", "the workload", e);
         let mut line = self.hear().map_err(fault)?;
@@ -126,7 +126,7 @@ impl Worker {
         })
     }
 
-    /// Waits for its end; kills it at `limit` after `begin`.
+    /// Waits for the worker's end; kills the worker at `limit` after `begin`.
     pub fn ends(&mut self, begin: Instant, limit: Duration) -> Result<ExitStatus, StepError> {
         let fault = |e: io::Error| StepError::io("wait for", "the workload", e);
         if let Some(status) = self.child.try_wait().map_err(fault)? {
@@ -140,7 +140,7 @@ impl Worker {
         self.child.wait().map_err(fault)
     }
 
-    /// Whether it was stopped and continued by signals.
+    /// Whether the worker was stopped and continued by signals.
     pub fn was_continued(&self) -> bool {
         was_continued(self.child.id())
     }
@@ -159,7 +159,7 @@ impl Worker {
         self.memory_group.as_deref().and_then(memory_group::killed).is_some_and(|n| n > 0)
     }
 
-    /// Its last error output, and how it ended.
+    /// An error with the worker's last error output, and how the worker ended.
     fn died(&mut self, operation: &str) -> StepError {
         let ended = self.ends(Instant::now(), TO_END);
         let mut words = String::new();

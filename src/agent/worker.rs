@@ -1,8 +1,8 @@
 //! The process that does the work, alone or as one of several clients: our binary in a hidden role, so that a crash or running
 //! out of memory ends the trial and not the agent.
 //!
-//! It reads its orders, prepares, reports `ready`, waits for the gate to open for all, works, and reports its result; before that
-//! `over`, if the power is cut after its last operation. Between the gate and the end of the work it writes only the workload's
+//! A worker reads its orders, prepares, reports `ready`, waits for the gate to open for all, works, and reports its result; before that
+//! `over`, if the power is cut after its last operation. Between the gate and the end of the work the worker writes only the workload's
 //! files; no worker reports while another still works.
 
 use std::cell::Cell;
@@ -29,25 +29,25 @@ use crate::workloads::{self, Clock, Histogram, Log, OpError, Progress};
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Orders {
     pub work: WorkJob,
-    /// The identity that it takes, without root's rights; `None` to keep its own.
+    /// The identity that the worker takes, without root's rights; `None` to keep its own identity.
     pub identity: Option<Identity>,
-    /// The root to which it is confined, beside its working folder.
+    /// The root directory to which the worker is confined, in addition to its working folder.
     pub root: Option<PathBuf>,
     /// The progress counters shared with the agent.
     pub progress: PathBuf,
-    /// Its seed among all clients.
+    /// The seed of this worker among all clients.
     pub seed: u64,
     /// The gate of all clients.
     pub gate: PathBuf,
-    /// Whether it reports its last operation at once.
+    /// Whether the worker reports its last operation at once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub says_over: bool,
-    /// The disk from which its work copies.
+    /// The mount point of the disk from which the work copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<PathBuf>,
 }
 
-/// Its report after `ready` and the work, one line.
+/// The worker's report at the end of its work, one line.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Told {
     Done {
@@ -68,7 +68,7 @@ pub enum Told {
 
 /// The first output of a worker that can start.
 pub const READY: &str = "ready";
-/// Its output before the final computations.
+/// The worker's output after its last operation, before the final computations.
 pub const OVER: &str = "over";
 
 /// The hidden role `worker`; standard input and output are the agent's.
@@ -190,7 +190,7 @@ fn failed(error: &OpError) -> Told {
     }
 }
 
-/// Keeps its last reading, at which a phase ends.
+/// A clock that keeps its last reading, because a phase ends at that reading.
 #[derive(Default)]
 struct Monotonic {
     last_ns: Cell<u64>,

@@ -30,7 +30,7 @@ pub struct Arguments {
     /// Folder of the run after the change, with the same workloads in the same setup
     second: PathBuf,
     /// Exit with 1 if any finding meets this condition: "worse > 5%", "different > 3% in METRIC", "better > 0% for
-    /// LABEL". The end nearest to 1 of the interval must lie beyond the threshold; with "by estimate", the ratio itself must
+    /// LABEL". The end of the interval that is nearest to 1 must lie beyond the threshold; with "by estimate", the ratio itself must
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
     /// A candidate that the change cannot have affected. A change that all control candidates share is removed from the

@@ -12,13 +12,13 @@ use crate::testbeds::model::disks;
 
 #[derive(Subcommand)]
 pub enum DiskCommand {
-    /// Run standard jobs on the modelled disks and print the results next to published ones of the real disks, as
+    /// Run standard jobs on the modelled disks and print the results next to published results of the real disks, as
     /// Markdown
     Validate(validate::Validate),
     /// Overwrite a modelled flash disk at random, both from its initial state and preconditioned; print rates and write
     /// amplification as Markdown
     Steady {
-        /// One of `fsderby list disks`, or a file
+        /// A disk of `fsderby list disks`, or a disk file
         disk: String,
     },
     /// Run the same workload on a modelled disk in virtual time and in real time, and print both rates as Markdown

@@ -124,7 +124,7 @@ fn machine_findings() -> Vec<Finding> {
     findings
 }
 
-/// Which CPU a guest runs on (a guest is started to find out), and its kernel.
+/// The CPU that a guest runs on (fsderby starts a guest to find out), and the guest's kernel.
 fn guests() -> Finding {
     const NO_KVM: &str =
         "use a machine with KVM, or get permission to use /dev/kvm; without KVM no times are reported";
@@ -135,13 +135,16 @@ fn guests() -> Finding {
         Some((cpu, kernel, false)) => {
             finding(State::Warning, "guests", format!("on {cpu}, with Linux {kernel}"), NO_KVM)
         }
-        None => {
-            finding(State::Missing, "guests", "QEMU or the kernel is missing", "the command at testbed vm")
-        }
+        None => finding(
+            State::Missing,
+            "guests",
+            "QEMU or the kernel is missing",
+            "the command in the line of the testbed vm",
+        ),
     }
 }
 
-/// A dynamic binary cannot serve as a guest's init.
+/// Whether this binary can be the init of a guest: a dynamically linked binary cannot.
 fn binary() -> Finding {
     const INTERPRETER: &[u8] = b"/ld-linux";
     let head = std::fs::read("/proc/self/exe").unwrap_or_default();
@@ -204,7 +207,7 @@ fn filesystem(kind: &dyn Filesystem) -> Finding {
     }
 }
 
-/// Layers are assembled in guests, with tools of this machine.
+/// Whether guests can assemble this kind of layer, with tools of this machine.
 fn layer(kind: &dyn LayerKind) -> Finding {
     let what = format!("layer {}", kind.name());
     match missing_layer_tools(kind).as_slice() {

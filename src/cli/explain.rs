@@ -285,7 +285,10 @@ fn disk_of(name: &str, text: &str, spec: &Spec) -> (String, Value) {
         let quantity = format!("{} {}", value.value, value.unit);
         shown.push_str(&format!("  {:<28} {:<24} {}\n", value.key, quantity.trim_end(), value.source));
     }
-    shown.push_str("\nThe samples vary these values (range and reason):\n\n");
+    shown.push_str(
+        "\nA run on this disk uses several variants of it, called samples. The samples differ in these \
+         values (range and reason):\n\n",
+    );
     for range in spec.factors() {
         let title = range.factor.title().trim_start_matches("the ");
         let ends = match range.low {

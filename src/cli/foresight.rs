@@ -37,11 +37,11 @@ pub struct Known {
     pub from: String,
     pub scatter: Scatter,
     pub time: Time,
-    /// When resuming this run: its number of rounds, and the interim analyses it has used.
+    /// When a run is resumed: the run's number of rounds so far, and the interim analyses that the run has used.
     pub before: Option<(u32, Vec<Look>)>,
 }
 
-/// A possible number of rounds, and when they are analysed.
+/// A possible number of rounds, and after which rounds the results are analysed.
 struct Due {
     rounds: u32,
     /// Whether the plan itself contains this number of rounds, and an explanation to print, if needed.
@@ -116,7 +116,7 @@ fn rounds_in(time: Time, budget: Duration) -> u32 {
     u32::try_from(rounds).unwrap_or(u32::MAX)
 }
 
-/// The detectable difference, by number of rounds.
+/// The smallest difference that a run can detect, for each number of rounds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Foresight {
     /// Folder and number of rounds that the standard deviations come from; absent if they are assumed.
@@ -205,7 +205,7 @@ pub fn of(plan: &Plan, skips: &[Skip], guess: Guess, known: Option<&Known>) -> O
     })
 }
 
-/// Power of the rest of a run, estimated from its first rounds, as a sentence.
+/// A sentence about the differences that the remaining rounds can detect, estimated from the first rounds of the run.
 pub fn after_first_rounds(run: &Run) -> Option<String> {
     let mut known = Known::of(run)?;
     let had = known.scatter.rounds;
@@ -221,7 +221,7 @@ pub fn after_first_rounds(run: &Run) -> Option<String> {
     ))
 }
 
-/// Possible numbers of rounds, the reason for each, and when they are analysed: the defaults, and the plan's.
+/// Possible numbers of rounds (the defaults and the plan's), the reason for each, and the rounds after which results are analysed.
 fn due(plan: &Plan, time: Time, had: u32, shown: &[Look]) -> Vec<Due> {
     let own = rounds::looks(plan);
     let once = |n: u32| match shown {

@@ -59,7 +59,7 @@ pub fn run(command: &Guest) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(exit::OK))
 }
 
-/// The bundle with this name, or from this file.
+/// The bundle with this name in the cache, or the bundle in this file.
 pub fn named(text: &str) -> anyhow::Result<Arc<Bundle>> {
     match text.contains('/') || Path::new(text).is_file() {
         true => Ok(Arc::new(taken(Path::new(text))?)),

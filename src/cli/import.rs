@@ -99,7 +99,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(exit::OK))
 }
 
-/// A regular file of limited size; a FIFO is refused.
+/// Reads a regular file of limited size; refuses a FIFO.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let failed = |why: &dyn std::fmt::Display| {
         Failure::usage(format!(
@@ -131,7 +131,7 @@ fn usual(tool: &str, file: &Path) -> PathBuf {
     PathBuf::from(RESULTS).join([&[tool], &words[..]].concat().join("-"))
 }
 
-/// Prints how many lines were ignored, and notes on the figures.
+/// Prints how many lines the import ignored, and notes on the figures.
 fn tell(import: &Import) {
     for source in &import.sources {
         if source.other_lines > 0 {

@@ -11,7 +11,7 @@ use crate::workloads::Clock;
 /// The exit code that a shell shows for a program killed by SIGPIPE.
 const BROKEN_PIPE: u8 = 141;
 
-/// IOzone's exit codes where they are known, otherwise those listed in the help.
+/// Returns IOzone's exit codes where IOzone's codes are known, otherwise the codes that the help lists.
 pub fn run(words: &[OsString]) -> anyhow::Result<ExitCode> {
     let date = jiff::Zoned::now().strftime("%a %b %e %H:%M:%S %Y").to_string();
     let mut out = BufWriter::new(io::stdout());

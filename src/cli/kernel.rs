@@ -43,7 +43,7 @@ fn fetch(version: Option<&str>) -> anyhow::Result<()> {
     print_line(&format!("{} is stored in {}", kernel.index.release, kernel::place()?.display()))?;
     for cannot in testbeds::that_cannot_boot(&kernel.index) {
         super::say(&format!(
-            "note: {cannot}\n  try: fsderby kernel fetch, for the newest of the series with all drivers"
+            "note: {cannot}\n  try: fsderby kernel fetch, for the newest release of the series with all drivers"
         ));
     }
     Ok(())

@@ -167,7 +167,7 @@ fn workloads() -> Listed {
     }
 }
 
-/// As one line.
+/// The first sentence of a text, as one line.
 fn first_sentence(text: &str) -> String {
     heading::first_sentence(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -22,7 +22,7 @@ use crate::testbeds::model::machines::{INSTRUCTIONS, Machine, SPEEDS, Sourced, V
 const HERE: &str = "loop:/dev/shm";
 /// CPU speed given to the guest while its instructions are counted; it changes their duration, not their number.
 const COUNTED_AT: u32 = 1000;
-/// Runs in memory here and in the guest, so that the ratio depends only on the CPU work of the filesystem.
+/// This workload runs in memory here and in the guest, so that the ratio of both times depends only on the filesystem's CPU work.
 const WORK: &str = "postmark-quick";
 
 #[derive(Subcommand)]
@@ -37,7 +37,7 @@ pub struct Measure {
     /// Filesystems, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "ext2,ext4,xfs,btrfs")]
     filesystems: Vec<String>,
-    /// Number of rounds on this computer, and again in a guest
+    /// Number of rounds on this computer; as many follow in a guest
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
     /// Machine file to write; its name becomes the machine's name
@@ -164,7 +164,7 @@ fn speeds(there: &Times, here: &Times) -> BTreeMap<String, Vec<u64>> {
     speeds
 }
 
-/// The median of the filesystems' medians.
+/// The speed of this computer: the median of the filesystems' median speeds.
 ///
 /// # Errors If the speed is outside the range of modelled machines.
 fn middle_of(speeds: &BTreeMap<String, Vec<u64>>) -> anyhow::Result<u32> {

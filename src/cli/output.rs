@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::visible::{visible, visible_json};
 
-/// Prints the result of a command, which may hold colours; text from other sources is already [`visible`]. A closed pipe, as in
+/// Prints the result of a command. It may hold colours; text from other sources must be [`visible`] already. A closed pipe, as in
 /// `fsderby list | head -1`, is not an error.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();

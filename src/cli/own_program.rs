@@ -20,7 +20,7 @@ pub struct Commands {
     /// File or folder that the commands read, in $INPUT; repeat for several, all in one folder
     #[arg(long, value_name = "PATH", requires = "commands")]
     input: Vec<PathBuf>,
-    /// Whatever exit code a --command has, its trial counts
+    /// Count a trial whatever the exit code of its --command is
     #[arg(long, requires = "commands")]
     ignore_failure: bool,
 }

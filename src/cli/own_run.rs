@@ -1,4 +1,4 @@
-//! A run that a command makes internally, to compare it with another such run: one trial after another, without a report.
+//! A run that a command such as `fsderby disk twin` makes internally: one trial after another, without a report.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::schema::record::Record;
 use crate::store::Folder;
 use crate::testbeds::{self, Made};
 
-/// All records of this experiment on this testbed; the run is kept in the folder.
+/// Runs this experiment on this testbed and returns all its records; the run stays in the folder.
 ///
 /// # Errors
 /// If the testbed or a tool is missing, or if the run is interrupted.

@@ -12,7 +12,7 @@ use crate::exit;
 /// The exit code that a shell shows for a program killed by SIGPIPE.
 const BROKEN_PIPE: u8 = 141;
 
-/// Exit code 0, as in PostMark, or 2 after a run that would have crashed PostMark.
+/// Returns exit code 0, as in PostMark, or 2 after a run that would have crashed PostMark.
 pub fn run(script: &[OsString]) -> anyhow::Result<ExitCode> {
     let script = match script {
         [only] => Some(only.as_os_str()),

@@ -27,9 +27,9 @@ use crate::runner::verify::{verify, verify_and_read};
 use crate::schema::plan::Plan;
 use crate::store::{self, Run};
 
-/// Width if standard output is no terminal.
+/// Width of the report in columns, if standard output is no terminal.
 const WIDTH: u16 = 80;
-/// In the run's folder.
+/// Name of the HTML report in the run's folder.
 const PAGE: &str = "report.html";
 
 #[derive(Args)]
@@ -41,7 +41,7 @@ pub struct Options {
     /// Compare all candidates with this one (its label) instead of the best
     #[arg(long, value_name = "LABEL")]
     baseline: Option<String>,
-    /// Show the figures of this import next to the run's; they never enter a verdict
+    /// Show the figures of this import next to the run's; imported figures never enter a verdict
     #[arg(long, value_name = "IMPORT")]
     beside: Vec<PathBuf>,
     /// Print every metric, and latencies
@@ -210,7 +210,7 @@ fn load<'p>(folders: impl IntoIterator<Item = &'p PathBuf>) -> anyhow::Result<Ve
     folders.into_iter().map(one).collect()
 }
 
-/// The baseline must be a candidate, not an A/A copy.
+/// Checks the label of `--baseline`: it must be the label of a candidate, not of an A/A copy.
 pub fn known_baseline(label: Option<&str>, plan: &Plan) -> anyhow::Result<()> {
     let Some(label) = label else { return Ok(()) };
     let is_copy = |known: &&str| plan.guard.as_ref().is_some_and(|twice| twice.copy == *known);
@@ -229,7 +229,7 @@ pub fn judged(run: Run) -> (Run, Option<String>) {
     recomputed(Run { damage, ..run })
 }
 
-/// The run as above, with its latencies, which are read only once for verification and report.
+/// Like [`judged`], with the run's latencies, which are read only once for verification and report.
 fn judged_and_read(run: Run) -> (Run, Latencies, Option<String>) {
     let (found, latencies) = verify_and_read(&run);
     let latencies = latencies.unwrap_or_else(|| Latencies::of(&run));

@@ -1,4 +1,4 @@
-//! `fsderby report --requests`: one trial's requests of its modelled disk, a line each.
+//! `fsderby report --requests`: prints the requests that one trial sent to its modelled disk, one per line.
 
 use std::io::Write;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub fn print(folder: &Path, trial: &str) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The trial's last attempt.
+/// The record of the trial's last attempt, which must have a list of requests.
 fn with_requests<'r>(run: &'r Run, trial: &str) -> Result<&'r Record, Failure> {
     let current = run.current();
     let has = |record: &&&Record| record.requests.is_some();

@@ -70,10 +70,10 @@ pub struct Arguments {
     own: own_program::Commands,
     #[arg(long, value_name = "TESTBED", help = testbeds_help())]
     on: Vec<String>,
-    /// Kernel of guests: one from the cache, or a package; repeat to compare kernels
+    /// Kernel of guests: a release from the cache, or a package; repeat to compare kernels
     #[arg(long, value_name = "VERSION|PATH")]
     kernel: Vec<String>,
-    /// Guest bundle with kernel, programs and agent, instead of this machine's: one of `fsderby guest list`, or a file
+    /// Guest bundle, whose kernel, programs and agent replace this machine's: an ID of `fsderby guest list`, or a file
     #[arg(long, value_name = "ID|FILE", conflicts_with = "kernel")]
     guest: Option<String>,
     /// Size of the volume given to mkfs: 512m, 2g
@@ -105,7 +105,7 @@ pub struct Arguments {
     /// With `--rounds auto`: run as many complete rounds as fit into this time
     #[arg(long)]
     budget: Option<Span>,
-    /// Smallest difference of interest; smaller ones count as equivalent: 3%
+    /// Smallest difference of interest, such as 3%; filesystems that differ by less count as equivalent
     #[arg(long)]
     margin: Option<Percent>,
     /// A/A check: enter the first filesystem twice; on by default from ten rounds on, off with `--guard=false`
@@ -135,7 +135,7 @@ pub struct Arguments {
     /// Compare all candidates in the report with this one (its label) instead of the best
     #[arg(long, value_name = "LABEL")]
     baseline: Option<String>,
-    /// Condition for a later `fsderby compare --fail-if`: refuses a run that could never decide it; may be repeated
+    /// Condition for a later `fsderby compare --fail-if`: refuses a run that could never decide the condition; may be repeated
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
     /// Folder of the run; must not exist
@@ -239,7 +239,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Whether the run could ever decide the condition.
+/// Checks that the run could decide the condition of `--fail-if`.
 fn can_be_judged(
     conditions: &[Condition],
     plan: &Resolved<'_>,
@@ -252,7 +252,7 @@ fn can_be_judged(
         .try_for_each(|condition| Ok(condition.can_be_judged(&judgeable).map_err(Failure::usage)?))
 }
 
-/// What must be checked before a long run begins.
+/// Prints notes about the plan that the user should know before a long run begins.
 fn beforehand(plan: &Plan, guess: impl FnOnce() -> Time) {
     let beyond = plan.budget.and_then(|_| pace::beyond_budget(plan, guess()));
     scaled::no_longer_tested(plan)
@@ -351,7 +351,7 @@ fn jobs(asked: Option<u32>, plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> any
     }
 }
 
-/// A named filesystem must be one that mkfs can make here.
+/// Refuses `--filesystems` on a testbed that uses a mounted filesystem, where no mkfs runs.
 fn names_what_is_made(arguments: &Arguments, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().fidelity.makes_filesystem()) else {
         return Ok(());
@@ -415,7 +415,7 @@ fn possible(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, lenient: bool) -> anyh
     Ok(skips)
 }
 
-/// What the end of a run needs: the stop flag and the key to sign with.
+/// Values for the end of a run: the stop flag and the key that signs the run.
 struct Ending {
     /// Set by the first Ctrl-C.
     stop: Arc<AtomicBool>,
@@ -467,7 +467,7 @@ fn carry_out(
     Ok(ExitCode::from(code(&run, finish)))
 }
 
-/// A run that was altered before it continued is not signed.
+/// Signs the run, unless its files were altered before it continued.
 fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
     match verify(&store::read_through(run.clone())?).wrong.first() {
         None => signature::sign(run, key),

@@ -14,7 +14,7 @@ use crate::exit::Failure;
 
 #[derive(Args)]
 pub struct Man {
-    /// Folder for the pages, one per subcommand; default: print the main page
+    /// Folder for the manual pages, one page per subcommand; default: print the main page
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -38,7 +38,7 @@ pub fn man(arguments: &Man) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One page a subcommand. Nothing is overwritten, and no link is followed.
+/// Writes one manual page per subcommand. The function overwrites no file and follows no link.
 fn write_pages(folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("could not create {}", folder.display()))?;
     let mut command = Cli::command().disable_help_subcommand(true);

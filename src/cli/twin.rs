@@ -18,19 +18,19 @@ use crate::schema::job::Purpose;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 
-/// The workload and its scale, which takes a hard disk some seconds to a minute.
+/// The workload and its scale; a hard disk needs some seconds to a minute for this workload.
 const WORK: [(&str, &str); 3] =
     [("maildir-quick", "1/4"), ("postmark-quick", "1"), ("coldread-quick", "1/4")];
 
 #[derive(Args)]
 pub struct Twin {
-    /// A hard disk of `fsderby list disks`, or a file
+    /// A hard disk of `fsderby list disks`, or a disk file
     #[arg(long, default_value = "hdd-16tb")]
     disk: String,
     /// Filesystems of this machine's kernel, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "ext4,xfs,btrfs")]
     filesystems: Vec<String>,
-    /// Number of rounds in virtual time, and again in real time
+    /// Number of rounds in virtual time; as many follow in real time
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
     /// Million instructions per second in virtual time; the default is so fast that the disk is the bottleneck
@@ -78,10 +78,10 @@ impl Twin {
     }
 }
 
-/// A figure by round, in virtual time and in real time.
+/// The figures of each round, first in virtual time, then in real time.
 type Sides = [BTreeMap<u32, f64>; 2];
 
-/// Results by workload and metric, then by filesystem.
+/// Results, sorted by workload and metric, then by filesystem.
 type Rows = BTreeMap<(String, String), BTreeMap<String, Row>>;
 
 #[derive(Default)]

@@ -27,13 +27,14 @@ pub struct Validate {
     /// Run the jobs in a guest on its block device, in virtual time, and print the results next to the models alone
     #[arg(long)]
     guest: bool,
-    /// One of `fsderby list disks`, or a file; default: those with published results, and with --guest a cloud volume
+    /// A disk of `fsderby list disks`, or a disk file; default: all disks with published results, with --guest also a cloud
+    /// volume
     #[arg(value_name = "DISK")]
     disks: Vec<String>,
-    /// Only this job, by its name in crates/diskmodel/src/validation/measured.toml; repeatable
+    /// Run only this job, by its name in crates/diskmodel/src/validation/measured.toml; repeatable
     #[arg(long = "job", value_name = "JOB")]
     jobs: Vec<String>,
-    /// One of `fsderby list machines`, or a file, instead of the machine that each disk's file names
+    /// A machine of `fsderby list machines`, or a machine file, instead of the machine that each disk's file names
     #[arg(long, requires = "guest")]
     machine: Option<String>,
 }

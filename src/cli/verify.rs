@@ -55,7 +55,7 @@ pub struct Arguments {
 enum Sample {
     All,
     Some(usize),
-    /// By its name: `r03/SCENARIO/CANDIDATE`.
+    /// One trial, by its name: `r03/SCENARIO/CANDIDATE`.
     One(String),
 }
 

@@ -58,7 +58,7 @@ impl Stopping {
         Ok(Stopping { is_stopping, signals: handle })
     }
 
-    /// Does not return after a signal, which ends the process.
+    /// Waits for the end of the process if a signal arrived; otherwise returns at once.
     #[inline]
     pub fn wait_if_stopping(&self) {
         while self.is_stopping.load(Ordering::Relaxed) {

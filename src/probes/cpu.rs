@@ -30,7 +30,7 @@ pub struct Cpu;
 const TICK_NS: u64 = 10_000_000;
 /// Idle time and I/O wait are each rounded to a tick.
 const MACHINE_RESOLUTION_NS: u64 = 2 * TICK_NS;
-/// Below this, a daemon's time is mostly rounding error.
+/// Least CPU time of daemons that is reported; a smaller time is mostly rounding error.
 const DAEMONS_AT_LEAST_NS: u64 = 10 * TICK_NS;
 
 static COUNTERS: [Counter; 8] = [

@@ -55,7 +55,7 @@ pub trait Probe: Sync {
     fn metrics(&self, _raw: &Raw, _work: &Work<'_>) -> Vec<Metric> {
         Vec::new()
     }
-    /// The same for one part of a workload with several parts; each part but the first began with cold caches.
+    /// Computes metrics of one part of a workload with several parts; each part but the first began with cold caches.
     fn metrics_of_part(&self, _raw: &Raw, _phases: &[&Phase]) -> Vec<Metric> {
         Vec::new()
     }
@@ -65,7 +65,7 @@ pub trait Probe: Sync {
 /// The workload that was observed.
 #[derive(Clone, Copy, Debug)]
 pub struct Work<'a> {
-    /// Resource use of its process, as reported by the kernel.
+    /// Resource use of the workload's process, as the kernel reports it.
     pub step: &'a Stepped,
     pub phases: &'a [Phase],
     /// CPU time of the caller during the sync after the workload.
@@ -151,7 +151,7 @@ pub struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// With these devices only.
+    /// A site with these devices and nothing else.
     pub fn new(devices: &'a Devices) -> Self {
         Site { devices, memory_group: None, whole_machine: false, place: None, progress: None }
     }

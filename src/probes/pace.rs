@@ -9,10 +9,10 @@ use crate::schema::story::Story;
 
 pub struct Pace;
 
-/// Most points of a series; beyond that, two points are merged into one. 240 points are 24 s at ten samples per second, and
+/// Most points of a series; if there are more, two points are merged into one. 240 points are 24 s at ten samples per second, and
 /// more than a chart shows on a phone.
 const POINTS: usize = 240;
-/// Fewer samples give no metric.
+/// Least number of samples for a metric.
 const LOOKS: u64 = 10;
 
 static COUNTERS: [Counter; 2] = [Counter::difference("looks"), Counter::maximum("longest_still_ns")];

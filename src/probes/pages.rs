@@ -95,7 +95,7 @@ impl Probe for Pages {
     }
 }
 
-/// In bytes.
+/// A reading of the kernel's memory for the filesystem, in bytes.
 #[derive(Clone, Copy, Default)]
 struct Level {
     total: u64,

@@ -9,19 +9,19 @@ use crate::schema::plan::Trial;
 use crate::schema::units::{Bytes, GIB, MIB};
 use crate::testbeds::Testbeds;
 
-/// Memory of a guest beside its work's: kernel, programs, and QEMU.
+/// Memory that a guest needs in addition to the memory of the workload: for kernel, programs, and QEMU.
 const BESIDE: u64 = 256 * MIB;
-/// Written data may be in a journal, in its place, and on the source disk.
+/// Copies of each written byte that a guest's memory may hold: in a journal, in the file's blocks, and on the source disk.
 const HELD: u64 = 3;
 
-/// As many as CPUs and memory allow.
+/// The number of parallel trials that this machine's CPUs and memory allow.
 pub fn here(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> usize {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let available = procfs::Meminfo::current().ok().and_then(|memory| memory.mem_available);
     available.map_or(cpus, |bytes| cpus.min(fit(plan, testbeds, Bytes(bytes))))
 }
 
-/// At least one, using at most three quarters of the available memory, as far as known beforehand.
+/// The number of trials (at least one) that fit into three quarters of the available memory, as far as known beforehand.
 fn fit(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, available: Bytes) -> usize {
     let mut amounts = Amounts::default();
     let most = plan.integrity_checks().map(|trial| taken(plan, &trial, testbeds, &mut amounts)).max();

@@ -6,7 +6,7 @@ use crate::workloads::clients::MOST;
 
 /// A label becomes part of file names (at most 255 bytes) and of columns.
 const LONGEST: usize = 100;
-/// Cells of the table; a round of this many one-second trials takes three hours.
+/// Most trials per round: a round of this many one-second trials takes three hours.
 const MOST_CELLS: usize = 10_000;
 
 pub fn check(plan: &Plan) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use crate::states;
 
 const CHANGED: &str = ", changed";
 
-/// More filesystems than this are counted, not named.
+/// The name of a changed experiment lists at most this many filesystems; of more filesystems it states the number.
 const NAMED: usize = 6;
 
 impl Experiment {
@@ -45,7 +45,7 @@ impl Experiment {
         plan.name == self.name && asks || is_changed
     }
 
-    /// The candidates, if they were selected from plain kinds and the experiment's own candidates.
+    /// The candidates in words, if all of them are plain kinds or candidates of the experiment itself.
     fn chosen(&self, own: &Experiment) -> Option<String> {
         let [before, after] = [own, self].map(|of| of.candidates().unwrap_or_default());
         if !after.is_empty() && after.iter().all(|candidate| candidate.kind == MOUNTED) {
@@ -111,7 +111,7 @@ impl Experiment {
     }
 }
 
-/// The common memory of the settled plan: the first one's, if each states its own.
+/// The common memory limit of the plan; if each candidate states a limit itself, the first candidate's limit.
 fn memory(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<Bytes> {
     first_where_all(candidates, |c| c.own.memory).or(of.memory)
 }
@@ -120,7 +120,7 @@ fn cpus(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<u32> {
     first_where_all(candidates, |c| c.own.cpus).or(of.cpus)
 }
 
-/// Stating a fresh state is no change.
+/// The common state; a stated `fresh` equals no stated state.
 fn state(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<String> {
     let state = first_where_all(candidates, |c| c.own.state.clone()).or(of.state.clone());
     state.filter(|state| state != states::FRESH)
@@ -135,7 +135,7 @@ fn first_where_all<T>(candidates: Option<&[Candidate]>, own: fn(&Candidate) -> O
     if all.iter().all(|candidate| own(candidate).is_some()) { own(all.first()?) } else { None }
 }
 
-/// Each filesystem once, over all setups.
+/// The distinct filesystems of these candidates, each once, whatever setups it has.
 fn filesystems(candidates: &[Candidate]) -> Vec<(&str, &Variant)> {
     let mut once: Vec<(&str, &Variant)> = Vec::new();
     for candidate in candidates {

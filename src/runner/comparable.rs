@@ -48,7 +48,7 @@ struct Two<'r> {
     after: &'r Run,
 }
 
-/// A property in which both must agree.
+/// Refuses two runs that differ in this property.
 fn same(what: &str, before: &str, after: &str, try_this: &str) -> Result<(), Failure> {
     if before == after {
         return Ok(());
@@ -99,7 +99,7 @@ impl Two<'_> {
         Ok(common)
     }
 
-    /// The place of that candidate's trials, in both.
+    /// The place of this candidate's trials in the first and in the second run.
     fn places(&self, label: &str) -> Result<[Place<'_>; 2], Failure> {
         let [before, after] =
             self.both(|run| run.plan.setup(candidate(&run.plan, label)).testbed).map(values::place);
@@ -223,7 +223,7 @@ impl Two<'_> {
         all.into_iter().flatten().collect()
     }
 
-    /// Differences that affect no figures, or all alike.
+    /// Differences that affect no figures, or that affect the figures of all candidates alike.
     fn by_chance(&self, common: &[String]) -> Vec<Difference> {
         let of = |what: &str, said: [String; 2]| {
             let [before, after] = said;
@@ -289,7 +289,7 @@ fn labels(plan: &Plan) -> Vec<String> {
     plan.candidates.iter().filter(|c| !is_copy(c)).map(|c| c.label.clone()).collect()
 }
 
-/// Panics if the plan lacks it: it was looked up in both.
+/// The candidate with this label. Panics if the plan has none: both plans were searched for the label before.
 fn candidate<'p>(plan: &'p Plan, label: &str) -> &'p Candidate {
     let found = plan.candidates.iter().find(|candidate| candidate.label == label);
     found.unwrap_or_else(|| panic!("{label} is in both plans"))
@@ -300,7 +300,7 @@ fn on_machine(run: &Run, label: &str) -> Option<OnMachine> {
     run.machine.setup(&setup).cloned()
 }
 
-/// The kernel that served it, as reported by uname.
+/// The kernel on which this candidate ran, as reported by uname.
 pub fn kernel(run: &Run, label: &str) -> String {
     let seen = run.records.iter().find(|r| r.filesystem == label && !r.kernel.is_empty());
     let seen = seen.map(|record| record.kernel.clone());

@@ -37,7 +37,7 @@ impl Cross {
     }
 }
 
-/// A single value changes no label.
+/// Repeats each entry with each of these values and adds the value to the label; a single value changes no label.
 fn crossed<T: Clone + PartialEq>(
     entries: Vec<FilesystemEntry>,
     (factor, values): (&str, &[T]),
@@ -70,7 +70,7 @@ fn crossed<T: Clone + PartialEq>(
     Ok(entries.into_iter().flat_map(each).collect())
 }
 
-/// Values without their common parts: two disks by name, without their machine. Unchanged if that would make them equal.
+/// The values without their common parts, such as two disks without their common machine; unchanged if they would become equal.
 fn told_apart(values: Vec<String>) -> Vec<String> {
     let parts = |value: &str| -> Vec<String> { value.split([':', ',']).map(str::to_owned).collect() };
     let all: Vec<Vec<String>> = values.iter().map(|value| parts(value)).collect();
@@ -84,8 +84,8 @@ fn told_apart(values: Vec<String>) -> Vec<String> {
     if are_apart { short } else { values }
 }
 
-/// Trial names are labels split at slashes: of a path its last part, or all parts where two have the same. The same directory
-/// twice is told apart by a word.
+/// Texts of these values for labels, which must have no slash: of a path the last part, or all parts if two last parts are equal.
+/// If the same directory occurs twice, the second text ends with a word that tells them apart.
 pub(super) fn in_labels(values: Vec<String>) -> Vec<String> {
     let last = |value: &String| value.rsplit('/').next().unwrap_or(value).to_owned();
     let whole = |value: &String| value.trim_matches('/').replace('/', "-");
@@ -115,7 +115,7 @@ pub fn testbed_of(entry: &FilesystemEntry, common: &str) -> Result<Option<String
     with_kernel(on, release).map(Some)
 }
 
-/// This testbed with this cached kernel; for `auto` one that boots kernels.
+/// This testbed with this cached kernel; for `auto` the first testbed that boots kernels.
 pub fn with_kernel(on: &str, release: &str) -> Result<String, String> {
     if release.is_empty() || release.contains(['/', ',']) {
         return Err(format!(
@@ -130,7 +130,7 @@ pub fn with_kernel(on: &str, release: &str) -> Result<String, String> {
     Ok(testbed.name())
 }
 
-/// This testbed with guests from this cached bundle; for `auto` the first one that can.
+/// This testbed with guests from this cached bundle; for `auto` the first testbed that can start guests from a bundle.
 pub fn with_guest(on: &str, id: &str) -> Result<String, String> {
     if on == testbeds::AUTO {
         return Ok(testbeds::starting_from(id)?.name());

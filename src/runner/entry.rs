@@ -24,9 +24,9 @@ pub struct FilesystemEntry {
     pub mkfs: Vec<String>,
     pub mount: Vec<String>,
     pub conversion: bool,
-    /// The options of a period, before its own.
+    /// The era whose options come before the options that this entry states.
     pub era: Option<String>,
-    /// The testbed's setting `kernel=`, for `on` without it.
+    /// Value of the setting `kernel=` for the testbed in `on`, if `on` does not have this setting.
     pub kernel: Option<String>,
     // Not flattened, so that an error names its line.
     pub on: Option<String>,
@@ -34,9 +34,9 @@ pub struct FilesystemEntry {
     pub cpus: Option<u32>,
     pub layers: Option<Vec<String>>,
     pub state: Option<String>,
-    /// Takes part only if the testbed has its requirements; no testbed is chosen for it.
+    /// Whether this filesystem takes part only if the testbed supports it; `auto` chooses no testbed for its sake.
     pub optional: bool,
-    /// The era whose options are already among its own.
+    /// The era whose options `mkfs` and `mount` already contain.
     #[serde(skip)]
     pub has_era: Option<String>,
 }
@@ -60,7 +60,7 @@ pub const FILESYSTEM_KEYS: [&str; 13] = [
 /// Keys with a value on the command line.
 const WITH_VALUE: [&str; 10] =
     ["label", "mkfs", "mount", "era", "kernel", "on", "memory", "cpus", "layer", "state"];
-/// Instead of a layer: none, whatever the others have.
+/// Value of `layer=` for an entry that has no layers, although the experiment has layers for the other entries.
 const NONE: &str = "none";
 const WRITTEN: &str =
     "label=…, mount=…, mkfs=…, era=…, kernel=…, on=…, memory=…, cpus=…, layer=…, state=…, conversion";
@@ -91,7 +91,7 @@ impl FilesystemEntry {
         }
     }
 
-    /// The setup values that it states, as written.
+    /// The setup values that this entry states, as written.
     pub fn own(&self) -> Factors {
         Factors {
             on: self.on.clone(),
@@ -139,12 +139,12 @@ impl FilesystemEntry {
         Ok(self)
     }
 
-    /// Its label, or its kind.
+    /// The entry's label, or its kind if it has no label.
     pub fn label(&self) -> &str {
         self.label.as_ref().unwrap_or(&self.kind)
     }
 
-    /// Takes a command-line word.
+    /// Stores one `KEY=VALUE` of the command line.
     fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "label" => self.label = Some(value.to_owned()),
@@ -207,7 +207,7 @@ impl std::str::FromStr for FilesystemEntry {
 /// command of the user's own.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct WorkloadEntry {
-    /// Empty for a command.
+    /// Name of the parameter set; empty for a command.
     #[serde(default)]
     pub set: String,
     pub label: Option<String>,

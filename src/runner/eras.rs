@@ -23,7 +23,7 @@ pub static TABLE: &[(&str, &str)] = &[
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Era {
-    /// The systems it describes, and the differences.
+    /// The systems of that period, and how these options differ from the systems' defaults.
     pub story: String,
     pub source: String,
     /// `[[kind]]`

@@ -28,12 +28,13 @@ use crate::{mistakes, names, store, testbeds, workloads};
 
 /// Largest experiment file; a larger one is something else.
 const LONGEST_FILE: u64 = MIB;
-/// Below 512 MiB some kinds choose other block sizes; the smallest of the large ones ends just under 2 GiB.
+/// Default size of a volume. Below 512 MiB some kinds choose other block sizes; some kinds cannot be larger than a little less than
+/// 2 GiB.
 pub(super) const SIZE: Bytes = Bytes(2 * GIB);
 const ROUNDS: u32 = 10;
 const AT_LEAST: u32 = 6;
 const MARGIN: Percent = Percent(3.0);
-/// Instead of a list of filesystems: every kind.
+/// Stands for every kind where a list of filesystems is expected.
 pub(super) const ALL: &str = "all";
 
 /// The shipped experiments by name.
@@ -95,7 +96,7 @@ pub struct Experiment {
     /// Workloads of a stored plan, with all their parameters.
     #[serde(skip)]
     pub planned: Vec<PlannedWork>,
-    /// From a stored plan, if it differs from `seed`.
+    /// The workload seed of a stored plan, if this seed differs from `seed`.
     #[serde(skip)]
     pub workload_seed: Option<u64>,
     /// From a stored plan: see [`Plan::floor`].
@@ -104,7 +105,7 @@ pub struct Experiment {
     /// See [`Plan::shortfall`].
     #[serde(skip)]
     pub shortfall: Option<Shortfall>,
-    /// Whether kinds were taken as available, although each is listed separately.
+    /// Whether the user asked for all available kinds, although the plan lists each of them.
     #[serde(skip)]
     pub as_they_come: bool,
 }
@@ -167,7 +168,7 @@ impl<'de> Deserialize<'de> for RoundsAsked {
 }
 
 impl Experiment {
-    /// From a file's path, or a shipped experiment's name.
+    /// Loads an experiment by the path of its file, or by the name of a shipped experiment.
     pub fn load(named: &str) -> anyhow::Result<Self> {
         if let Some((name, text)) = SHIPPED.iter().find(|(name, _)| *name == named) {
             return Ok(Self::parse(text, name)?);
@@ -336,7 +337,7 @@ impl Experiment {
         }
     }
 
-    /// Its layers with all settings.
+    /// The experiment's layers, each with all its settings.
     pub(super) fn written_layers(&self) -> Result<Vec<String>, Failure> {
         written(&self.layers).map_err(Failure::usage)
     }
@@ -410,7 +411,7 @@ impl Experiment {
         Ok(Candidate { label, kind: name, own, variant, era })
     }
 
-    /// Whether it was read from a stored plan.
+    /// Whether this experiment was read from a stored plan.
     fn is_stored(&self) -> bool {
         !self.planned.is_empty()
     }
@@ -522,7 +523,7 @@ fn written(texts: &[String]) -> Result<Vec<String>, String> {
     Ok(values::layers(texts)?.iter().map(|layer| layer.written()).collect())
 }
 
-/// Unnamed works of one label are distinguished by their number of clients.
+/// Adds the number of clients to the labels of workloads that have the same label because the user gave none.
 fn tell_apart(works: &mut [PlannedWork], is_unnamed: impl Fn(usize) -> bool) {
     let labels: Vec<String> = works.iter().map(|work| work.label.clone()).collect();
     for (at, work) in works.iter_mut().enumerate() {

@@ -15,7 +15,7 @@ use crate::schema::job::{Purpose, RESEEDED};
 use crate::schema::plan::Trial;
 use crate::store::Run;
 
-/// Whether they are due after this many rounds: no finding needs them earlier, and a short run does not pay for them.
+/// Whether extra trials are due after this many rounds. No finding needs extra trials earlier, so a short run saves their time.
 pub fn are_due(rounds: u32) -> bool {
     rounds as usize >= SAMPLES_NEEDED
 }
@@ -26,7 +26,7 @@ pub fn of_cells<'p>(plan: &Resolved<'p>) -> Vec<Trial<'p>> {
     floor.into_iter().chain(of_samples(plan)).collect()
 }
 
-/// With other workload seeds and instruction costs.
+/// The extra trials with other workload seeds and other instruction costs.
 fn of_samples<'p>(plan: &Resolved<'p>) -> Vec<Trial<'p>> {
     let all = || (1..=RESEEDED).map(Purpose::Reseeded).chain([Purpose::Dear, Purpose::Cheap]);
     let is_sampled = |trial: &Trial<'_>| plan.of_candidate(trial.candidate).place.samples();
@@ -37,7 +37,7 @@ fn of_samples<'p>(plan: &Resolved<'p>) -> Vec<Trial<'p>> {
     if trials.len() > cells || plan.floor { trials } else { Vec::new() }
 }
 
-/// The corners that findings await, from the rounds' results.
+/// The trials at worst corners that findings still need, chosen by the results of the rounds.
 pub fn corners(run: &Run) -> Vec<Trial<'_>> {
     let due = corners::of(run);
     let of = |trial: &Trial<'_>, corner: &Cornered| {
@@ -48,7 +48,8 @@ pub fn corners(run: &Run) -> Vec<Trial<'_>> {
     due.iter().filter_map(trial).collect()
 }
 
-/// The most corners: one for each headline metric of each pair in each scenario, tried for both candidates.
+/// The largest number of trials at worst corners: one corner for each headline metric of each pair in each scenario, with a trial
+/// of both candidates.
 pub fn most_corners(plan: &Resolved<'_>) -> usize {
     let sampled = plan.candidates.iter().filter(|c| plan.of_candidate(c).place.samples()).count();
     plan.scenarios.len() * sampled * sampled.saturating_sub(1)

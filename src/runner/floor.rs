@@ -4,7 +4,7 @@ use super::resolved::Resolved;
 use crate::schema::job::Purpose;
 use crate::schema::plan::Trial;
 
-/// Two for each cell on a modelled disk; also for a single candidate, which is compared with another run.
+/// Two trials for each cell on a modelled disk; also for a single candidate, whose run may be compared with another run.
 pub fn trials<'p>(plan: &Resolved<'p>) -> Vec<Trial<'p>> {
     let is_modelled = |trial: &Trial<'_>| {
         let place = plan.of_candidate(trial.candidate).place;

@@ -28,7 +28,7 @@ pub struct Fold<'a> {
     next: usize,
     /// The current work, from its probes' start to their end.
     work: Option<usize>,
-    /// When that work began, by the agent's clock.
+    /// Time at which that work began, by the agent's clock.
     began_ns: Option<u64>,
     direct: Option<bool>,
     /// The release of the testbed's kernel, if it is not this machine's.
@@ -151,7 +151,7 @@ impl<'a> Fold<'a> {
         self.kernel = kernel;
     }
 
-    /// A candidate on another kernel than its own is another candidate.
+    /// Notes the agent's kernel. A trial on another kernel than the candidate's is void: it would measure another candidate.
     fn hello(&mut self, kernel: String) {
         if let Some(asked) = self.kernel.clone().filter(|asked| *asked != kernel) {
             self.is(Reason::OtherKernel { asked, seen: kernel.clone() });
@@ -159,7 +159,7 @@ impl<'a> Fold<'a> {
         self.record.kernel = kernel;
     }
 
-    /// The trial is not done, for this reason. The first of each kind counts.
+    /// Notes why the trial is void or has failed. The first reason of each kind counts.
     pub fn is(&mut self, reason: Reason) {
         match reason.outcome() {
             Outcome::Failed => self.failed.get_or_insert(reason),
@@ -172,7 +172,7 @@ impl<'a> Fold<'a> {
         self.done || self.failed.is_some()
     }
 
-    /// The agent was silent for so long that it must have hung.
+    /// Notes that the agent was silent for so long that it must have hung.
     pub fn hung(&mut self, silence: Duration) {
         let how = format!("the agent sent no event for {} s", silence.as_secs());
         self.is(Reason::Hung(Loss { during: self.step, how, console: Vec::new() }));
@@ -225,14 +225,14 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Two works may have phases of the same name.
+    /// Stores a histogram with the number of its work, because two works may have phases of the same name.
     fn histogram(&mut self, buckets: Buckets) {
         let several = self.record.works.len() > 1;
         let of = self.record.stages.last().filter(|_| several && self.work.is_some()).map(|stage| stage.of);
         self.histograms.push(Buckets { of, ..buckets });
     }
 
-    /// Events outside every stage belong to none.
+    /// Applies this to the current stage; an event outside every stage changes no stage.
     fn in_stage(&mut self, does: impl FnOnce(&mut StageRecord)) {
         if let (Some(_), Some(stage)) = (self.work, self.record.stages.last_mut()) {
             does(stage);
@@ -245,7 +245,7 @@ impl<'a> Fold<'a> {
         self.offsets_ns.push(i64::try_from(apart).unwrap_or(i64::MIN));
     }
 
-    /// A restarted machine has another clock. The worst drift counts.
+    /// Ends the measurement of clock drift on one machine: a restarted machine has another clock. The largest drift of all counts.
     fn clock_ends(&mut self) {
         let drift = drift_ns(&std::mem::take(&mut self.offsets_ns));
         if drift.unsigned_abs() > self.drift_before_ns.unsigned_abs() {
@@ -253,7 +253,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Reasons that void the trial come first: then no observation is reliable.
+    /// The trial's reason. A reason that voids the trial comes first, because then no observation of the trial is reliable.
     fn reason(&self, ended: &Ended) -> Option<Reason> {
         let broken = || self.record.validity.iter().find(|check| check.held == Held::No).cloned();
         let told = self.void.clone().or_else(|| self.failed.clone());

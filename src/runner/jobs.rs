@@ -16,7 +16,7 @@ use crate::testbeds::{Moment, Need, Testbed};
 
 /// Extra time limit per mebibyte for steps over the whole volume: any working disk exceeds 10 MiB/s.
 const LIMIT_A_MEBIBYTE: Duration = Duration::from_millis(100);
-/// In virtual time waiting is free.
+/// Time limit of a step in virtual time, where waiting costs no real time.
 const VIRTUAL_LIMIT: Duration = Duration::from_secs(7 * 24 * 3600);
 const ALIVE_EVERY_MS: u64 = 1000;
 
@@ -38,7 +38,7 @@ pub fn moment(plan: &Resolved<'_>, candidate: &Candidate, round: u32) -> Moment 
     }
 }
 
-/// The same for a trial, including its purpose.
+/// The inputs to a trial's storage: those of its candidate and round, and the purpose of the trial.
 fn moment_of(plan: &Resolved<'_>, trial: &Trial<'_>) -> Moment {
     let (mut corner, mut reseeded) = (None, 0);
     match trial.purpose {
@@ -112,7 +112,7 @@ pub fn steps_of(plan: &Resolved<'_>, trial: &Trial<'_>, makes_filesystem: bool) 
     steps(kind, trial, plan.laid_of(trial), plan.cold)
 }
 
-/// The works of its stages, in order.
+/// The works of the trial's stages, in order.
 pub fn works(plan: &Resolved<'_>, trial: &Trial<'_>) -> Vec<WorkJob> {
     let laid: &Laid<'_> = plan.laid_of(trial);
     let stages = match trial.purpose {
@@ -144,7 +144,7 @@ fn limit(step: &Step, size: Bytes, is_virtual: bool) -> (StepName, u64) {
     (step.name(), limit.as_secs())
 }
 
-/// Only a guest must load modules; layers exist only in guests.
+/// The kernel modules that a guest must load, including those of layers, which exist only in guests.
 fn modules(kind: Option<&dyn Filesystem>, source: bool, layers: &[Box<dyn Layer>]) -> Vec<String> {
     let own = kind.map(|k| k.kernel().modules).unwrap_or_default();
     let below = layers.iter().flat_map(|layer| layer.modules());

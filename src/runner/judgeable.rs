@@ -8,7 +8,7 @@ use crate::analysis::rounds::FEWEST;
 use crate::schema::declared::{Declared, Section};
 use crate::schema::plan::{Candidate, Rounds};
 
-/// `is_timeless`: times do not count, as on an emulated CPU.
+/// The candidates and metrics that `--fail-if` can judge. `is_timeless` says that times do not count, as on an emulated CPU.
 pub fn of(plan: &Resolved<'_>, is_timeless: bool) -> Judgeable {
     let is_copy = |c: &Candidate| plan.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
     let candidates: Vec<&Candidate> = plan.candidates.iter().filter(|c| !is_copy(c)).collect();

@@ -32,7 +32,7 @@ pub struct Launcher<'a> {
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// A trial and the number of the attempt.
+/// A trial and the number of this attempt at it.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'a> {
     pub trial: Trial<'a>,
@@ -62,7 +62,7 @@ impl Launcher<'_> {
         Ok(fold.finish(launched.end(), watch.stop()))
     }
 
-    /// Receives the agent's events; ends it if it hangs or if the run is stopped.
+    /// Receives the agent's events; ends the agent if the agent hangs or the run is stopped.
     fn listen(
         &self,
         launched: &mut dyn Launched,
@@ -160,13 +160,13 @@ impl Stopwatch {
     }
 }
 
-/// Unique and unguessable. The process ID, which is not unique over namespaces and machines, helps to find a run's objects.
+/// Makes a unique and unguessable name. Its random part makes it unique; the process ID in it helps to find a run's objects.
 fn token() -> anyhow::Result<String> {
     let random = random::bits().context("could not name a trial")?;
     Ok(format!("{}-{random:032x}", std::process::id()))
 }
 
-/// As the kernel prints it, in hundredths; `procfs` converts it to `f32`, which alters the number.
+/// The load average as the kernel prints it, in hundredths; `procfs` would convert the load to `f32`, which alters the number.
 fn load() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().and_then(|w| w.parse().ok()).unwrap_or(0.0)

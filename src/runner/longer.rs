@@ -17,7 +17,7 @@ use crate::store::Run;
 use crate::testbeds;
 use crate::workloads::clients;
 
-/// Meant for a first impression, never for a verdict.
+/// The shipped experiment for a first impression; it is never suggested as a way to a verdict.
 const FIRST: &str = "quick";
 /// The default if the run's experiment has no longer form.
 const NEXT: &str = "mailserver";
@@ -26,7 +26,7 @@ const NEXT: &str = "mailserver";
 pub struct Longer {
     /// `fsderby run mailserver`
     pub command: String,
-    /// Rounded up.
+    /// Expected duration in minutes, rounded up.
     pub minutes: u64,
 }
 
@@ -45,7 +45,7 @@ pub fn than(run: &Run) -> Option<Longer> {
     after(run, elapsed(counted(run).into_iter()))
 }
 
-/// The same, given the total duration of the counted trials.
+/// Like [`than`], with the total duration of the counted trials as an argument.
 pub fn after(run: &Run, took: Duration) -> Option<Longer> {
     let resolved = Resolved::of(&run.plan).ok()?;
     run.plan.candidates.first().filter(|first| resolved.of_candidate(first).place.makes_filesystem())?;
@@ -85,12 +85,12 @@ fn kinds(plan: &Plan) -> Vec<&str> {
     if own().all(is_plain) { own().map(|c| c.kind.as_str()).collect() } else { Vec::new() }
 }
 
-/// Number of integrity checks and trials of the least rounds.
+/// Number of integrity checks, plus the number of trials in the minimum number of rounds.
 fn trials(plan: &Plan) -> u64 {
     (plan.candidates.len() * plan.scenarios.len()) as u64 * (u64::from(plan.rounds.at_least()) + 1)
 }
 
-/// Bytes written by integrity checks and the least rounds, without the state's.
+/// Bytes written by integrity checks and by the minimum number of rounds, without the bytes of the initial state.
 fn written(plan: &Resolved<'_>) -> u64 {
     let stages = plan.scenarios.iter().flat_map(Scenario::works);
     let of_stage = |stage: &WorkStage| {
@@ -111,7 +111,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// In seconds.
+    /// Expected duration of these trials in seconds.
     fn of(&self, trials: u64, bytes: u64) -> f64 {
         trials as f64 * self.overhead + bytes as f64 / self.bytes_a_second
     }

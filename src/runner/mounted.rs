@@ -47,7 +47,7 @@ pub fn rows(
     Ok(told_apart(row.into_iter().chain(placed).collect()))
 }
 
-/// Directories without a label of their own get the end of their path, where there are other candidates.
+/// If there are several candidates, a directory without a label is labelled with the end of its path.
 fn told_apart(mut entries: Vec<FilesystemEntry>) -> Vec<FilesystemEntry> {
     let is_unnamed = |entry: &FilesystemEntry| {
         entry.label.is_none() && entry.kind == MOUNTED && entry.on.as_deref().is_some_and(is_directory)
@@ -62,7 +62,7 @@ fn told_apart(mut entries: Vec<FilesystemEntry>) -> Vec<FilesystemEntry> {
     entries
 }
 
-/// What stands behind the colon.
+/// The text after the colon, which is the directory's path.
 fn path(on: &str) -> &str {
     on.split_once(':').map_or(on, |(_, path)| path)
 }
@@ -70,7 +70,7 @@ fn path(on: &str) -> &str {
 /// A candidate on a directory.
 ///
 /// # Errors
-/// If it asks for what only mkfs or mount could give.
+/// If the entry has an option that only mkfs or mount could apply.
 pub fn takes(entry: &FilesystemEntry) -> Result<(), String> {
     let asked = [
         ("mkfs options", !entry.mkfs.is_empty()),
@@ -87,7 +87,7 @@ pub fn takes(entry: &FilesystemEntry) -> Result<(), String> {
     }
 }
 
-/// Directories are compared with directories, and each has one filesystem.
+/// Checks that mounted directories are compared only with each other, and that each directory has one kind of filesystem.
 ///
 /// # Errors
 /// Names two candidates that cannot both take part.
@@ -119,7 +119,7 @@ pub fn comparable(candidates: &[Candidate], common: &str) -> Result<(), Failure>
     Ok(())
 }
 
-/// The plan with the kinds that are mounted there, and default labels that name them.
+/// The plan, completed with the kinds of filesystem mounted on its directories, and with default labels that name these kinds.
 ///
 /// # Errors
 /// If another kind was expected.
@@ -153,7 +153,7 @@ fn fstype(folder: &Path) -> String {
     machine::below(folder).map_or_else(|| "unknown".to_owned(), |(fstype, _)| fstype)
 }
 
-/// Whether a kernel type serves a kind of ours, which may have another name.
+/// Whether the type of a mounted filesystem, as the kernel names it, belongs to this kind, which may have another name.
 fn is_of_kind(kind: &str, fstype: &str) -> bool {
     kind == fstype || filesystems::find(kind).is_some_and(|kind| kind.kernel().types.contains(&fstype))
 }

@@ -39,7 +39,7 @@ pub fn misspelt(needs: &Table) -> Result<(), String> {
     }
 }
 
-/// Completed with the profile that it names.
+/// Completes the needs with the profile that they name.
 pub fn whole(needs: Needs) -> Result<Needs, Failure> {
     let Some(name) = needs.profile.clone() else { return Ok(needs) };
     let profile = profiles::find(&name).map_err(|e| Failure::usage(format!("needs: {e}")))?;

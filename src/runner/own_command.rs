@@ -11,7 +11,7 @@ use crate::schema::plan::{Plan, PlannedWork};
 use crate::workloads::command::{self, Parameters};
 use crate::workloads::programs;
 
-/// A command as options give it.
+/// A command of the user, as options of `run` state it.
 #[derive(Clone, Debug, Default)]
 pub struct Asked<'a> {
     pub command: &'a str,
@@ -70,7 +70,7 @@ pub fn resolve(entry: &mut WorkloadEntry, from: &Path) -> Result<(), Failure> {
     Parameters::parse(&entry.changed).map(drop).map_err(fault)
 }
 
-/// Its label, or the name of its program.
+/// The workload's label, or the name of its program if it has no label.
 pub fn label(entry: &WorkloadEntry) -> String {
     let program = match entry.changed.get("command") {
         Some(Value::String(text)) => text.split_whitespace().next(),

@@ -15,7 +15,7 @@ use crate::testbeds::Testbeds;
 #[derive(Debug, PartialEq)]
 pub struct Pace {
     pub mib_a_second: f64,
-    /// Time of a trial beside its work.
+    /// Time of a trial without its work, such as for booting a guest.
     pub overhead: Duration,
 }
 
@@ -39,13 +39,13 @@ impl Pace {
 /// The estimated durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Time {
-    /// Before the first round.
+    /// Duration of the integrity checks before the first round.
     pub checks: Duration,
     pub a_round: Duration,
 }
 
 impl Time {
-    /// For integrity checks and this many rounds.
+    /// The expected duration of the integrity checks and this many rounds.
     pub fn of_rounds(&self, rounds: u32) -> Duration {
         self.a_round.saturating_mul(rounds).saturating_add(self.checks)
     }
@@ -62,7 +62,7 @@ pub fn guess(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, skips: &[Skip], at_on
     halved(time / u32::try_from(at_once).unwrap_or(u32::MAX).max(1))
 }
 
-/// Half is for the integrity checks, which do the work of a round.
+/// Splits the time into halves for the integrity checks and one round, because both do the same work.
 pub fn halved(time: Duration) -> Time {
     Time { checks: time / 2, a_round: time / 2 }
 }
@@ -71,7 +71,7 @@ pub fn is_skipped(trial: &Trial<'_>, skips: &[Skip]) -> bool {
     skips.iter().any(|s| s.filesystem == trial.candidate.label && s.scenario == trial.scenario.label)
 }
 
-/// A note if the least rounds of a plan take longer than its budget.
+/// A note if the plan's minimum number of rounds takes longer than the plan's budget.
 pub fn beyond_budget(plan: &Plan, time: Time) -> Option<String> {
     let budget = plan.budget?;
     let rounds = plan.rounds.at_least();

@@ -16,7 +16,7 @@ use crate::testbeds::{self, Fault, Moment, Need, Next, Testbed};
 /// Polling interval while the guest is silent.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The work, and its volume.
+/// The requests to send, and the volume that they go to.
 #[derive(Clone, Copy, Debug)]
 pub struct Raw {
     pub work: RawWork,
@@ -24,14 +24,14 @@ pub struct Raw {
     pub size: Bytes,
 }
 
-/// The result, and the kernel.
+/// The result of the requests, and the guest's kernel.
 pub struct Done {
     pub taken: Taken,
     pub kernel: String,
 }
 
 impl Raw {
-    /// Runs it in a guest of this testbed.
+    /// Sends the requests in a guest of this testbed.
     ///
     /// # Errors
     /// If there can be no such guest, or the work fails.

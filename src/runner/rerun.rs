@@ -18,7 +18,7 @@ use crate::testbeds::Testbeds;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compared {
     Same,
-    /// An input to the figures has changed: no comparison is possible.
+    /// An input to the figures, named here, has changed, so the rerun cannot be compared with the record.
     Incomparable(String),
     /// The fingerprint is the same, but this part of the record differs.
     Differs(String),
@@ -116,7 +116,7 @@ fn compare(before: &Record, again: &Folded) -> Compared {
     Compared::Differs(differ.join(", "))
 }
 
-/// The file beside the record that differs.
+/// The name of the first file beside the record that differs in the rerun.
 fn differing_file(before: &Record, attached: &Attached) -> Option<&'static str> {
     let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
     let was = |file: &Option<FileRef>| file.as_ref().map(|f| f.blake3.clone());

@@ -37,7 +37,7 @@ pub struct Resolved<'p> {
 
 /// The resolved setup of a plan.
 pub struct ResolvedSetup<'p> {
-    /// As in the plan.
+    /// The setup as the plan states it.
     pub stated: Setup<'p>,
     pub place: Place<'p>,
     /// Layers between disks and filesystem, from the disks up.
@@ -103,7 +103,7 @@ impl<'p> Resolved<'p> {
         &self.of_candidate(candidate).laid[at]
     }
 
-    /// The same for a trial.
+    /// The trial's scenario as carried out.
     pub fn laid_of(&self, trial: &Trial<'_>) -> &Laid<'p> {
         self.laid(trial.candidate, trial.scenario)
     }
@@ -206,7 +206,7 @@ mod tests {
             ),
             (
                 &|plan: &mut Plan| plan.candidates[1].own.state = Some("aged".into()),
-                "xfs: which workload? write aged by",
+                "xfs: the workload is missing; write aged by",
             ),
         ] {
             assert!(why(change).contains(said), "{said}: {}", why(change));

@@ -32,7 +32,7 @@ const MOST_ROUNDS: u32 = 30;
 /// Attempts of a trial that stays void.
 pub const ATTEMPTS: u32 = REPEATS + 1;
 
-/// An observer. Measuring code prints nothing and reports here.
+/// An observer of a run. The code that measures prints nothing; it calls these functions.
 pub trait Watch: Send {
     fn begins(&mut self, plan: &Plan, skips: &[Skip]);
     /// `left` is the expected remaining time, if known.
@@ -40,7 +40,7 @@ pub trait Watch: Send {
     fn tick(&mut self, done: u64, total: u64);
     fn record(&mut self, record: &Record);
     fn round(&mut self, round: u32, of: Rounds);
-    /// The first rounds show the scatter; differences are left to the interim analyses.
+    /// Called after the first rounds, which show how much figures vary; only interim analyses judge differences.
     fn scatter(&mut self, _run: &Run) {}
 }
 
@@ -162,7 +162,7 @@ impl<'a> Runner<'a> {
         Some(round..=last.max(round))
     }
 
-    /// At least 1, for division.
+    /// Number of parallel trials, at least 1, so that times can be divided by it.
     fn jobs(&self) -> u32 {
         u32::try_from(self.jobs).unwrap_or(u32::MAX).max(1)
     }
@@ -219,7 +219,7 @@ impl<'a> Runner<'a> {
         plan.round(round).filter(|t| !self.is_skipped(t) && !history.failed_its_check(t)).collect()
     }
 
-    /// All trials of a round, if any of them is unfinished.
+    /// All trials of a round, if any trial of the round is unfinished.
     fn unfinished(&self, round: u32, history: &History) -> Vec<Trial<'a>> {
         let due = self.round(round, history);
         let is_over = due.iter().all(|trial| history.is_settled(&trial.name()));
@@ -253,7 +253,7 @@ impl<'a> Runner<'a> {
         self.skips.iter().any(|s| s.filesystem == trial.candidate.label && s.scenario == trial.scenario.label)
     }
 
-    /// Runs each once and returns the void ones; removes the others from their rounds' `open`.
+    /// Runs each trial once and returns the void trials; removes the other trials from `open` of their rounds.
     fn trials<'t>(
         &mut self,
         due: &[Trial<'t>],
@@ -288,7 +288,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// One attempt at each of some trials.
+/// A pass over some trials, with one attempt at each trial.
 struct Pass<'p, 'r> {
     runner: &'p mut Runner<'r>,
     launcher: Launcher<'p>,
@@ -310,7 +310,7 @@ impl Hear for Pass<'_, '_> {
         self.runner.watch.tick(done, total);
     }
 
-    /// A launch error ends a run that has launched nothing; later it concerns only that trial, since the next may succeed.
+    /// A launch error ends a run that has launched nothing yet; later a launch error ends only its trial, since the next may succeed.
     fn ended(&mut self, attempt: &Attempt<'_>, folded: anyhow::Result<Folded>) -> anyhow::Result<()> {
         let folded = match folded {
             Ok(folded) => folded,
@@ -328,7 +328,7 @@ impl Hear for Pass<'_, '_> {
 }
 
 impl Pass<'_, '_> {
-    /// One trial of this round is over.
+    /// Notes that one trial of this round is over.
     fn over(&mut self, round: u32) {
         let Entry::Occupied(mut left) = self.open.entry(round) else { return };
         *left.get_mut() -= 1;
@@ -342,7 +342,7 @@ impl Pass<'_, '_> {
 /// The history so far, including earlier processes.
 #[derive(Default)]
 struct History {
-    /// For each trial: attempts, and why the last one was not done.
+    /// For each trial: the number of attempts, and why the last attempt was not done.
     last: HashMap<String, (u32, Option<Reason>)>,
     failed_checks: HashSet<(String, String)>,
     /// Number of trials in rounds, and their total host time.
@@ -352,7 +352,7 @@ struct History {
     rounds: u32,
     /// Whether an interim analysis has decided everything.
     is_decided: bool,
-    /// Whether anything was launched in this process.
+    /// Whether this process has launched a trial.
     has_launched: bool,
 }
 
@@ -392,7 +392,7 @@ impl History {
         self.failed_checks.contains(&(trial.candidate.label.clone(), trial.scenario.label.clone()))
     }
 
-    /// Mean duration of a round, without parallel trials.
+    /// Mean duration of a round, if trials do not run in parallel.
     fn a_round(&self) -> Duration {
         self.measuring.checked_div(self.rounds).unwrap_or_default()
     }

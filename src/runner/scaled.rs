@@ -23,10 +23,10 @@ use crate::testbeds;
 
 /// Memory of each client's process; the program's text is shared.
 const CLIENT: u64 = 2 * MIB;
-/// Below it some kinds choose other block sizes.
+/// On volumes smaller than this, some kinds choose other block sizes.
 const LEAST_VOLUME: Bytes = Bytes(512 * MIB);
 
-/// Options given beside the scale, which are not scaled.
+/// The options `--size` and `--memory`, whose values `--scale` does not scale.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Given {
     pub memory: bool,
@@ -116,7 +116,7 @@ impl Experiment {
         Ok(short)
     }
 
-    /// For page cache and all clients of the most demanding work, on this experiment's testbeds.
+    /// The least memory for the page cache and all clients of the most demanding work, on this experiment's testbeds.
     fn least_memory(&self) -> Result<Bytes, Failure> {
         let entries = self.filesystem.iter().filter_map(|entry| entry.on.as_deref());
         let on = entries.chain(self.on.as_deref()).chain(self.cross.on.iter().map(String::as_str));
@@ -173,7 +173,7 @@ fn times(had: Bytes, asked: Bytes) -> String {
     format!("{:.1} times", had.0 as f64 / asked.0.max(1) as f64)
 }
 
-/// The smallest scale of the form 1/n that reaches the floor.
+/// A sentence that names the smallest scale of the form 1/n that reaches this minimum.
 fn remedy(asked: Bytes, had: Bytes, by: Scale) -> String {
     // had ÷ asked × scale, rounded so that the floor is reached.
     let n = (by.by as f64 / by.of as f64) * asked.0 as f64 / had.0.max(1) as f64;

@@ -26,7 +26,7 @@ pub struct Laid<'p> {
 /// A workload, or the parts of one that run together.
 #[derive(Clone)]
 pub struct LaidWork<'p> {
-    /// Its label, with a number if the scenario has it several times.
+    /// The work's label, with a number if the scenario has the work several times.
     pub name: String,
     pub planned: Cow<'p, PlannedWork>,
     pub work: Arc<dyn Work>,
@@ -35,12 +35,12 @@ pub struct LaidWork<'p> {
 }
 
 impl LaidWork<'_> {
-    /// Whether it copies from a second disk.
+    /// Whether this work copies from a second disk.
     pub fn copies_from_beside(&self) -> bool {
         self.work.needs().source
     }
 
-    /// Whether both do the same work in the same way.
+    /// Whether this work and the other do the same in the same way.
     fn is_as(&self, other: &LaidWork<'_>) -> bool {
         (&self.planned, self.measured, self.clients) == (&other.planned, other.measured, other.clients)
     }
@@ -218,7 +218,7 @@ fn known_stage<'p>(
     }
 }
 
-/// Whether this many clients can do it.
+/// Checks that this many clients can do this work in parallel.
 fn so_many(clients: u32, work: &dyn Work) -> Result<(), String> {
     bounds::are_so_many(clients)?;
     let most = work.most_clients();
@@ -255,7 +255,7 @@ impl<'p> KnownScenario<'p> {
         self.others().any(|(kind, argument)| matches!(kind.ends_work(argument), WorkEnds::Cut(_)))
     }
 
-    /// Whether caches are dropped in it, which must be verified.
+    /// Whether a stage drops caches, which the trial must then verify.
     pub fn empties_caches(&self) -> bool {
         self.others().any(|(kind, _)| kind.empties_caches())
     }
@@ -336,7 +336,7 @@ impl<'p> Laid<'p> {
         self.works.len() - 1
     }
 
-    /// All files of each work, none deleted, and nothing else.
+    /// The stages of an integrity check: each work runs once, and all its files are kept.
     pub fn kept(&self) -> Vec<LaidStage> {
         (0..self.works.len()).map(|of| LaidStage::Work { of, portion: Portion::KEEP_FILES }).collect()
     }

@@ -21,7 +21,7 @@ pub trait Hear: Send {
     fn ended(&mut self, attempt: &Attempt<'_>, folded: anyhow::Result<Folded>) -> anyhow::Result<()>;
 }
 
-/// Carries these out in order, `jobs` at a time.
+/// Carries out these attempts in order, `jobs` at a time.
 ///
 /// # Errors
 /// The first of `hear`.
@@ -48,7 +48,7 @@ pub fn side_by_side(
     in_threads(attempts, jobs, &broken, || !stop(), carry_out)
 }
 
-/// Takes these in order, `jobs` at a time, as long as allowed. The first error stops it.
+/// Applies `carry_out` to these items in order, `jobs` at a time, as long as `goes_on`. The first error stops all threads.
 fn in_threads<T: Sync>(
     all: &[T],
     jobs: usize,

@@ -1,4 +1,4 @@
-//! The record of a skipped cell: its name and its place in the plan.
+//! The name of a skipped cell's record, and the cell's place in the plan.
 
 use crate::schema::job::Purpose;
 use crate::schema::plan::Trial;

@@ -102,7 +102,7 @@ impl Own<'_> {
         steps
     }
 
-    /// The state after a power cut stays for the check.
+    /// The steps after a recovery: unmount and check. All files stay, so that the check sees the filesystem as the power cut left it.
     fn recovered(&self) -> Vec<Step> {
         self.unmount().into_iter().chain(self.check(At::Recovered)).collect()
     }
@@ -116,7 +116,7 @@ fn works(laid: &Laid<'_>) -> impl Iterator<Item = Step> {
     laid.works.iter().enumerate().flat_map(|(at, work)| one_work(at, work, false))
 }
 
-/// A work ended by a power cut has no end step.
+/// The steps of one work; a work that a power cut ends has no step for its end.
 fn one_work(work: usize, laid: &LaidWork<'_>, is_cut: bool) -> Vec<Step> {
     let mut steps = Vec::new();
     if laid.copies_from_beside() {

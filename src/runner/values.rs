@@ -19,7 +19,7 @@ pub fn place(text: &str) -> Result<Place<'_>, String> {
     Place::parse(text)
 }
 
-/// The same, before `auto` is chosen.
+/// The testbed of this text, which may still be `auto`.
 ///
 /// # Errors
 /// If the text names no testbed.
@@ -35,7 +35,7 @@ pub fn layers(texts: &[String]) -> Result<Vec<Box<dyn Layer>>, String> {
     layers::parse(texts)
 }
 
-/// The filesystem's initial content; `None` is fresh.
+/// The state of the filesystem before the work; `None` stands for `fresh`.
 ///
 /// # Errors
 /// If there is no such state, or it is incomplete.

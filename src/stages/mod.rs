@@ -73,9 +73,9 @@ pub struct Around<'a> {
 pub enum WorkEnds {
     #[default]
     Whole,
-    /// By a power cut.
+    /// The workload ends by a power cut.
     Cut(PowerCut),
-    /// With all its files kept.
+    /// The workload ends with all its files kept.
     KeepsFiles,
 }
 

@@ -18,7 +18,7 @@ struct Age<'a> {
 
 fn age(argument: &str) -> Result<Age<'_>, String> {
     let set = argument.strip_prefix("by ").map(str::trim).filter(|set| !set.is_empty());
-    let set = set.ok_or("which workload? write aged by postmark-quick")?;
+    let set = set.ok_or("the workload is missing; write aged by postmark-quick")?;
     match set.split_once(" at ") {
         None => Ok(Age { set, scale: None }),
         Some((set, scale)) => Ok(Age { set: set.trim(), scale: Some(scale.trim().parse()?) }),

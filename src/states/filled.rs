@@ -7,7 +7,7 @@ use crate::workloads;
 
 pub struct Filled;
 
-/// The set whose file sizes are used.
+/// The parameter set whose file sizes the state uses.
 const SET: &str = "fill-80";
 
 impl StateKind for Filled {

@@ -1,8 +1,8 @@
 //! The initial state of a filesystem before a scenario begins: one trait, one table.
 //!
-//! To reach a state, workloads run before the scenario's own. They are not measured, and are the same for all candidates in
-//! that state. The record shows the state reached: the counts of these stages, and the free space after them. A state of the
-//! drive needs no workload: the testbed's drive begins in it, or the testbed refuses it.
+//! To reach a state, workloads run before the scenario's own workloads. Workloads of a state are not measured, and are the same
+//! for all candidates in that state. The record shows the state reached: the counts of these stages, and the free space after
+//! them. A state of the drive needs no workload: the testbed's drive begins in it, or the testbed refuses it.
 
 mod aged;
 mod allocated;
@@ -134,7 +134,7 @@ impl State {
 fn filling(state: &str, share: &str, mut parameters: Table) -> Result<Vec<PlannedWork>, String> {
     const ENGINE: &str = "fill";
     if share.is_empty() {
-        return Err(format!("how full? write {state} 80%"));
+        return Err(format!("the share is missing; write {state} 80%"));
     }
     let engine = workloads::engine(ENGINE).ok_or_else(|| format!("unknown workload {ENGINE}"))?;
     parameters.insert("to".into(), Value::String(share.to_owned()));
@@ -143,7 +143,7 @@ fn filling(state: &str, share: &str, mut parameters: Table) -> Result<Vec<Planne
     Ok(vec![PlannedWork { label: format!("{state} {share}"), clients: None, work }])
 }
 
-/// Share of the space that remains; 0 if the text is not a share.
+/// Share of the space that a state leaves free; 0 if the text is not a share.
 fn left_by(share: &str) -> f64 {
     share.parse().map_or(0.0, |Percent(share)| 1.0 - share / 100.0)
 }

@@ -130,7 +130,7 @@ impl Device for Looped {
 /// Whether the disk that holds this image still takes and gives data: a block is allocated where the image has a hole, and what it
 /// holds is read, for a bounded time. The image changes; it must not be needed any more.
 fn fault_of(image: &File) -> Option<io::Error> {
-    /// Enough for a few gibibytes; a failing disk fails early or takes long.
+    /// Time limit of this check: enough for a few gibibytes. A failing disk returns an error early or takes long.
     const AT_MOST: Duration = Duration::from_secs(20);
     const BLOCK: u64 = 4096;
     let (begin, size) = (Instant::now(), image.metadata().ok()?.len());

@@ -33,16 +33,16 @@ pub trait Storage: Sync {
     fn name(&self) -> &'static str;
     /// Attaches the storage of this job in the state with which every trial begins.
     fn attach(&self, job: &Job) -> Result<Attached, StepError>;
-    /// In a guest, before its trial: starts the modelled disks, or waits until the disks with the images appear. Returns
+    /// Runs in a guest before its trial: starts the modelled disks, or waits until the disks with the images appear. Returns
     /// observations for the record.
     fn bring_up(&self, _job: &Job) -> anyhow::Result<Option<Seen>> {
         Ok(None)
     }
-    /// In a guest: the output for events, if not the machine's port.
+    /// The output for events of a guest, if the guest does not use the machine's port.
     fn way_out(&self, _volume: &Volume) -> anyhow::Result<Option<Box<dyn Write + Send>>> {
         Ok(None)
     }
-    /// In a guest: cuts the power of disks that the guest serves itself, at this instant. Returns whether it did; if the host
+    /// Cuts, at this instant, the power of disks that the guest itself serves. Returns whether the guest serves any; if the host
     /// provides the storage, the host cuts the power by ending the guest.
     fn cut_power(&self) -> io::Result<bool> {
         Ok(false)
@@ -59,7 +59,7 @@ pub enum Attached {
     Folder(OwnFolder),
 }
 
-/// A block device. Dropping it detaches it.
+/// A block device. Dropping this value detaches the device.
 pub trait Device {
     fn path(&self) -> &Path;
     /// Whether the device bypasses the host's page cache.
@@ -72,7 +72,7 @@ pub trait Device {
     fn fault_below(&self) -> Option<String> {
         None
     }
-    /// Processes that serve it, as listed by [`crate::host::children`]; they keep running when a filesystem on it is unmounted.
+    /// Processes that serve the device, as listed by [`crate::host::children`]; they keep running when a filesystem on it is unmounted.
     fn servers(&self) -> &[i32] {
         &[]
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::Missing;
 use crate::guest::bundle::{self, Bundle};
 
-/// Empty unless a testbed's text names a bundle.
+/// The bundle that a testbed's text names, if it names one.
 #[derive(Default)]
 pub struct Bundled {
     id: Option<String>,
@@ -16,7 +16,7 @@ impl Bundled {
     /// `guest=ID` in a testbed's settings.
     ///
     /// # Errors
-    /// If it cannot be a prefix of an ID, or a kernel is named too.
+    /// If the text cannot be the beginning of a bundle's ID, or a kernel is named too.
     pub fn of(id: Option<&str>, kernel: Option<&str>) -> Result<Self, String> {
         match (id, kernel) {
             (Some(id), _) if !bundle::is_id(id) => {
@@ -37,7 +37,7 @@ impl Bundled {
     /// The bundle, searched once.
     ///
     /// # Errors
-    /// If it is not in the cache, or is unusable.
+    /// If the bundle is not in the cache, or is unusable.
     pub fn find(&self) -> Result<Option<&Arc<Bundle>>, Missing> {
         let Some(id) = &self.id else { return Ok(None) };
         let look = || {

@@ -55,7 +55,7 @@ struct Directory {
 }
 
 impl Directory {
-    /// In words: type, source and options.
+    /// The mounted filesystem in words: type, source and options.
     fn mounted(&self) -> String {
         match mounting::holding(&self.path) {
             Ok(Mounted { fstype, source, options, .. }) => {

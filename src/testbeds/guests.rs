@@ -16,9 +16,9 @@ use crate::storage::layers::Layer;
 pub trait Guests {
     fn starts(&self) -> &StartsFrom;
     fn starts_mut(&mut self) -> &mut StartsFrom;
-    /// The kernel that they boot, if available.
+    /// The kernel that these guests boot, if it is available.
     fn boots(&self) -> Option<&Kernel>;
-    /// Whether its guests support these layers: kernel modules and programs.
+    /// Whether these guests have the kernel modules and programs for these layers.
     fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
         carries(self.boots(), self.starts().bundle(), layers)
     }
@@ -26,9 +26,9 @@ pub trait Guests {
 
 /// The guests' origin, from a testbed's text and from options.
 pub struct StartsFrom {
-    /// A release in the cache; `None` for the newest.
+    /// A release of a kernel in the cache; `None` for the newest release.
     pub kernel: Option<String>,
-    /// The program that becomes the guest's init; by default this one.
+    /// The program that becomes the guest's init; by default the running fsderby.
     pub agent: PathBuf,
     /// Replaces kernel, this machine's programs and the agent.
     bundled: Bundled,
@@ -37,7 +37,7 @@ pub struct StartsFrom {
 /// Options for guests beside their testbed's text.
 #[derive(Clone, Copy)]
 pub enum Start<'s> {
-    /// This program as agent instead of ours: a new host with an older agent must reproduce that agent's results.
+    /// This program as agent instead of the running fsderby: a new host with an older agent must reproduce that agent's results.
     Agent(&'s Path),
     /// This cached kernel.
     Kernel(&'s str),
@@ -45,10 +45,10 @@ pub enum Start<'s> {
     Bundle(&'s str),
 }
 
-/// Makes this testbed's guests start from it.
+/// Makes this testbed's guests start with this agent, kernel or bundle.
 ///
 /// # Errors
-/// If it has no guests, or its text states something else.
+/// If the testbed has no guests, or its text already states something else.
 pub fn start_from(testbed: &mut dyn Testbed, start: Start<'_>) -> Result<(), Missing> {
     if let Some(guests) = testbed.guests_mut() {
         return guests.starts_mut().take(start);
@@ -71,7 +71,7 @@ impl StartsFrom {
     /// `guest=ID` and `kernel=RELEASE` in a testbed's settings.
     ///
     /// # Errors
-    /// If the ID cannot be a prefix of one, or a kernel is named too.
+    /// If the text cannot be the beginning of a bundle's ID, or if it comes with a kernel.
     pub fn of(guest: Option<&str>, kernel: Option<&str>) -> Result<Self, String> {
         let bundled = Bundled::of(guest, kernel)?;
         Ok(StartsFrom { kernel: kernel.map(str::to_owned), bundled, ..StartsFrom::default() })
@@ -102,12 +102,12 @@ impl StartsFrom {
     /// The bundle, searched once.
     ///
     /// # Errors
-    /// If it is not in the cache, or is unusable.
+    /// If the bundle is not in the cache, or is unusable.
     pub fn find_bundle(&self) -> Result<Option<&Arc<Bundle>>, Missing> {
         self.bundled.find()
     }
 
-    /// The bundle's kernel if one is named, otherwise the cache's.
+    /// The kernel of the named bundle, or, without a bundle, a kernel of the cache.
     pub fn find_kernel(&self) -> Option<Kernel> {
         match self.bundled.find() {
             Ok(Some(bundle)) => Some(bundle.kernel()),
@@ -130,7 +130,7 @@ pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(),
     has(kernel, need.modules)
 }
 
-/// Whether it has these modules, by name or alias, with their dependencies.
+/// Checks that the kernel has these modules, by name or alias, with their dependencies.
 fn has(kernel: Option<&Kernel>, modules: &[&str]) -> Result<(), Missing> {
     let Some(kernel) = kernel else {
         return Err(Missing { what: "no kernel to boot".into(), try_this: "fsderby kernel fetch".into() });

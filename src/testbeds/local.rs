@@ -84,7 +84,7 @@ fn how(status: ExitStatus) -> Fault {
     })
 }
 
-/// Whether the running kernel has one of these types, or a module that it would load on mount. Loads nothing.
+/// Whether the running kernel has one of these filesystem types, or a module that it would load at a mount. Loads no module.
 pub fn kernel_serves(need: &KernelNeed) -> Result<(), Missing> {
     let modprobe = programs::find("modprobe");
     let loadable = |fstype: &str| {

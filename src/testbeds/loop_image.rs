@@ -11,7 +11,7 @@ use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::image;
 
-/// Default folder of images: it survives a boot, so it is on a disk, not in memory.
+/// Default folder of images. The folder survives a boot, so it is on a disk and not in memory.
 const FOLDER: &str = "/var/tmp";
 /// Free space that must remain on the host.
 const SLACK: u64 = 64 * MIB;

@@ -37,8 +37,8 @@ use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 
-/// In a guest with less, mkfs and fsck tools run out of memory. On this machine's kernel they are not limited, but `--scale` uses
-/// the same minimum, so that an experiment has equal memory on every testbed.
+/// Least memory of a trial. In a guest with less memory, mkfs and fsck run out of memory. On this machine's kernel these tools are
+/// not limited, but `--scale` uses the same minimum, so that an experiment has equal memory on every testbed.
 pub const LEAST_MEMORY: Bytes = Bytes(16 * MIB);
 
 /// Every kind of testbed.
@@ -53,7 +53,7 @@ pub static TABLE: &[&dyn TestbedKind] = &[
 
 /// A kind of testbed as named in an experiment: `loop`, `directory:PATH`.
 pub trait TestbedKind: Sync {
-    /// A program that its trials need on this machine, with the Debian package that brings it.
+    /// A program that trials on this testbed need on this machine, with the Debian package of the program.
     fn brought_by(&self) -> Option<(&'static str, &'static str)> {
         None
     }
@@ -97,7 +97,7 @@ pub trait Testbed: Sync {
     /// Whether a kind with these kernel needs can be compared here. Asked once per filesystem; a refusal skips only that
     /// filesystem.
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing>;
-    /// Whether this tool of a filesystem is available to its trials.
+    /// Whether this tool of a filesystem is available to trials on this testbed.
     fn tool(&self, program: &str) -> Result<(), Missing>;
     /// Number of disks of a trial's storage, each of the volume's size.
     fn disks(&self) -> usize {
@@ -113,18 +113,18 @@ pub trait Testbed: Sync {
     fn free(&self) -> Option<Bytes> {
         None
     }
-    /// Why trials no longer run where the run began. Asked before and after each.
+    /// Why trials no longer run in the place where the run began; checked before and after each trial.
     fn changed(&self) -> Option<Reason> {
         None
     }
-    /// Whether its machine can have this many CPUs. The host's own kernel cannot be limited reliably.
+    /// Whether the testbed's machine can have this many CPUs. The CPUs of the host's own kernel cannot be limited reliably.
     fn has_cpus(&self, _cpus: u32) -> Result<(), Missing> {
         Err(Missing {
             what: format!("{} uses the CPUs of this machine; their number cannot be limited", self.name()),
             try_this: "--on vm, or without --cpus".into(),
         })
     }
-    /// Whether its drive can start preconditioned (filled and overwritten at random). Behind a file or volume, a drive has areas
+    /// Whether the testbed's drive can start preconditioned (filled and overwritten at random). Behind a file or volume, a drive has areas
     /// that cannot be written from here.
     fn preconditions(&self) -> Result<(), Missing> {
         Err(Missing {
@@ -144,7 +144,7 @@ pub trait Testbed: Sync {
     fn guests(&self) -> Option<&dyn Guests> {
         None
     }
-    /// The same, mutable, to set their origin.
+    /// The guests of the testbed's trials, mutable, to set what they start from.
     fn guests_mut(&mut self) -> Option<&mut dyn Guests> {
         None
     }
@@ -158,15 +158,15 @@ pub trait Testbed: Sync {
 pub struct TestbedTraits {
     pub clock: ClockKind,
     pub fidelity: Fidelity,
-    /// Whether its agent runs on a separate machine.
+    /// Whether the testbed's agent runs on a separate machine.
     pub guest: bool,
     /// Whether the memory limit can be enforced.
     pub limits_memory: bool,
-    /// Whether it can lose its power during the work, and continue with the resulting disk.
+    /// Whether the testbed's machine can lose its power during the work, and continue with the resulting disk.
     pub loses_power: bool,
 }
 
-/// Whether it is usable here for these needs, including CPUs.
+/// Checks that the testbed is usable on this machine for these needs, including CPUs.
 ///
 /// # Errors
 /// If a requirement is missing.
@@ -191,7 +191,7 @@ pub struct Need {
     pub power_cut: bool,
     /// Whether a work copies from a second disk.
     pub source: bool,
-    /// Whether its drive must be preconditioned.
+    /// Whether the testbed's drive must be preconditioned.
     pub preconditioned: bool,
 }
 
@@ -201,7 +201,7 @@ pub struct Moment {
     pub image: ImageState,
     /// Size of the volume.
     pub size: Bytes,
-    /// 0 for an integrity check.
+    /// Number of the round; 0 for an integrity check.
     pub round: u32,
     /// The plan's seed.
     pub seed: u64,
@@ -209,25 +209,25 @@ pub struct Moment {
     pub source: bool,
     /// How often the disk-model server repeats its work.
     pub server_work: u32,
-    /// Whether its drive is preconditioned.
+    /// Whether the testbed's drive is preconditioned.
     pub preconditioned: bool,
     /// A corner instead of the round's sample of a modelled disk.
     pub corner: Option<Point>,
-    /// The further workload seed, from 1; 0 is the round's.
+    /// Number of the other workload seed, from 1; 0 for the round's own seed.
     pub reseeded: u8,
     /// Instruction cost, on a machine in virtual time.
     pub cost: Cost,
 }
 
 impl Need {
-    /// With the second disk, if there is one.
+    /// Number of disks, including the second disk, if there is one.
     pub fn disks(&self, own: usize) -> usize {
         own + usize::from(self.source)
     }
 }
 
 impl Moment {
-    /// The whole of a storage created for it.
+    /// The volume that covers a whole storage of this size.
     pub fn volume(&self) -> Volume {
         Volume { size: self.size, offset: Bytes(0) }
     }
@@ -251,7 +251,7 @@ pub trait Launched {
     }
     /// Asks the agent to stop, clean up and end.
     fn stop(&mut self);
-    /// Waits for its end and returns how it ended.
+    /// Waits for the agent's end and returns how the agent ended.
     fn end(self: Box<Self>) -> Ended;
 }
 
@@ -260,7 +260,7 @@ pub enum Next {
     Event(Stamped),
     /// A damaged or misplaced line: the trial is void.
     Damaged(String),
-    /// Nothing yet.
+    /// No event has arrived yet.
     Quiet,
     Ended,
 }
@@ -276,7 +276,7 @@ pub struct Stamped {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
     pub fault: Option<Fault>,
-    /// All lines of its standard error or console.
+    /// All lines of the agent's standard error, or of the guest's console.
     pub console: Vec<String>,
     /// The requests of a modelled disk; see [`crate::schema::request`].
     pub requests: Vec<u8>,
@@ -287,11 +287,11 @@ pub struct Ended {
 pub enum Fault {
     /// `exit code 3`, `killed by signal 9`.
     Lost(String),
-    /// It or its machine was silent or inactive for too long.
+    /// The agent or its machine was silent or inactive for too long.
     Hung(String),
-    /// Its machine's kernel panicked.
+    /// The kernel of the agent's machine panicked.
     Panic(String),
-    /// Its machine could not be started.
+    /// The agent's machine could not be started.
     Launch(String),
 }
 
@@ -303,7 +303,7 @@ impl Ended {
     }
 }
 
-/// The choice of [`AUTO`] wherever it is usable.
+/// The testbed that [`AUTO`] chooses wherever this testbed is usable.
 pub const LOOP: &str = loop_image::NAME;
 /// Chooses the best testbed for this machine.
 pub const AUTO: &str = "auto";

@@ -28,7 +28,7 @@ impl<'t> Place<'t> {
         Ok(Place { text, kind: Some(found.ok_or_else(known)?), argument })
     }
 
-    /// The same, before [`AUTO`] is chosen.
+    /// The testbed of this text, which may still be [`AUTO`].
     ///
     /// # Errors
     /// If the text names no testbed.
@@ -69,7 +69,7 @@ impl<'t> Place<'t> {
         self.kind.is_none_or(TestbedKind::scatters)
     }
 
-    /// Whether its disk is sampled anew in each round.
+    /// Whether the testbed's disk is sampled anew in each round.
     pub fn samples(&self) -> bool {
         self.kind.is_some_and(|kind| kind.samples(self.argument))
     }

@@ -10,7 +10,7 @@ use crate::schema::event::Event;
 
 /// A machine that can lose its power.
 pub trait Powered: Launched {
-    /// Ends it like a power cut, and waits until none of its writes can follow.
+    /// Ends the machine like a power cut, and waits until no write of the machine can follow.
     fn cut(&mut self) -> Ended;
 }
 

@@ -38,12 +38,12 @@ impl Made {
 pub struct Testbeds<'t>(Vec<(String, &'t dyn Testbed)>);
 
 impl<'t> Testbeds<'t> {
-    /// For a plan with a single testbed.
+    /// The testbeds of a plan that has a single testbed.
     pub fn one(testbed: &'t dyn Testbed) -> Self {
         Testbeds::all_of([testbed])
     }
 
-    /// By their names.
+    /// The testbeds with these names.
     pub fn all_of(testbeds: impl IntoIterator<Item = &'t dyn Testbed>) -> Self {
         Testbeds(testbeds.into_iter().map(|testbed| (testbed.name(), testbed)).collect())
     }

@@ -53,7 +53,7 @@ impl TestbedKind for TwinKind {
 }
 
 struct Twin {
-    /// As written: a disk's name, or a file.
+    /// The disk as the user wrote it: a disk's name, or a file.
     disk: String,
     text: String,
     bytes: Bytes,

@@ -80,7 +80,7 @@ fn a_run_with_several_clients_verifies() {
 fn what_all_did_must_be_what_each_of_them_did() {
     type Change = fn(&mut Record);
     let changes: [(Change, &str); 6] = [
-        (|r| drop(r.stages[0].by_client.pop()), "missing: its clients' counters"),
+        (|r| drop(r.stages[0].by_client.pop()), "missing: the trial's clients' counters"),
         (|r| r.stages[0].by_client.swap(0, 1), "the trial's clients are not numbered from 0"),
         (
             |r| r.stages[0].by_client[1].ended_ns = r.stages[0].by_client[1].began_ns + 1,

@@ -19,7 +19,7 @@ struct Bucket {
     token_ns_16: u64,
     /// Time to fill an empty bucket.
     depth_ns: u64,
-    /// When the bucket is full again.
+    /// Time at which the bucket is full again.
     full_ns: u64,
 }
 
@@ -29,7 +29,7 @@ impl Bucket {
         Bucket { token_ns_16, depth_ns: span_ns(token_ns_16, burst), full_ns: 0 }
     }
 
-    /// When the bucket holds this many tokens, or is full.
+    /// Time at which the bucket holds this many tokens, or is full.
     fn holds_ns(&self, now_ns: u64, tokens: u64) -> u64 {
         let after_ns = self.full_ns.max(now_ns) + span_ns(self.token_ns_16, tokens);
         after_ns.saturating_sub(self.depth_ns).max(now_ns)
@@ -47,7 +47,7 @@ fn span_ns(token_ns_16: u64, tokens: u64) -> u64 {
 #[derive(Clone, Debug)]
 pub(crate) struct Cloud {
     operations: Bucket,
-    /// Counts in sectors.
+    /// Bucket for bytes, which counts them in sectors.
     bytes: Bucket,
     operation_sectors: u64,
     read_latency_ns: u64,
@@ -56,11 +56,11 @@ pub(crate) struct Cloud {
     interface_kbps: u64,
     seed: u64,
     submitted: u64,
-    /// When the last request left the buckets, which serve in order.
+    /// Time at which the last request left the buckets, which serve requests in order.
     served_ns: u64,
-    /// Ordered by completion time.
+    /// Requests in progress, ordered by completion time.
     under_way: Vec<(Completion, Role)>,
-    /// Number of them, from the front, whose end is already counted.
+    /// Number of requests at the front of this queue whose end is already counted.
     noted: usize,
     waits: Waits,
     counters: Counters,
@@ -112,7 +112,7 @@ impl Cloud {
         }
     }
 
-    /// When the buckets let the request pass, and its cost.
+    /// Time at which the buckets let the request pass, and the cost of the request.
     fn serve(&mut self, now_ns: u64, request: &Request) -> (u64, Cost) {
         let sectors = u64::from(request.sectors);
         let operations = sectors.div_ceil(self.operation_sectors);

@@ -28,7 +28,7 @@ pub struct Counters {
     pub overhead_ns: u64,
     /// Idle time of the mechanism from creation up to the last event.
     pub idle_ns: u64,
-    /// Operations of the mechanism, and their sectors.
+    /// Number of the mechanism's operations, and number of sectors that they transferred.
     pub media_reads: u64,
     pub media_writes: u64,
     pub media_sectors_read: u64,
@@ -46,12 +46,12 @@ pub struct Counters {
     /// Shingled disks: bands rewritten.
     pub bands_rewritten: u64,
 
-    /// Flash. Write amplification is `units_programmed` ÷ `units_written`.
+    /// Counters of flash disks. Write amplification is `units_programmed` ÷ `units_written`.
     pub units_written: u64,
     pub units_programmed: u64,
     pub units_copied: u64,
     pub erases: u64,
-    /// Part of `transfer_ns`: background copying and erasing.
+    /// The part of `transfer_ns` that background copying and erasing took.
     pub copy_ns: u64,
 
     /// Time with outstanding requests, each nanosecond once, split by access (see `waits.rs`). Absent in older records.

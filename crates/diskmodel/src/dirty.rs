@@ -12,10 +12,10 @@ pub(crate) struct Extent {
     pub start: u64,
     pub end: u64,
     pub epoch: u64,
-    /// A FUA write waits for it.
+    /// Whether a FUA write waits for this extent.
     pub urgent: bool,
     pub born_ns: u64,
-    /// When it last grew.
+    /// Time at which the extent last grew.
     pub grown_ns: u64,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Flight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Any,
-    /// Urgent extents and those that flushes up to this epoch wait for.
+    /// Urgent extents, and extents that flushes up to this epoch wait for.
     Awaited(Option<u64>),
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Dirty {
     flights: Vec<Flight>,
     next_flight: u64,
     epoch: u64,
-    /// Dirty sectors in all, those of them in flight, and sectors reserved for writes whose data is still arriving.
+    /// Number of dirty sectors, number of dirty sectors in flight, and number of sectors reserved for writes whose data still arrives.
     sectors: u64,
     flying: u64,
     reserved: u64,
@@ -57,7 +57,7 @@ pub(crate) struct Dirty {
     entries: usize,
     /// Lower bound of the extents' `born_ns`.
     oldest_ns: u64,
-    /// Launches and landings since the last query; `None` unless watched.
+    /// Launches and landings since the last query; `None` if nobody has asked to log them.
     passages: Option<Vec<Passage>>,
 }
 

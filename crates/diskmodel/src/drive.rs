@@ -17,10 +17,10 @@ use crate::zero::Zero;
 pub struct Drive {
     disk: Disk,
     sectors: u64,
-    /// Acknowledged writes survive a power failure.
+    /// Whether acknowledged writes survive a power failure.
     is_safe: bool,
     now_ns: u64,
-    /// Incomplete writes, on a watched disk without a volatile cache.
+    /// Incomplete writes; kept only on a disk without a volatile cache whose launches and landings are logged.
     writes: Option<Vec<Request>>,
     passages: Vec<Passage>,
 }
@@ -79,7 +79,7 @@ impl Drive {
         on!(&mut self.disk, disk => disk.submit(now_ns, request));
     }
 
-    /// Time of the next event, background work included. `None`: idle until the next request.
+    /// Time of the next event, background work included. `None` means that the disk is idle until the next request.
     pub fn next_event_ns(&self) -> Option<u64> {
         on!(&self.disk, disk => disk.next_event_ns())
     }
@@ -137,7 +137,7 @@ impl Drive {
         on!(&self.disk, disk => disk.counters(self.now_ns))
     }
 
-    /// No request is outstanding, no data is dirty, no background work runs.
+    /// Whether no request is outstanding, no data is dirty, and no background work runs.
     pub fn is_idle(&self) -> bool {
         on!(&self.disk, disk => disk.is_idle())
     }

@@ -45,7 +45,7 @@ impl Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evidence {
     pub class: Class,
-    /// `None`: all accesses together.
+    /// The kind of access; `None` stands for all accesses together.
     pub access: Option<Access>,
     pub drives: u32,
     pub figures: u32,
@@ -63,7 +63,7 @@ const fn of(
     Evidence { class, access, drives, figures, held, worst_permille }
 }
 
-/// By class and access; the total of a class precedes its accesses.
+/// Figures by class and access; the total of a class precedes the figures of its accesses.
 pub const EVIDENCE: &[Evidence] = &[
     of(Class::Hard, None, [12, 22, 18, 2772]),
     of(Class::Hard, Some(Access::Reads), [11, 11, 10, 1413]),

@@ -1,7 +1,8 @@
 //! Unknown properties of a disk and its machine, and how far each may deviate from the disk file.
 //!
-//! Each class of disks has a table of its most important factors, with the two extremes of each. Every factor has one column
-//! of the screening design, the same in all classes, so that two disks of different classes can be varied together:
+//! Each class of disks has a table of its most important factors, with the two extremes of each. The samples at extremes follow a
+//! screening design: a table with one row per sample, whose columns say which factor takes which extreme. Every factor has one
+//! column of that table, the same in all classes, so that two disks of different classes can be varied together:
 //! ```text
 //! column        0         1        2          3           4         5       6          7           8          9    10
 //! hard disk     seek      settle   segments   position    overhead  cache   entries    destaging   scheduler  fua  cpu
@@ -70,7 +71,7 @@ pub enum End {
     Times(u64, u64),
     Kib(u64),
     Is(bool),
-    /// Moved inwards by this many thousandths of the disk.
+    /// A position of the tracks: this many thousandths of the disk further in than the file says.
     Moved(i32),
     /// A multiple of the file's value; and the firmware chooses the next request among this many of the oldest.
     Among {
@@ -302,7 +303,7 @@ const CLOUD: &[Range] = &[
 ];
 const ZERO: &[Range] = &[CPU];
 
-/// Disks with the same factors.
+/// A class of disks: all disks of a class have the same factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     Hard,

@@ -49,7 +49,7 @@ struct Slot {
     request: Request,
     role: Role,
     arrived_ns: u64,
-    /// When the phase began.
+    /// Time at which the phase began.
     since_ns: u64,
     /// Medium operations up to this time are already charged, so overlapping ones count once.
     charged_ns: u64,
@@ -84,10 +84,10 @@ pub(crate) struct Front<M> {
     command_ns: u64,
     interface_kbps: u64,
     write_through: bool,
-    /// The cache survives a power failure.
+    /// Whether the cache survives a power failure.
     is_safe: bool,
     flush_queued: bool,
-    /// The queue holds a flush that must be alone in it.
+    /// Whether the queue holds a flush that must be alone in the queue.
     is_flushing: bool,
     age_limit_ns: u64,
 
@@ -96,7 +96,7 @@ pub(crate) struct Front<M> {
     slots: Vec<Slot>,
     /// End of each slot's phase, for phases that end by themselves. A separate vector, because every event scans it.
     ends_ns: Vec<u64>,
-    /// Slots that wait for the cache to be written, and those of them that wait for room.
+    /// Slots that wait until data of the cache is written, and the slots among them that wait for room in the cache.
     waiters: usize,
     roomless: usize,
     /// Slots from this index on are free.
@@ -272,7 +272,7 @@ impl<M: Medium> Front<M> {
         }
     }
 
-    /// The controller has processed the command.
+    /// Continues a command that the controller has processed.
     fn begin(&mut self, now_ns: u64, index: usize) {
         let request = self.slots[index].request;
         let (start, end) = (request.sector, request.sector + u64::from(request.sectors));
@@ -343,7 +343,7 @@ impl<M: Medium> Front<M> {
         }
     }
 
-    /// A write's data has arrived in the cache.
+    /// Continues a write whose data has arrived in the cache.
     fn received(&mut self, now_ns: u64, index: usize) {
         let request = self.slots[index].request;
         let through = self.goes_through(&request);
@@ -379,7 +379,7 @@ impl<M: Medium> Front<M> {
         self.slots[..waiters].iter().any(|slot| slot.phase == Phase::Landing && overlaps(&slot.request))
     }
 
-    /// A read's data is available; the interface may transfer it from `ready_ns` on.
+    /// Continues a read whose data is available; the interface may transfer the data from `ready_ns` on.
     fn send(&mut self, now_ns: u64, index: usize, ready_ns: u64) {
         let sectors = u64::from(self.slots[index].request.sectors);
         let tail_ns = self.wire_ns(sectors.min(TAIL_SECTORS));

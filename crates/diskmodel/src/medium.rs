@@ -23,7 +23,7 @@ impl Read {
 pub(crate) struct Work<'a> {
     pub reads: &'a mut Vec<Read>,
     pub dirty: &'a mut Dirty,
-    /// The awaited writes, and since when a request has waited for them.
+    /// The writes that requests wait for, and the time since which a request has waited.
     pub awaited: Option<(Choice, u64)>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Done {
     pub what: What,
     pub began_ns: u64,
     pub motion: Motion,
-    /// How long data has been leaving the medium; the interface can transfer it meanwhile.
+    /// How long data has been leaving the medium; during this time the interface can already transfer the data.
     pub streamed_ns: u64,
 }
 

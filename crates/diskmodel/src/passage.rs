@@ -18,9 +18,9 @@ pub struct Passage {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// On the way to the medium, with their current contents.
+    /// The sectors are on the way to the medium, with their current contents.
     Launched,
-    /// On the medium, with the contents at the latest launch.
+    /// The sectors are on the medium, with the contents at the latest launch.
     Landed,
 }
 

@@ -55,7 +55,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// From submission to completion.
+    /// Time from submission to completion.
     pub fn total_ns(&self) -> u64 {
         self.queue_ns + self.service_ns()
     }

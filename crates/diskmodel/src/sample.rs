@@ -88,7 +88,7 @@ impl Levels {
         }
     }
 
-    /// A copy with this factor at this level.
+    /// A copy of this sample with this factor at this level.
     #[must_use]
     pub fn with(self, factor: Factor, level: Level) -> Levels {
         let bit = 1 << factor as u32;
@@ -98,7 +98,7 @@ impl Levels {
         }
     }
 
-    /// All factors at an extreme.
+    /// The factors that are at an extreme, each with its level.
     pub fn all(self) -> impl Iterator<Item = (Factor, Level)> {
         Factor::ALL.into_iter().filter_map(move |factor| Some((factor, self.of(factor)?)))
     }

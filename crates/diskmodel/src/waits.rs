@@ -24,7 +24,7 @@ pub(crate) struct Role {
     reads: bool,
     /// A flush, or a write that completes only on the medium.
     forced: bool,
-    /// Begins where the last request of its kind ended.
+    /// Whether the request begins where the last request of its kind ended.
     in_order: bool,
     /// A write or a flush.
     changes: bool,
@@ -55,7 +55,7 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    /// A request arrives. `forced`: a write that completes only on the medium. `copied`: flash copies or erases now, or has
+    /// Notes that a request arrives. `forced`: a write that completes only on the medium. `copied`: flash copies or erases now, or has
     /// since the last call.
     pub fn begin(&mut self, now_ns: u64, request: &Request, forced: bool, copied: bool) -> Role {
         self.pass(now_ns, copied);
@@ -75,7 +75,7 @@ impl Waits {
         role
     }
 
-    /// A request completes.
+    /// Notes that a request completes.
     pub fn end(&mut self, now_ns: u64, role: Role, copied: bool) {
         self.pass(now_ns, copied);
         self.outstanding.remove(role);

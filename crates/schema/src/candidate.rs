@@ -11,12 +11,12 @@ use crate::units::Bytes;
 pub struct Candidate {
     pub label: String,
     pub kind: String,
-    /// Values that differ from the plan's common ones.
+    /// Setup values in which this candidate differs from the plan's common values.
     #[serde(flatten)]
     pub own: Factors,
     #[serde(default, skip_serializing_if = "is_default")]
     pub variant: Variant,
-    /// The era whose options come before its own.
+    /// The era whose options come before the candidate's own options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub era: Option<String>,
 }
@@ -71,7 +71,7 @@ pub struct Setup<'p> {
     pub cpus: Option<u32>,
     pub image: ImageState,
     pub layers: &'p [String],
-    /// `None` is fresh.
+    /// Initial state; `None` stands for `fresh`.
     pub state: Option<&'p str>,
 }
 

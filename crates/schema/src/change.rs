@@ -18,7 +18,7 @@ pub struct Changes {
     pub margin: Percent,
     /// Differences between the two runs besides their figures.
     pub differences: Vec<Difference>,
-    /// One per candidate in both runs (controls excluded) and headline metric of each scenario.
+    /// One finding per candidate in both runs (controls excluded) and headline metric of each scenario.
     pub findings: Vec<Change>,
     /// Changes of the controls themselves; these are not findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -34,7 +34,7 @@ pub struct Changes {
 pub enum ChangeBasis {
     /// Two independent samples of rounds.
     TwoRuns {
-        /// Required rounds in each run; fewer give no finding.
+        /// Number of rounds that each run needs; with fewer rounds there is no finding.
         needed: u32,
         /// Probability that any finding of *better* or *worse* is noise within the runs.
         alpha: f64,
@@ -80,7 +80,7 @@ pub struct Difference {
     pub before: String,
     pub after: String,
     pub reach: Reach,
-    /// Absent if candidates of one run cannot differ in it through the plan.
+    /// The factor that differs; absent if a plan cannot give candidates of one run different values of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub point: Option<Point>,
 }
@@ -97,11 +97,11 @@ pub enum Point {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
-    /// None, or all alike: seeds, dates.
+    /// The difference may change no figures, or all figures alike: seeds, dates.
     Chance,
-    /// This candidate's.
+    /// The difference may change the figures of this candidate.
     Candidate(String),
-    /// All candidates'.
+    /// The difference may change the figures of all candidates.
     All,
 }
 
@@ -111,7 +111,7 @@ pub enum Reach {
 pub struct Missing {
     pub candidate: String,
     pub scenario: String,
-    /// Whether the second run has none.
+    /// Whether the candidate lacks figures in the second run, rather than in the first.
     pub after: bool,
 }
 

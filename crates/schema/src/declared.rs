@@ -13,9 +13,9 @@ use crate::needs::Aspect;
 pub struct Declared {
     /// Dotted, from general to specific: `transactions.rate`, `mkfs.time`.
     pub name: &'static str,
-    /// Title of its chart. A rate names its phase.
+    /// Title of the metric's chart; the title of a rate names the rate's phase.
     pub title: &'static str,
-    /// Heading of a narrow column, above its unit.
+    /// Heading of the metric's narrow column, above the unit.
     pub short: &'static str,
     /// The candidate's action, printed before "… times as fast as …": `created files`. Empty if none fits.
     pub did: &'static str,
@@ -24,20 +24,20 @@ pub struct Declared {
     pub better: Better,
     pub section: Section,
     pub over: Over,
-    /// Its meaning, in a sentence or two.
+    /// The meaning of the metric, in a sentence or two.
     pub explained: &'static str,
     /// Minimum number of decimals, if relevant differences are smaller than three digits show.
     pub decimals: usize,
-    /// Whether it stands beside the headline in narrow tables.
+    /// Whether the metric stands beside the headline metric in narrow tables.
     pub key: bool,
-    /// Whether narrow tables explain it in a footnote because its short heading is unclear.
+    /// Whether narrow tables explain the metric in a footnote, because its short heading is unclear.
     pub footnote: bool,
-    /// Whether it gets a chart besides the table.
+    /// Whether the metric gets a chart besides the table.
     pub drawn: bool,
-    /// The quality that it measures for a recommendation.
+    /// The quality that the metric measures for a recommendation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aspect: Option<Aspect>,
-    /// Whether a verdict uses it where times are meaningless, as on an emulated CPU.
+    /// Whether a verdict uses the metric where times are meaningless, as on an emulated CPU.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stands_in: bool,
 }
@@ -49,7 +49,7 @@ pub const PART: &str = "PHASE";
 #[derive(Clone, Copy, Debug)]
 pub struct Sheet {
     pub title: &'static str,
-    /// Applies to all columns; omitted if one of them has no figures.
+    /// A note that applies to all columns; reports omit the note if a column has no figures.
     pub note: &'static str,
     pub columns: &'static [&'static str],
     /// (line heading, metric names). The heading is empty for a single line; a name is empty if the line has no such metric.
@@ -67,7 +67,7 @@ pub enum Section {
         title: &'static str,
         note: &'static str,
     },
-    /// Operations on whole files per second.
+    /// Rates of operations on whole files, per second.
     Files,
     Throughput,
     /// Steps of the trial before and after the work.
@@ -88,18 +88,18 @@ pub enum Over {
     Phases,
     /// The work including the time between its phases, without the sync.
     Work,
-    /// From the start of the work to the end of the sync.
+    /// The time from the start of the work to the end of the sync.
     WorkAndSync,
     /// Like `WorkAndSync`, for one part of the work: see [`PART`].
     Part,
     /// Steps of the trial, by name.
     Steps(&'static [StepName]),
-    /// One moment.
+    /// A value at one moment.
     Moment,
 }
 
 impl Declared {
-    /// What all other bases are made of.
+    /// The base of all other declarations.
     pub const fn base(unit: &'static str, of: Of, better: Better) -> Declared {
         Declared {
             name: "",
@@ -148,7 +148,7 @@ impl Declared {
         Metric { name: format!("{name}{part}"), ..self.metric(value) }
     }
 
-    /// Whether this declares the metric of that name.
+    /// Whether this declaration declares the metric of that name.
     pub fn declares(&self, metric: &str) -> bool {
         self.name == metric || self.part(metric).is_some()
     }
@@ -158,7 +158,7 @@ impl Declared {
         metric.strip_prefix(self.name.strip_suffix(PART)?).filter(|part| !part.is_empty())
     }
 
-    /// Whether [`PART`] stands in its title too.
+    /// Whether [`PART`] stands in the metric's title too.
     pub fn names_its_part(&self) -> bool {
         self.title.contains(PART)
     }

@@ -1,4 +1,4 @@
-//! Events that an agent sends while it executes a job. They are its only output, and nothing answers them.
+//! Events that an agent sends while it executes a job. Events are the agent's only output, and nobody answers them.
 //!
 //! An event is one line of text, `SEQUENCE CRC32 JSON\n`: a sequence number from 0, the CRC-32 (IEEE) of the JSON in eight hex
 //! digits, and the event as JSON. A gap or a wrong checksum voids the trial.
@@ -47,7 +47,7 @@ pub enum Event {
         total: u64,
         clock_ns: u64,
     },
-    /// With several clients, the totals over all of them.
+    /// The counts of the phase; with several clients, the totals over all clients.
     Phase(Phase),
     Histogram(Buckets),
     /// The result of one of several clients.
@@ -99,7 +99,7 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seen {
-    /// After dropping the caches, a formerly cached file was read; this much came from the device.
+    /// After dropping the caches, a formerly cached file was read; this number of bytes came from the device.
     Cold { asked_bytes: u64, device_bytes_read: Option<u64> },
     /// A cold start without a mount: the number of files whose pages were dropped, and whether names and inodes were dropped too.
     ColdStart { files: u64, all_caches: bool },
@@ -126,13 +126,13 @@ pub struct Stepped {
     pub majflt: u64,
     /// Exit code of the command, 0 for a system call.
     pub status: i32,
-    /// Index of its work; set when recorded.
+    /// Index of the work that the step belongs to; set when the step is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<usize>,
-    /// For work only.
+    /// Context switches of the process; counted for steps of work only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<Switches>,
-    /// For work only: runnable time without a free CPU; absent if the kernel does not report it.
+    /// For steps of work only: how long the process was runnable without a free CPU; absent if the kernel does not report this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_ns: Option<u64>,
 }
@@ -163,7 +163,7 @@ pub struct Space {
     pub free: Bytes,
     /// Space available to an ordinary user.
     pub usable: Bytes,
-    /// 0 if inodes are allocated dynamically.
+    /// Number of inodes; 0 if the filesystem allocates inodes dynamically.
     pub inodes: u64,
 }
 
@@ -181,7 +181,7 @@ pub struct Survivors {
     pub nameless: u64,
     /// Files with changed content.
     pub altered: u64,
-    /// The first of these three, one sentence each.
+    /// The first missing, moved or changed files, one sentence for each file.
     pub lost: Vec<String>,
 }
 
@@ -246,12 +246,12 @@ pub struct Tree {
     /// Bytes that the files occupy on the device: by their extents on Btrfs, by `st_blocks` less saved blocks on F2FS, otherwise
     /// by `st_blocks`. Records of older versions have `st_blocks` for all.
     pub stored: u64,
-    /// `None` in records of older versions.
+    /// Absent in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
     /// BLAKE3 over the sorted list of paths, sizes and checksums found on the filesystem.
     pub hash: String,
-    /// The same hash over the engine's list of expected files, if it has one.
+    /// The same hash over the engine's list of expected files, if the engine has such a list.
     pub expected: Option<String>,
     /// Free space, if the trial made the filesystem; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -282,16 +282,16 @@ pub struct Phase {
 /// One of several clients of a work, in raw integers. Times are those of the agent's monotonic clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {
-    /// From 0.
+    /// Number of the client, from 0.
     pub client: u32,
-    /// When it passed the gate, and when its work ended.
+    /// Time at which the client passed the gate, and time at which its work ended.
     pub began_ns: u64,
     pub ended_ns: u64,
     pub phases: Vec<ClientPhase>,
     pub cost: Stepped,
 }
 
-/// A phase of one client, and its end.
+/// A phase of one client, and the time at which the phase ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientPhase {
     pub ended_ns: u64,

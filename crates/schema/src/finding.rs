@@ -25,7 +25,7 @@ pub struct Verdict {
     pub margin: Percent,
     /// Each pair of candidates, for each headline metric of each scenario. `a` precedes `b` in the plan.
     pub findings: Vec<Finding>,
-    /// One per headline metric of each scenario.
+    /// One ranking per headline metric of each scenario.
     pub ranks: Vec<Ranks>,
     /// Each pair of candidates over all headline metrics; empty if there is only one metric, or if not all candidates have all
     /// of them.
@@ -103,7 +103,7 @@ pub struct Finding {
 pub enum Found {
     Better,
     Worse,
-    /// The interval, or every sample, lies within the margin.
+    /// The candidates are equivalent: the interval, or every sample, lies within the margin.
     Equivalent,
     CannotTell,
 }
@@ -113,7 +113,7 @@ pub enum Found {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Evidence {
     Rounds {
-        /// Adjusted for the whole family; absent if the rounds are too few for any p.
+        /// p, adjusted for the whole family of comparisons; absent if the rounds are too few for any p.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         p: Option<f64>,
         /// The ratio detectable with 80 % probability in the same number of rounds.
@@ -170,9 +170,9 @@ pub struct Chaos {
 #[serde(deny_unknown_fields)]
 pub struct Corner {
     pub point: Point,
-    /// Expected from the main effects.
+    /// The ratio that the main effects predict.
     pub expected: f64,
-    /// As measured; absent if not tried.
+    /// The measured ratio; absent if the corner was not tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
 }
@@ -202,7 +202,7 @@ pub struct ModelError {
     pub ratio: f64,
     /// Error factor of the ratio in either direction, at least 1.
     pub times: f64,
-    /// Its components, largest first.
+    /// The components of the error, largest first.
     pub parts: Vec<ErrorPart>,
 }
 
@@ -221,13 +221,13 @@ pub struct ErrorPart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refuted {
-    /// It fails with another workload seed, or is no larger than the variation between seeds.
+    /// The result fails with another workload seed, or is no larger than the variation between seeds.
     Chaos,
-    /// It fails at some cost of the instructions that only one of the pair executes.
+    /// The result fails at some cost of the instructions that only one candidate of the pair executes.
     Cost,
-    /// It is no larger than the possible effect of the disk model's error.
+    /// The result is no larger than the possible effect of the disk model's error.
     ModelError,
-    /// It fails in the worst corner.
+    /// The result fails in the worst corner.
     Corner,
     /// The other seeds, the costs of an instruction, or the corner have not been tried.
     Untried,
@@ -253,11 +253,11 @@ pub struct Floor {
 pub struct Decider {
     /// Two if the candidates are on disks of two classes, whose factors were varied together.
     pub factors: Vec<Factor>,
-    /// Geometric means of the ratios at its low and at its high level.
+    /// Geometric mean of the ratios at the factor's low level, and at its high level.
     pub ratios: [f64; 2],
     /// Ratio at the high level ÷ ratio at the low level.
     pub effect: f64,
-    /// Interval of the effect; it excludes 1 exactly if the factor is named.
+    /// Interval of the effect; the interval excludes 1 exactly if the report names the factor.
     pub low: f64,
     pub high: f64,
     /// Smallest false discovery rate, over all factors of all pairs and headline metrics, at which it is named.
@@ -274,7 +274,7 @@ pub struct Ranks {
     pub metric: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dimensions: String,
-    /// Best first. No candidate precedes one that was found better; otherwise the order is that of the geometric means.
+    /// The candidates, best first. No candidate precedes one that was found better; otherwise the order is that of the geometric means.
     pub places: Vec<Place>,
 }
 
@@ -285,7 +285,7 @@ pub struct Place {
     pub candidate: String,
     pub best: u32,
     pub worst: u32,
-    /// Ratio to the best; its interval is that of the pair.
+    /// Ratio to the best candidate; the interval is that of this pair.
     pub ratio: f64,
 }
 
@@ -311,7 +311,7 @@ pub struct Guard {
     pub copy: String,
     pub of: String,
     pub rounds: u32,
-    /// Over all headline metrics; absent if the rounds are too few.
+    /// p of the difference over all headline metrics; absent if the rounds are too few.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
     /// Whether the run is void.
@@ -351,7 +351,7 @@ impl Basis {
         !matches!(self, Basis::Rounds { alpha, .. } if *alpha == 0.0)
     }
 
-    /// All looks so far, this one last; empty if no verdict has been given or the basis has no looks.
+    /// All interim analyses so far, the latest last; empty if no verdict has been given or there are no interim analyses on this testbed.
     pub fn looks(&self) -> Vec<Look> {
         match self {
             Basis::Rounds { complete, alpha, earlier, .. } if *alpha > 0.0 => {
@@ -492,7 +492,7 @@ impl Decider {
         self.factors.iter().map(|factor| factor.title()).collect::<Vec<_>>().join(", or ")
     }
 
-    /// Names of its low and high level: `shorter`, `longer`.
+    /// Names of the factor's low and high level: `shorter`, `longer`.
     pub fn ends(&self) -> [&'static str; 2] {
         self.factors.first().map_or(["low", "high"], |factor| factor.ends())
     }

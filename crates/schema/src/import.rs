@@ -17,7 +17,7 @@ pub struct Import {
     pub reading: u32,
     pub asked: Asked,
     pub sources: Vec<Source>,
-    /// In the order of the files.
+    /// The results, in the order of the files.
     pub entries: Vec<Entry>,
 }
 
@@ -33,7 +33,7 @@ pub struct Asked {
     pub set: Option<String>,
 }
 
-/// The label of some of the figures.
+/// A label that the user gave to some of the figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Naming {
     /// A machine's name, a file, or `FILE:LINE`; all figures if absent.
@@ -45,12 +45,12 @@ pub struct Naming {
 /// An imported file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// Its original name.
+    /// The original name of the file.
     pub name: String,
-    /// The copy in the import's folder.
+    /// Name of the file's copy in the import's folder.
     pub path: String,
     pub blake3: String,
-    /// Lines without imported data.
+    /// Number of lines without imported data.
     pub other_lines: usize,
     /// Contents without figures, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -61,9 +61,9 @@ pub struct Source {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     pub label: String,
-    /// Index of its source, from 0.
+    /// Index of the file that the result comes from, from 0.
     pub source: usize,
-    /// First line in the source, from 1.
+    /// First line of the result in that file, from 1.
     pub line: usize,
     /// The program and its version, if stated: `Bonnie++ 1.0x`.
     pub program: String,
@@ -78,10 +78,10 @@ pub struct Entry {
 /// One figure as printed. The true value lies between `least` and `most`, given the printed digits and the tool's clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// Our name of the metric.
+    /// Name of the metric in fsderby.
     pub metric: String,
     pub unit: String,
-    /// Absent if the tool could not measure it; then only a bound may be known.
+    /// The printed value; absent if the tool could not measure it, in which case only a bound may be known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -31,7 +31,7 @@ pub struct Job {
     pub trial: String,
     pub attempt: u32,
     pub purpose: Purpose,
-    /// Whether it runs in a guest.
+    /// Whether the trial runs in a guest.
     pub guest: bool,
     pub storage: Named,
     pub volume: Volume,
@@ -55,11 +55,11 @@ pub struct Job {
     pub steps: Vec<Step>,
     /// Timeout of each step in seconds.
     pub limits_seconds: BTreeMap<StepName, u64>,
-    /// Work of the stages, in order; steps refer to it by index.
+    /// Works of the stages, in order; steps refer to a work by its index.
     pub works: Vec<WorkJob>,
     /// Heartbeat interval; `None` in virtual time, where every message is part of the trial.
     pub alive_every_ms: Option<u64>,
-    /// Number of power cuts before; the next boot keeps nothing in memory.
+    /// Number of power cuts before this part of the trial; the boot after a cut finds nothing in memory.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub life: u8,
 }
@@ -152,7 +152,7 @@ impl Purpose {
         }
     }
 
-    /// Title for reports.
+    /// Title of this purpose in reports.
     pub fn title(self) -> String {
         match self {
             Purpose::Doubled => "server's work ×2".to_owned(),
@@ -165,7 +165,7 @@ impl Purpose {
         }
     }
 
-    /// Whether it belongs neither to a round nor to the integrity checks.
+    /// Whether a trial with this purpose belongs neither to a round nor to the integrity checks.
     pub fn is_extra(self) -> bool {
         !matches!(self, Purpose::Measure | Purpose::Integrity)
     }
@@ -240,7 +240,7 @@ pub struct WorkSpec {
 }
 
 impl WorkSpec {
-    /// With sorted keys, so that the same work has the same bytes however it was written.
+    /// The parameters with sorted keys, so that the same work has the same bytes in whatever order a user wrote the keys.
     pub fn canonical(&self) -> WorkSpec {
         WorkSpec { engine: self.engine.clone(), parameters: sorted(&self.parameters) }
     }
@@ -275,7 +275,7 @@ pub struct WorkJob {
     pub of: usize,
     pub work: WorkSpec,
     pub seed: u64,
-    /// Its directory, if a trial has several workloads.
+    /// Directory of the workload, if a trial has several workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -286,7 +286,7 @@ pub struct WorkJob {
 }
 
 impl WorkJob {
-    /// Path of one of its files, relative to the directory of all works.
+    /// Path of a file of this work, relative to the directory of all works.
     pub fn below(&self, path: &Path) -> PathBuf {
         self.folder.as_deref().map_or_else(|| path.to_owned(), |folder| Path::new(folder).join(path))
     }
@@ -301,7 +301,7 @@ pub struct Portion {
     /// Stops after this many operations, as the engine counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_after: Option<u64>,
-    /// Stops when all its files exist, for an integrity check.
+    /// Whether the work stops when all its files exist, as an integrity check needs it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_files: bool,
 }
@@ -447,7 +447,7 @@ impl Step {
         }
     }
 
-    /// Index of its work.
+    /// Index of the work that this step belongs to.
     pub fn work(&self) -> Option<usize> {
         match self {
             Step::ProbesOn { work }
@@ -462,7 +462,7 @@ impl Step {
 /// The name of a step in events, records and metrics. Written `mount`, `check-emptied`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StepName {
-    /// Before the first step: the guest boots.
+    /// The boot of the guest, before the first step.
     #[default]
     Boot,
     Reset,
@@ -492,7 +492,7 @@ pub enum StepName {
     Raw,
 }
 
-/// Names without a moment; all others are followed by one.
+/// Names of steps without a moment; each other name is followed by a moment.
 const ALONE: [(StepName, &str); 23] = [
     (StepName::Boot, "boot"),
     (StepName::Reset, "reset"),
@@ -562,17 +562,17 @@ impl<'de> Deserialize<'de> for StepName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum At {
-    /// After mkfs.
+    /// The filesystem after mkfs.
     Fresh,
-    /// In the requested state, before the work.
+    /// The filesystem in the requested state, before the work.
     Prepared,
-    /// With the workload's files.
+    /// The filesystem with the workload's files.
     Filled,
-    /// The same after unmount and mount.
+    /// The filesystem with the workload's files, after unmount and mount.
     Remounted,
-    /// After everything was deleted.
+    /// The filesystem after the agent deleted all files.
     Emptied,
-    /// In service again after a power cut.
+    /// The filesystem in service again after a power cut.
     Recovered,
 }
 

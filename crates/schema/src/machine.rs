@@ -14,7 +14,7 @@ pub struct Machine {
     pub cpu: String,
     pub cpus: u32,
     pub memory: Bytes,
-    /// Empty if unknown or not virtual.
+    /// The hypervisor; empty if it is unknown or the machine is not virtual.
     pub hypervisor: String,
     /// cgroup version: 1, 2, or 0 if no memory limit can be set.
     pub memory_groups: u32,
@@ -32,7 +32,7 @@ impl Machine {
 /// A setup on this machine. Setups that differ only in values not listed here, such as a memory limit, are merged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OnMachine {
-    /// Its name by [`crate::candidate::setup_name`], which records refer to.
+    /// Name of the setup by [`crate::candidate::setup_name`]; records refer to this name.
     pub name: String,
     /// `uname -r`, of the guest's kernel if there is a guest.
     pub kernel: String,
@@ -70,7 +70,7 @@ pub struct Disk {
 /// A program that trials run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
-    /// The kind that needs it.
+    /// The kind of filesystem that needs this program.
     pub kind: String,
     pub program: String,
     pub path: String,

@@ -15,11 +15,11 @@ pub struct Metric {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dimensions: BTreeMap<String, String>,
     pub value: f64,
-    /// Printed after the value: `1/s`, `MiB/s`, `s`, `bytes`, `%`.
+    /// The unit that follows the value in print: `1/s`, `MiB/s`, `s`, `bytes`, `%`.
     pub unit: String,
     pub of: Of,
     pub better: Better,
-    /// One of the workload's one or two declared figures that a verdict may use.
+    /// Whether the value is a headline metric: a figure of the workload that a verdict may use (one or two per workload).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headline: bool,
 }
@@ -71,7 +71,7 @@ pub enum Of {
 }
 
 impl Of {
-    /// Whether it is meaningless where times are, as on an emulated CPU.
+    /// Whether this kind of quantity is meaningless where times are meaningless, as on an emulated CPU.
     pub fn is_time(self) -> bool {
         matches!(self, Of::Time | Of::ShareOfTime)
     }

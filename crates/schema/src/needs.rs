@@ -25,10 +25,10 @@ use crate::units::Bytes;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Needs {
-    /// The built-in needs that these are based on.
+    /// Name of the profile (built-in needs) that these needs complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// Shared equally by the workloads without a separate weight.
+    /// The weight that the workloads without a separate weight share equally.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workloads: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ pub struct Needs {
     /// Tie-breaker between candidates whose scores lie within the margin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draw: Option<Aspect>,
-    /// By the label of the scenario.
+    /// Weights of single workloads, by the label of the scenario.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub workload: BTreeMap<String, Weighed>,
 }
@@ -254,13 +254,13 @@ const VOLUMES_OVER: &str = "volumes over ";
 const BEFORE: [&str; 5] = ["has a ", "has ", "can ", "is ", "a "];
 
 impl Required {
-    /// The spelling of each, for suggesting the nearest one.
+    /// The spelling of each feature, for suggesting the nearest one.
     pub fn names() -> Vec<&'static str> {
         let plain = NAMED.iter().map(|(name, _)| *name);
         plain.chain(["files over 4 GiB", "volumes over 16 TiB"]).collect()
     }
 
-    /// One of each, for code that must handle all.
+    /// One feature of each type, for code that must handle all types.
     pub fn each() -> impl Iterator<Item = Required> {
         let sized = [Required::FilesOver(Bytes(1 << 32)), Required::VolumesOver(Bytes(1 << 44))];
         NAMED.into_iter().map(|(_, required)| required).chain(sized)

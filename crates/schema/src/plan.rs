@@ -61,7 +61,7 @@ pub struct Plan {
     /// Present if a scale reduced the experiment's work more than memory or volume could follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortfall: Option<Shortfall>,
-    /// Determines the order.
+    /// Seed of the trial order.
     pub plan_seed: u64,
     /// Determines the workloads' random numbers; together with the round, the same for all filesystems.
     pub workload_seed: u64,
@@ -101,7 +101,7 @@ pub struct Shortfall {
 #[serde(deny_unknown_fields)]
 pub struct PlannedWork {
     pub label: String,
-    /// Absent: the plan's number.
+    /// Number of clients; absent if the plan's number applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
     #[serde(flatten)]
@@ -114,7 +114,7 @@ pub struct PlannedWork {
 pub enum Rounds {
     Exactly(u32),
     AtLeast(u32),
-    /// Until the figures decide, at looks fixed before the first round.
+    /// Rounds until the figures decide, at interim analyses fixed before the first round.
     Auto,
 }
 
@@ -187,7 +187,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// Setup of one of its candidates.
+    /// Setup of a candidate of this plan.
     pub fn setup<'p>(&'p self, candidate: &'p Candidate) -> Setup<'p> {
         let Factors { on, memory, cpus, layers, state } = &candidate.own;
         Setup {
@@ -254,9 +254,9 @@ fn settle<T: Clone + PartialEq>(common: &mut Option<T>, own: Vec<&mut Option<T>>
 #[derive(Clone, Copy, Debug)]
 pub struct Trial<'a> {
     pub purpose: Purpose,
-    /// 0 for an integrity check.
+    /// Number of the round; 0 for an integrity check.
     pub round: u32,
-    /// From 1, in the round's random order.
+    /// Position of the filesystem in the round's random order, from 1.
     pub order: u32,
     pub candidate: &'a Candidate,
     pub scenario: &'a Scenario,

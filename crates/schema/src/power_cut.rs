@@ -68,7 +68,7 @@ impl Serialize for PowerCut {
 }
 
 impl<'de> Deserialize<'de> for PowerCut {
-    /// A number or a text.
+    /// Reads a number of operations, or a text such as `50%`.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(from)?;
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -12,7 +12,7 @@ pub enum Outcome {
     Done,
     /// The filesystem, its kernel, a tool or the workload failed. Not repeated.
     Failed,
-    /// Absent on this machine, or unable to do this work.
+    /// The filesystem is absent on this machine, or cannot do this work.
     Skipped,
     /// The conditions did not hold, or agent or machine were lost. Says nothing about the filesystem; repeated at most twice.
     Void,
@@ -102,16 +102,17 @@ pub struct ValidityCheck {
 #[serde(rename_all = "lowercase")]
 pub enum Held {
     Yes,
-    /// Voids the trial.
+    /// The condition does not hold, which voids the trial.
     No,
-    /// Does not void the trial, but every report states it: compressed, packed, only in the page cache.
+    /// The condition does not hold, which every report states, but the trial stays valid: data is compressed, packed, or only in the
+    /// page cache.
     Label,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Reason {
-    /// Ctrl-C or another signal.
+    /// Ctrl-C or another signal ended the trial.
     Interrupted,
     /// A line from the agent was damaged, missing or out of order.
     DamagedEvent { what: String },
@@ -135,7 +136,7 @@ pub enum Reason {
     Failed { step: StepName, operation: String, path: String, errno: i32, text: String },
     /// Data differs from the data written.
     Integrity(ValidityCheck),
-    /// Absent or impossible on this machine; the text says what to try.
+    /// The filesystem is absent or impossible on this machine; the text says what to try.
     Skipped { text: String },
 }
 
@@ -145,7 +146,7 @@ pub struct Loss {
     /// The step that had begun and not ended.
     pub during: Option<StepName>,
     pub how: String,
-    /// The last lines of its console.
+    /// The last lines of the agent's console.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub console: Vec<String>,
 }

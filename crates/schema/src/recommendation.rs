@@ -19,9 +19,9 @@ pub struct Recommendation {
     pub ruled_out: Vec<RuledOut>,
     /// Filesystems without figures for a need that others have.
     pub unjudged: Vec<Unjudged>,
-    /// Best first.
+    /// The candidates, best first.
     pub ranking: Vec<Place>,
-    /// `None` if nothing could be judged.
+    /// The recommended filesystem; `None` if nothing could be judged.
     pub choice: Option<Choice>,
 }
 
@@ -31,7 +31,7 @@ pub struct Recommendation {
 pub struct Weighed {
     pub need: Need,
     pub weight: f64,
-    /// Share of all judged weights, 0 to 1.
+    /// The weight of this need as a share of all judged weights, 0 to 1.
     pub share: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Missing>,
@@ -83,7 +83,7 @@ pub struct RuledOut {
 #[serde(deny_unknown_fields)]
 pub struct Lack {
     pub required: Required,
-    /// The feature it has instead; empty if none.
+    /// The feature that the filesystem has instead; empty if it has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub said: String,
     pub source: String,
@@ -102,7 +102,7 @@ pub struct Place {
     pub filesystem: String,
     /// Weighted geometric mean of its ratios: 1 would be the best at everything.
     pub score: f64,
-    /// In the order of the needs; absent if the need could not be judged.
+    /// The ratios in the order of the needs; a ratio is absent if its need could not be judged.
     pub ratios: Vec<Option<f64>>,
     /// Filesystems that are nowhere worse and somewhere better; empty for a member of the Pareto set.
     pub behind: Vec<String>,
@@ -124,7 +124,7 @@ pub struct Choice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Need {
-    /// By its headline.
+    /// A workload, judged by its headline metric.
     Workload(String),
     Metric {
         workload: String,
@@ -145,11 +145,11 @@ impl Need {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Missing {
-    /// No valid trial has it.
+    /// No valid trial has this metric.
     NotMeasured,
-    /// It is a time, and times are meaningless where it was measured.
+    /// The metric is a time, and times are meaningless on the testbed that measured it.
     TimesSayNothing,
-    /// Some of its values are not above 0, so ratios are undefined.
+    /// Some values of the metric are not above 0, so ratios are undefined.
     NoRatio,
     /// No round has values of all candidates.
     NoRoundInCommon,

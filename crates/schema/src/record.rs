@@ -26,14 +26,14 @@ pub struct Record {
     pub schema: u32,
     /// `r03/postmark-quick/no atime`: round, scenario, label.
     pub trial: String,
-    /// From 1; the key of a record together with `trial`.
+    /// Number of the attempt, from 1; `attempt` and `trial` together are the key of a record.
     pub attempt: u32,
     pub purpose: Purpose,
-    /// 0 for an integrity check, else from 1.
+    /// Number of the round, from 1; 0 for an integrity check.
     pub round: u32,
     /// Position in the round's random order of filesystems, from 1.
     pub order: u32,
-    /// The label.
+    /// The label of the candidate.
     pub filesystem: String,
     pub kind: String,
     pub variant: Variant,
@@ -42,7 +42,7 @@ pub struct Record {
     /// The workloads of the scenario.
     pub works: Vec<RecordedWork>,
     pub testbed: String,
-    /// The name of its setup in `machine.json`.
+    /// The name of the trial's setup in `machine.json`.
     pub setup: String,
     /// Kernel release reported by the agent; empty if the agent reported nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -70,7 +70,7 @@ pub struct Record {
     /// How much figures from this testbed may be trusted.
     pub fidelity: Fidelity,
     pub outcome: Outcome,
-    /// Why it is not `done`.
+    /// Why the trial is not `done`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +81,7 @@ pub struct Record {
     /// The worker's identity, if it dropped root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<Identity>,
-    /// In order of completion.
+    /// The finished steps, in order of completion.
     pub steps: Vec<Stepped>,
     pub space: Vec<Space>,
     /// The stages with work, in order.
@@ -129,14 +129,14 @@ pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
 /// A workload of the trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedWork {
-    /// Its label, with a number appended if the scenario has it more than once.
+    /// The workload's label, with a number appended if the scenario has the workload more than once.
     pub name: String,
     pub work: WorkSpec,
     /// BLAKE3 of the engine's name and parameters.
     pub params_hash: String,
     /// Size of the work according to its parameters.
     pub amount: Amount,
-    /// Whether its figures count.
+    /// Whether the workload's figures count.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub measured: bool,
     /// Number of concurrent client processes.
@@ -159,7 +159,7 @@ pub struct StageRecord {
     pub of: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// From the start of the work to the end of the sync, by the agent's clock, which also stamps a modelled disk's requests.
+    /// Start of the work and end of the sync, by the agent's clock, which also stamps a modelled disk's requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_ns: Option<[u64; 2]>,
     /// With several clients, each phase lasts from the first client's start to the last one's end and holds the sums of their
@@ -180,14 +180,14 @@ pub struct StageRecord {
 pub struct FileRef {
     pub path: String,
     pub blake3: String,
-    /// Its contents: `work/create`.
+    /// What the file contains: `work/create`.
     pub what: String,
 }
 
 /// State of the machine during the trial. Never compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Circumstances {
-    /// RFC 3339, UTC.
+    /// Time at which the trial began, by RFC 3339 in UTC.
     pub started: String,
     /// Host nanoseconds of the launch.
     pub host_ns: u64,
@@ -243,7 +243,7 @@ impl StageRecord {
 }
 
 impl Record {
-    /// Why it is not `done`: one or two sentences, with advice; empty if it is.
+    /// Why the trial is not `done`, in one or two sentences with advice; empty if the trial is `done`.
     pub fn why(&self) -> String {
         self.reason.as_ref().map_or(String::new(), Reason::to_string)
     }
@@ -293,12 +293,12 @@ impl Record {
         self.stages.iter().filter(|stage| self.works.get(stage.of).is_some_and(|work| work.measured))
     }
 
-    /// Their phases.
+    /// The phases of the stages whose figures count.
     pub fn phases(&self) -> impl Iterator<Item = &Phase> {
         self.measured().flat_map(|stage| &stage.phases)
     }
 
-    /// From the start of the first of them to the end of the last one's sync, by the agent's clock.
+    /// The start of the first stage whose figures count, and the end of the last such stage's sync, by the agent's clock.
     pub fn window_ns(&self) -> Option<[u64; 2]> {
         let windows = || self.measured().filter_map(|stage| stage.window_ns);
         Some([windows().map(|[begin, _]| begin).min()?, windows().map(|[_, end]| end).max()?])

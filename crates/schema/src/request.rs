@@ -12,14 +12,14 @@ pub const LENGTH: usize = 48;
 pub struct Served {
     pub arrived_ns: u64,
     pub done_ns: u64,
-    /// On the whole disk.
+    /// First sector of the request, counted from the start of the whole disk.
     pub sector: u64,
     pub sectors: u32,
     pub op: Op,
     pub fua: bool,
-    /// Served without the medium.
+    /// Whether the disk served the request without the medium.
     pub from_cache: bool,
-    /// Number of requests in the disk when this one arrived, itself included.
+    /// Number of requests in the disk when this request arrived, itself included.
     pub depth: u8,
     pub seek_ns: u32,
     pub rotation_ns: u32,

@@ -37,7 +37,7 @@ pub struct WorkStage {
     /// One of the engine's named parts; absent: the engine's whole scenario.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// Whether its figures count. An unmeasured stage is executed and recorded, but gives no metric.
+    /// Whether the stage's figures count. An unmeasured stage is executed and recorded, but gives no metric.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub measured: bool,
     /// Number of concurrent client processes; absent: the workload's number.

@@ -33,10 +33,10 @@ pub struct Seal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// Everything planned was done.
+    /// The run did everything that its plan contains.
     Complete,
-    /// By Ctrl-C.
+    /// Ctrl-C ended the run.
     Interrupted,
-    /// Not ended: a verdict was given and more rounds follow.
+    /// The run has not ended: a verdict was given and more rounds follow.
     GoesOn,
 }

@@ -36,7 +36,7 @@ pub struct Variant {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mount {
-    /// By system call.
+    /// A mount by system call.
     Syscall { fstype: String, options: Vec<String> },
     /// By a program, with [`DEVICE`] and [`MOUNTPOINT`] as placeholders; a FUSE daemon keeps running. `fstype` and `options`
     /// are the requested values, to be compared with the mounted ones.
@@ -117,7 +117,7 @@ pub enum Capability {
 /// Restrictions of a trial's tools on this machine's own kernel. A tool that could not be restricted was not started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sandbox {
-    /// All nodes of its /dev.
+    /// All device nodes in the sandbox's /dev.
     pub devices: Vec<String>,
     pub capabilities: Vec<Capability>,
     /// Landlock version that restricted all programs except those that mount; absent if the kernel has none.
@@ -166,7 +166,7 @@ impl Named {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Volume {
     pub size: Bytes,
-    /// Its start on the storage.
+    /// Where this part starts on the storage.
     pub offset: Bytes,
 }
 
@@ -240,12 +240,12 @@ pub struct Sampled {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ImageState {
-    /// Nothing allocated on the host.
+    /// The host allocates nothing for the image beforehand.
     Sparse,
     /// Fully allocated on the host but not written, so that a full host cannot look like a full filesystem.
     #[default]
     Allocated,
-    /// Fully written once.
+    /// The image is fully written once.
     Written,
 }
 
@@ -290,7 +290,7 @@ pub enum Fidelity {
 }
 
 impl Fidelity {
-    /// The clock of such a trial.
+    /// The clock of a trial with this fidelity.
     pub fn clock(self) -> ClockKind {
         match self {
             Fidelity::Loop | Fidelity::Directory | Fidelity::Twin => ClockKind::Host,

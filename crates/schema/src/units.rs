@@ -178,7 +178,7 @@ impl Scale {
         Some(Scale { of: u64::try_from(of / common).ok()?, by: u64::try_from(by / common).ok()? })
     }
 
-    /// Whether it makes the work smaller.
+    /// Whether this scale makes the work smaller.
     pub fn shrinks(self) -> bool {
         self.of < self.by
     }

@@ -37,7 +37,7 @@ pub struct LiveFile {
 pub enum Kind {
     #[default]
     File,
-    /// Checked only if the engine names directories.
+    /// A directory; checked only if the engine names directories.
     Folder,
     Symlink,
 }

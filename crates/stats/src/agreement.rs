@@ -1,6 +1,6 @@
 //! Tests whether two sources order the same items alike, over one or several tables.
 
-/// Figures of two sources, by item. `None` if the source has none.
+/// Figures of two sources for the same items; `None` for an item without a figure in that source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     pub theirs: Vec<Option<f64>>,

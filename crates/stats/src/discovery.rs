@@ -15,7 +15,7 @@ pub struct Estimated {
 /// One of many effects, judged together with the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Discovered {
-    /// The smallest false discovery rate at which it is named.
+    /// The smallest false discovery rate at which the report names this effect.
     pub p: f64,
     pub low: f64,
     pub high: f64,

@@ -3,11 +3,11 @@
 /// Number of samples on each side of a margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
-    /// Above the margin.
+    /// Number of samples above the margin.
     pub above: usize,
-    /// Within the margin, ends included.
+    /// Number of samples within the margin, ends included.
     pub within: usize,
-    /// Below the margin.
+    /// Number of samples below the margin.
     pub below: usize,
 }
 

@@ -38,7 +38,7 @@ pub struct Pair {
     pub estimate: Option<f64>,
     /// Standard error of the estimate. `None` below two rounds.
     pub error: Option<f64>,
-    /// Estimate ÷ error.
+    /// The t of this pair: estimate ÷ error.
     pub t: Option<f64>,
     /// p-value, adjusted for the whole family; 1 if undecidable. The pair differs if p ≤ α, exactly when the interval excludes
     /// 0.
@@ -57,7 +57,7 @@ pub struct Interval {
 }
 
 impl Pair {
-    /// 1: a is better than b; −1: worse; 0: undecided.
+    /// The result of the test: 1 if a is better than b, −1 if a is worse, 0 if the test does not decide.
     pub fn direction(&self) -> i8 {
         match self.interval {
             Some(Interval { low, .. }) if low > 0.0 => 1,

@@ -72,7 +72,7 @@ impl Reference {
 
 struct Draws {
     random: Random,
-    /// One bit per round.
+    /// The signs of the rounds, one bit per round.
     signs: Vec<u8>,
 }
 

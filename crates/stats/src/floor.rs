@@ -1,10 +1,10 @@
-//! Extrapolates a quantity to zero of an overhead that can be increased but not removed.
+//! Extrapolates a quantity to the value that it would have without an overhead that can be increased but not removed.
 
 /// A quantity without the overhead, and its error bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Extrapolated {
     pub at_zero: f64,
-    /// Not negative, in the quantity's unit.
+    /// The error bound, in the quantity's unit; never negative.
     pub bound: f64,
 }
 

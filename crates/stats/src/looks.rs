@@ -1,4 +1,4 @@
-//! Interim analyses (looks): when a run is judged, and how much of the 5 % each look spends.
+//! Interim analyses (looks): after which rounds a run is judged, and how much of the error rate of 5 % each look spends.
 
 /// The error rate that all looks of a run share.
 pub const ALPHA: f64 = 0.05;
@@ -27,17 +27,17 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// One look after this many rounds, with all of the 5 %.
+    /// A single look after this many rounds, which spends the whole error rate of 5 %.
     pub fn once(rounds: usize) -> Looks {
         Looks { planned: vec![Look { rounds, alpha: ALPHA }] }
     }
 
-    /// One look after this many rounds, with this α.
+    /// A single look after this many rounds, with this α.
     pub fn at(rounds: usize, alpha: f64) -> Looks {
         Looks { planned: vec![Look { rounds, alpha }] }
     }
 
-    /// After 10, 14 and 20 rounds, at α 0.01, 0.015 and 0.025.
+    /// Looks after 10, 14 and 20 rounds, with α 0.01, 0.015 and 0.025.
     pub fn auto() -> Looks {
         let planned = [(10, 0.01), (14, 0.015), (20, 0.025)].map(|(rounds, alpha)| Look { rounds, alpha });
         Looks { planned: planned.to_vec() }
@@ -64,7 +64,7 @@ impl Looks {
         rest(self.spent_by(rounds), shown)
     }
 
-    /// The part of the 5 % that the looks already shown have left for later ones.
+    /// The part of the error rate of 5 % that the looks already shown have left for later looks.
     pub fn left(&self, shown: &[Look]) -> f64 {
         rest(ALPHA, shown)
     }
@@ -91,7 +91,7 @@ impl Looks {
     }
 }
 
-/// Rounded to twelve digits, so that 0.05 − 0.01 is 0.04.
+/// The number rounded to twelve digits, so that 0.05 − 0.01 is 0.04.
 fn rest(of: f64, shown: &[Look]) -> f64 {
     let rest = of - shown.iter().map(|look| look.alpha).sum::<f64>();
     ((rest * 1e12).round() / 1e12).max(0.0)

@@ -13,7 +13,7 @@ const STUDIES: usize = 2000;
 /// Up to this many rounds are drawn value by value; beyond, means and variances are drawn directly.
 const ONE_BY_ONE: usize = 40;
 
-/// All answers use the same draws, so that a plan with more rounds never appears to find less.
+/// Seed of the random numbers. All answers use the same numbers, so that a plan with more rounds never appears to find less.
 const SEED: u64 = 0x70_6f_77_65_72;
 
 /// Expected noise of a family: for each table and candidate, the standard deviation of a single value's logarithm.
@@ -36,12 +36,12 @@ pub struct Which {
 }
 
 impl Expected {
-    /// Equal noise in all: `tables` tables of `candidates`.
+    /// A family of `tables` tables of `candidates` candidates, all with the same noise.
     pub fn equal(tables: usize, candidates: usize, noise: f64) -> Expected {
         Expected { tables: vec![vec![noise; candidates]; tables] }
     }
 
-    /// The observed noise. `None` if unknown for any candidate.
+    /// The noise observed in a family; `None` if the noise of a candidate is unknown.
     pub fn seen(family: &Family) -> Option<Expected> {
         let tables =
             family.tables.iter().map(|table| table.noise.iter().copied().collect::<Option<Vec<f64>>>());
@@ -146,7 +146,7 @@ impl Expected {
     }
 }
 
-/// A family with its looks.
+/// The expected noise of a family, and the looks at which the family is judged.
 pub struct Planned<'a> {
     expected: &'a Expected,
     stops: Vec<usize>,
@@ -270,7 +270,7 @@ fn rounds_of(noise: &[f64], stops: &[usize], random: &mut Random, mut show: impl
 }
 
 impl Sums<'_> {
-    /// One round.
+    /// Draws one round.
     fn draw(&mut self, random: &mut Random) {
         self.row.iter_mut().zip(self.noise).for_each(|(value, noise)| *value = noise * random.normal());
         let weights = self.weights.iter().flatten();
@@ -311,7 +311,7 @@ impl Sums<'_> {
         own
     }
 
-    /// Error of the estimate, and its standard error.
+    /// The error of this pair's estimate in a simulated study, and the standard error.
     fn pair(&self, a: usize, b: usize) -> (f64, f64) {
         let own = self.own();
         ((self.sums[a] - self.sums[b]) / self.rounds, ((own[a] + own[b]) / self.rounds).sqrt())

@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Xoshiro256++ from a seed of 64 bits. The same seed gives the same numbers on every machine.
 pub struct Random {
     from: Xoshiro256PlusPlus,
-    /// Normal numbers are generated in pairs.
+    /// The second number of a pair of normal numbers, kept for the next call.
     spare: Option<f64>,
 }
 
@@ -25,12 +25,12 @@ impl Random {
         ((u128::from(self.bits()) * n as u128) >> 64) as usize
     }
 
-    /// Uniform in 0..1 (1 excluded), in steps of 2⁻⁵³.
+    /// A number uniform in 0..1 (1 excluded), in steps of 2⁻⁵³.
     pub fn share(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Normal, with mean 0 and standard deviation 1: the polar method of G. Marsaglia and T. A. Bray (SIAM Review 6 (1964),
+    /// A normal number with mean 0 and standard deviation 1: the polar method of G. Marsaglia and T. A. Bray (SIAM Review 6 (1964),
     /// 260–264), without trigonometric functions.
     pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {

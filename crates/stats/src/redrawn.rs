@@ -5,11 +5,11 @@ use crate::looks::Looks;
 use crate::power::Which;
 use crate::random::Random;
 
-/// Minimum rounds: fewer reveal only a standard deviation.
+/// Minimum number of rounds: fewer rounds reveal only a standard deviation.
 const FEWEST: usize = 10;
-/// Maximum rounds: means of more are practically normal, and [`crate::power`] is faster.
+/// Maximum number of rounds: means of more rounds are practically normal, and [`crate::power`] is faster.
 const MOST: usize = 100;
-/// A power of 80 % is then known to within 1.8 % (one standard deviation).
+/// Number of simulated studies: a power of 80 % is then known to within 1.8 % (one standard deviation).
 const STUDIES: u64 = 500;
 const PATTERNS: usize = 200;
 const SEED: u64 = 0x64_72_61_77_6e;
@@ -31,7 +31,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// Uses the rounds common to all tables. `None` below ten.
+    /// Uses the rounds common to all tables; `None` if these are fewer than ten.
     pub fn of(tables: &[Table]) -> Option<Noise> {
         let residuals: Vec<Table> = tables.iter().map(|table| table.centred().residuals()).collect();
         let row = |table: &Table, of: u32| {
@@ -68,7 +68,7 @@ impl Noise {
         Some(Drawn { needed })
     }
 
-    /// Draws a study. A longer study begins with the same rounds.
+    /// Draws the rounds of a study. A longer study begins with the same rounds.
     fn study(&self, rounds: usize, study: u64) -> Vec<&[f64]> {
         let mut random = Random::new(SEED + study);
         (0..rounds).map(|_| &*self.rounds[random.below(self.rounds.len())]).collect()

@@ -5,10 +5,10 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use crate::quantile;
 use crate::random::Random;
 
-/// Minimum rounds: fewer do not show how much rounds differ. From ten on, intervals hold in 94 to 98 % of studies with
-/// independent rounds, and in 86 to 97 % with strong dependence on the previous round (`tests/simulation/rest.rs`).
+/// Minimum number of rounds: fewer do not show how much rounds differ. With ten or more rounds, intervals hold in 94 to 98 % of
+/// studies with independent rounds, and in 86 to 97 % with strong dependence on the previous round (`tests/simulation/rest.rs`).
 pub const FEWEST: usize = 10;
-/// With ten rounds the ends of a 95 % interval are then the fifth draws from either side.
+/// Number of draws: with ten rounds, the ends of a 95 % interval are then the fifth draws from either side.
 const DRAWS: usize = 500;
 const SEED: u64 = 0x72_6f_75_6e_64_73;
 
@@ -103,7 +103,7 @@ impl Rounds {
         from as f64 + (rank - before) as f64 / (self.up_to(from, times) - before) as f64
     }
 
-    /// The value at a position. A whole bucket is its highest value, so an integer position belongs to the previous bucket.
+    /// The value at a position. A whole bucket stands for its highest value, so an integer position belongs to the previous bucket.
     fn value(&self, all: &[(u64, u64)], place: f64) -> Option<u64> {
         let bucket = (place.ceil() as usize).saturating_sub(1);
         let highest = *self.highest.get(bucket)?;

@@ -10,7 +10,7 @@
 
 use crate::ensemble::divide_intervals;
 
-/// A logarithm and the interval in which it may lie.
+/// The logarithm of a ratio, and the interval in which it may lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Within {
     pub log: f64,
@@ -64,7 +64,7 @@ pub fn agree(samples: &[Within], margin: f64, needed: usize) -> Option<Side> {
     }
 }
 
-/// Whether all values lie on that side.
+/// Whether all values lie on that side of the margin.
 pub fn all_lie(values: Option<&[Within]>, side: Side, margin: f64) -> Held {
     match values {
         None => Held::NotTried,

@@ -1,4 +1,5 @@
-//! A screening design: finds the important ones of many factors in few runs.
+//! A screening design: a table of few runs, by which the important factors are found among many. Each row is a run and each column
+//! a factor; an entry says whether the run sets the factor to its high or its low level.
 //!
 //! R. L. Plackett and J. P. Burman, "The design of optimum multifactorial experiments", Biometrika 33 (1946), 305–325: twelve
 //! runs for up to eleven factors at two levels each. Any two columns hold each pair of levels three times, so each main effect is
@@ -14,10 +15,10 @@ use crate::variance::ROUNDING;
 pub const RUNS: usize = 12;
 pub const COLUMNS: usize = 11;
 
-/// Whether each column is at its high level.
+/// Whether each column (factor) is at its high level in this row.
 pub type Row = [bool; COLUMNS];
 
-/// The first row of the published design. The next ten are its cyclic shifts; the last is all low.
+/// The first row of the published design. The next ten rows are cyclic shifts of it; in the last row all columns are low.
 const FIRST: Row = [true, true, false, true, true, true, false, false, false, true, false];
 
 /// The `n`th of the twelve rows, from 0. Rows 12 to 23 are the folded ones, with all levels inverted.

@@ -93,7 +93,7 @@ fn answer(mut bytes: &[u8], items: u32, inode: u64, found: &mut Vec<Extent>) -> 
     Ok(last)
 }
 
-/// `Some(None)`: a hole.
+/// Parses an item; `Some(None)` stands for a hole.
 fn extent(logical: u64, item: &[u8]) -> Option<Option<Extent>> {
     const INLINE: u8 = 0;
     let (fixed, rest) = item.split_at_checked(FIXED)?;

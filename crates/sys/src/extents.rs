@@ -9,11 +9,11 @@ use crate::file::filesystem;
 
 /// `_IOWR('f', 11, struct fiemap)`: its header has 32 bytes.
 const FS_IOC_FIEMAP: libc::c_ulong = (3 << 30) | (32 << 16) | ((b'f' as libc::c_ulong) << 8) | 11;
-/// In `fe_flags`: the last extent.
+/// Flag in `fe_flags`: this extent is the last.
 const LAST: u32 = 0x0001;
-/// In `fe_flags`: the location is unknown.
+/// Flag in `fe_flags`: the location of this extent is unknown.
 const UNKNOWN: u32 = 0x0002;
-/// In `fe_flags`: the data there is encoded, such as compressed, and differs from the file's bytes. Its length there is not told.
+/// Flag in `fe_flags`: the data on the device is encoded, such as compressed. The flag does not tell the length on the device.
 const ENCODED: u32 = 0x0008;
 
 /// Number of extents per call: 3.5 KiB.

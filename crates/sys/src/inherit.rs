@@ -31,7 +31,7 @@ impl Inherited {
         Ok(format!("/proc/self/fd/{}", self.descriptor(file)?))
     }
 
-    /// Passes them to the child that this command starts.
+    /// Passes the descriptors to the child that this command starts.
     pub fn hand_to(self, command: &mut Command) {
         command.preserved_fds(self.0);
     }

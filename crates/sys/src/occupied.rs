@@ -19,7 +19,7 @@ const F2FS_BLOCK: u64 = 4096;
 /// `_IOR(0xf5, 17, __u64)`: `linux/f2fs.h`.
 const F2FS_IOC_GET_COMPRESS_BLOCKS: libc::c_ulong = (2 << 30) | (8 << 16) | (0xf5 << 8) | 17;
 
-/// The sum over files. An extent that several files share counts once.
+/// Bytes that several files occupy together. An extent that several files share counts once.
 #[derive(Debug, Default)]
 pub struct Occupied {
     bytes: u64,
@@ -65,7 +65,7 @@ impl Occupied {
         }
     }
 
-    /// By `st_blocks`. Compressed files that have a block for each uncompressed one are counted uncompressed.
+    /// Bytes by `st_blocks`. Compressed files that have a block for each uncompressed block are counted uncompressed.
     fn add_blocks(&mut self, file: &File, blocks: u64) {
         self.bytes += blocks;
         if extents::has_encoded(file).unwrap_or(false) {

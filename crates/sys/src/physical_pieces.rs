@@ -17,7 +17,7 @@ const PIECES: usize = 256;
 /// Maximum mapped bytes.
 pub const MAPPED: usize = PIECES * PIECE;
 
-/// A range, used in this machine by its owner only.
+/// A range of physical memory that only this value uses in this machine.
 #[derive(Debug)]
 pub struct PhysicalPieces {
     begin: u64,

@@ -140,7 +140,7 @@ pub fn reap(block: bool) -> io::Result<Option<Reaped>> {
     }
 }
 
-/// Whether the process of this pidfd ends in that time. It is not waited for.
+/// Whether the process of this pidfd ends in that time; the caller must still reap it.
 ///
 /// # Errors
 /// As poll(2); interruptions are retried.
@@ -162,7 +162,7 @@ pub fn has_children() -> bool {
     waitid(WaitId::All, asked).is_ok()
 }
 
-/// Usage of all children that were waited for, and of theirs.
+/// Usage of all children that this process has waited for, and of the children's children.
 pub fn children_usage() -> Usage {
     usage_of(libc::RUSAGE_CHILDREN)
 }

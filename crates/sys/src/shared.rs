@@ -29,7 +29,7 @@ impl Progress {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Entry {
-    /// Nanoseconds of the monotonic clock; 0 before.
+    /// Time of the program's start in nanoseconds of the monotonic clock; 0 before the start.
     pub at_ns: AtomicU64,
     pub user_ns: AtomicU64,
     pub sys_ns: AtomicU64,

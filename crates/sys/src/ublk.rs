@@ -62,7 +62,7 @@ pub struct Shape {
     pub request: u32,
     pub is_rotational: bool,
     pub discards: bool,
-    /// Whether it needs flushes, and whether it supports FUA writes.
+    /// Whether the device needs flushes, and whether it supports FUA writes.
     pub has_volatile_cache: bool,
     pub honours_fua: bool,
 }

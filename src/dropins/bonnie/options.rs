@@ -27,7 +27,7 @@ pub struct Options {
     pub tests: Option<u32>,
     /// -m.
     pub machine: Option<String>,
-    /// -r, in MiB.
+    /// -r: memory size in MiB.
     pub memory: Option<u64>,
     pub concurrency: u32,
     pub user: Option<String>,
@@ -48,7 +48,7 @@ pub struct Data {
 /// -n.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Files {
-    /// In units of 1024.
+    /// Number of files, in units of 1024.
     pub number: u32,
     pub small: Small,
     pub directories: u32,
@@ -122,7 +122,7 @@ impl Options {
         Ok(())
     }
 
-    /// Several letters in one word; the last may have its value attached.
+    /// Parses several letters in one word; the value of the last letter may follow in the same word.
     fn letters<'w>(
         &mut self,
         letters: &[u8],

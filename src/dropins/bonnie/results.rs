@@ -10,7 +10,7 @@ use crate::workloads::bonnie::trial::{STEPS, Step};
 pub struct Result {
     pub ns: u64,
     pub cpu_ns: u64,
-    /// Amount: bytes of the data phases, seeks or files.
+    /// What the phase did: bytes in a data phase, otherwise the number of seeks or files.
     pub amount: u64,
     pub worst_ns: u64,
 }
@@ -70,7 +70,7 @@ impl Result {
         self.amount as f64 * 1e9 / self.ns as f64
     }
 
-    /// KiB per second.
+    /// The rate in KiB per second.
     pub fn kib(&self) -> Figure {
         self.figure(|rate| format!("{}", (rate / KIB as f64) as u64))
     }
@@ -134,7 +134,7 @@ impl Result {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Figure {
     NotRun,
-    /// Measured for too short a time; printed as this many `+`.
+    /// The phase was too short for a figure; as many `+` are printed.
     TooShort(usize),
     Is(String),
 }
@@ -145,7 +145,7 @@ impl Figure {
         format!(" {:>width$}", self.field())
     }
 
-    /// In a CSV line.
+    /// The figure as a field of a CSV line.
     pub fn field(&self) -> String {
         match self {
             Figure::NotRun => String::new(),

@@ -1,5 +1,5 @@
-//! What a signal does to `fsderby iozone`: its files are removed, and its spreadsheet tables have the values measured before the
-//! signal.
+//! The end of `fsderby iozone` by a signal: the command removes its files, and prints its spreadsheet tables with the values
+//! measured before the signal.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};

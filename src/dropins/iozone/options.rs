@@ -40,7 +40,7 @@ pub struct Options {
     /// Whether `-s`, `-r`, `-y` or `-q` was given; then no combination of small records and large files is skipped.
     pub chosen: bool,
     pub ways: Ways,
-    /// `-+n` turns it off.
+    /// Whether write and read tests run a second time; `-+n` turns this off.
     pub retest: bool,
     /// `-w`
     pub keep: bool,
@@ -77,7 +77,7 @@ pub struct Together {
     pub files: Vec<PathBuf>,
 }
 
-/// What the table has.
+/// The unit of the table's figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// KiB per second.

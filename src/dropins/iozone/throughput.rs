@@ -56,7 +56,7 @@ pub const KINDS: [Kind; 10] = [
 pub struct Result {
     /// Each child's operations before the end of the measurement, and their time.
     children: Vec<Took>,
-    /// From the start of the first child to the end of the last.
+    /// Time from the start of the first child to the end of the last child.
     ns: u64,
 }
 
@@ -70,7 +70,7 @@ struct Race<'r> {
     wall: OnceLock<Wall>,
 }
 
-/// When the first child finished, and the number of operations that each child had done by then.
+/// Time at which the first child finished, and the number of operations that each child had done by then.
 struct Wall {
     at: u64,
     done: Vec<u64>,
@@ -208,7 +208,7 @@ impl Result {
         self.children.iter().map(|took| units.rate(units.amount(took.operations), took.ns)).collect()
     }
 
-    /// The throughput that the children saw: the sum of their rates.
+    /// The throughput that the children saw: the sum of the children's rates.
     pub fn total(&self, units: Units) -> f64 {
         self.rates(units).iter().sum()
     }

@@ -34,7 +34,7 @@ impl Lenient<'_, '_> {
 }
 
 impl Files for Lenient<'_, '_> {
-    /// Only output to the console can fail.
+    /// Failures of file operations are reported; only a failure of output to the console is returned.
     type Error = io::Error;
 
     fn create(&mut self, file: File) -> io::Result<()> {

@@ -19,7 +19,7 @@ use settings::{Complaint, Settings};
 
 use crate::workloads::postmark::rules::Rules;
 
-/// Script to read unless exactly one is given.
+/// Script that is read unless the command line names exactly one script.
 const DEFAULT_SCRIPT: &str = ".pmrc";
 
 /// Most nested `load` commands. PostMark itself goes on until it runs out of file descriptors, by default 1024.
@@ -136,7 +136,7 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// How the script ended; `None` if it cannot be read.
+    /// How the script ended; `None` if the script cannot be read.
     fn read_script(&mut self, name: &[u8]) -> io::Result<Option<Flow>> {
         let path = Path::new(OsStr::from_bytes(name));
         let Some(file) = fs::File::open(path).ok().filter(|_| self.depth < DEEPEST_LOAD) else {

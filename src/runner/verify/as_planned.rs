@@ -106,7 +106,7 @@ impl Cell {
     }
 }
 
-/// The difference between this record and the plan.
+/// Names the first difference between this record and the plan.
 pub fn differs(plan: &Resolved<'_>, trial: &Trial<'_>, cell: &Cell, record: &Record) -> Option<String> {
     if record.order != trial.order {
         return Some(format!(
@@ -140,7 +140,7 @@ pub fn differs(plan: &Resolved<'_>, trial: &Trial<'_>, cell: &Cell, record: &Rec
     Some(format!("the trial's {what} differs from the plan's"))
 }
 
-/// How often the disk-model server repeats its work; the expected number for other disks.
+/// How often the server of the modelled disk repeats its work; for other disks, the number that the purpose requires.
 fn server_work(record: &Record) -> u32 {
     record
         .storage
@@ -148,7 +148,7 @@ fn server_work(record: &Record) -> u32 {
         .map_or(record.purpose.server_work(), |modelled| modelled.server_work)
 }
 
-/// Whether an extra trial has the disk of its purpose: the first round's, or that of a corner.
+/// Whether an extra trial has the disk that its purpose requires: the disk of the first round, or the disk at a corner.
 fn is_sampled_for(record: &Record, purpose: Purpose) -> bool {
     let Some(point) = record.sampled().map(|sampled| sampled.sample.point) else { return true };
     match purpose {
@@ -158,7 +158,7 @@ fn is_sampled_for(record: &Record, purpose: Purpose) -> bool {
     }
 }
 
-/// Whether its disks were preconditioned; only modelled ones can be.
+/// Whether the trial's disks were preconditioned; only modelled disks can be.
 fn preconditioned(record: &Record) -> bool {
     record.storage.settings::<Modelled>().is_ok_and(|modelled| modelled.preconditioned)
 }
@@ -168,7 +168,7 @@ fn has_clients(record: &Record, stage: &StageRecord) -> bool {
     clients == 1 || stage.by_client.len() == clients as usize
 }
 
-/// A counted trial must have run on its setup's kernel.
+/// Finds a counted trial that did not run on the kernel of its setup.
 pub fn other_kernel(run: &Run, record: &Record) -> Option<String> {
     let Some(setup) = run.machine.setup(&record.setup) else {
         return Some(format!("the trial's setup {setup} is not in machine.json", setup = record.setup));
@@ -183,7 +183,7 @@ pub fn other_kernel(run: &Run, record: &Record) -> Option<String> {
     })
 }
 
-/// A skip must contain no work.
+/// Finds data beyond the reason in the record of a skipped trial.
 pub fn more_than_a_skip(record: &Record) -> Option<String> {
     let is_one = matches!(record.reason, Some(Reason::Skipped { .. }))
         && record.steps.is_empty()
@@ -192,12 +192,12 @@ pub fn more_than_a_skip(record: &Record) -> Option<String> {
     (!is_one).then(|| "the trial was skipped, but its record contains more than the reason".into())
 }
 
-/// Whether the trial completed: only then everything must be present.
+/// Whether the trial completed; only the record of a completed trial must have all data.
 pub fn is_whole(record: &Record) -> bool {
     matches!(record.reason, None | Some(Reason::Validity(_) | Reason::Integrity(_)))
 }
 
-/// Anything missing from the data of these steps.
+/// Names the data of these steps that the record lacks.
 pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
     if !is_whole(record) {
         return None;
@@ -222,21 +222,21 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
             "the mount information",
             record.mounted.is_some() || !has(|step| matches!(step, Step::Mount { .. })),
         ),
-        ("the size of its layered device", record.top.is_some() != record.layers.is_empty()),
+        ("the size of the trial's layered device", record.top.is_some() != record.layers.is_empty()),
         (
-            "the state of its caches",
+            "the state of the trial's caches",
             record.seen.iter().filter(|seen| matches!(seen, Seen::Cold { .. })).count()
                 == times(|step| matches!(step, Step::Settle { cold: true })),
         ),
-        ("its cgroup's counters", record.memory.is_none() || told("memory")),
-        ("its device's counters", told("block_io")),
-        ("its CPU counters", told("cpu")),
+        ("the trial's cgroup's counters", record.memory.is_none() || told("memory")),
+        ("the trial's device's counters", told("block_io")),
+        ("the trial's CPU counters", told("cpu")),
         (
-            "the load of its machine",
+            "the load of the trial's machine",
             record.circumstances.interference.is_some() || record.clock == ClockKind::Virtual,
         ),
         (
-            "its free space",
+            "the trial's free space",
             record
                 .space
                 .iter()
@@ -244,7 +244,7 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
                 .eq(at(steps, |s| matches!(s, Step::Space { .. }))),
         ),
         (
-            "its read-back result",
+            "the trial's read-back result",
             record
                 .trees
                 .iter()
@@ -252,24 +252,24 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
                 .eq(at(steps, |s| matches!(s, Step::Verify { .. }))),
         ),
         (
-            "its power-cut result",
+            "the trial's power-cut result",
             record.survivors.is_some() == has(|step| matches!(step, Step::Survivors { .. })),
         ),
         ("a stage", record.stages.len() == works),
-        ("a phase of its workload", record.stages.iter().filter(is_ended).count() == ends),
-        ("its clients' counters", record.stages.iter().all(|stage| has_clients(record, stage))),
-        ("its disk's counters", record.clock != ClockKind::Virtual || record.requests.is_some()),
+        ("a phase of the trial's workload", record.stages.iter().filter(is_ended).count() == ends),
+        ("the trial's clients' counters", record.stages.iter().all(|stage| has_clients(record, stage))),
+        ("the trial's disk's counters", record.clock != ClockKind::Virtual || record.requests.is_some()),
     ];
     let (what, _) = is_there.iter().find(|(_, is_there)| !is_there)?;
     Some(format!("missing: {what}"))
 }
 
-/// The names of these steps.
+/// The names of the steps for which `is` holds.
 fn at(steps: &[Step], is: fn(&Step) -> bool) -> impl Iterator<Item = StepName> {
     steps.iter().filter(move |step| is(step)).map(Step::name)
 }
 
-/// Values that must be equal in all records, or in a round, and are not.
+/// Names a value that differs between records although it must be equal in all records, or in all records of a round.
 pub fn unlike_each_other(records: &[Record]) -> Option<String> {
     // Only values of one testbed must be equal: candidates may differ in it.
     let mut first: HashMap<&str, &Record> = HashMap::new();

@@ -106,7 +106,7 @@ fn are_in_order(part: &[Client]) -> bool {
     part.iter().zip(0..).all(|(client, number)| client.client == number && is_within(client))
 }
 
-/// All validity checks must be present with recomputed text. Only the open mode of the image is stored nowhere else.
+/// Checks that all validity checks are present with the recomputed text. Only the open mode of the image is stored nowhere else.
 pub fn validity_holds(record: &Record, steps: &[Step]) -> Option<String> {
     let asked = steps.iter().find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
     let judged = |direct, labels_own| validity::judge(record, steps, Witness { asked, direct, labels_own });

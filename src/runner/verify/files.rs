@@ -72,7 +72,7 @@ fn counts_hold(run: &Run, record: &Record, hear: &mut dyn FnMut(&[Buckets])) -> 
     (due != told).then(|| "the trial's histograms have a different number of entries than its phases".into())
 }
 
-/// Work (if there are several), phase, operation, and its count.
+/// Number of the work (if there are several), name of the phase, name of the operation, and number of operations.
 type Timed = (Option<usize>, String, String, u64);
 
 fn timed(of: Option<usize>, phase: &str, operation: &str, n: u64) -> Timed {
@@ -100,7 +100,7 @@ pub fn unnamed(run: &Run, plan: Option<&Resolved<'_>>, found: &mut Verified) {
     }
 }
 
-/// The files of this file's attempt, if it is the next attempt of a planned trial.
+/// The files that belong to the same attempt as this file, if that is the next attempt of a planned trial.
 fn next_attempt(run: &Run, plan: Option<&Resolved<'_>>, path: &str) -> Option<Vec<String>> {
     let next = |trial: &Trial<'_>| {
         let name = trial.name();

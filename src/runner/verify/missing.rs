@@ -215,7 +215,7 @@ impl<'r> Past<'r> {
     }
 }
 
-/// The plural's ending.
+/// The ending "s" of a plural, or nothing.
 fn s(n: usize) -> &'static str {
     if n == 1 { "" } else { "s" }
 }

@@ -30,7 +30,7 @@ pub struct Verified {
     pub findings: usize,
     /// Records with metrics of another version, which cannot be checked against the raw values.
     pub unchecked: Option<String>,
-    /// One sentence each; a sound run has none.
+    /// The faults found, one sentence each; a sound run has none.
     pub wrong: Vec<String>,
     /// Notes that are no damage, one sentence each.
     pub notes: Vec<String>,
@@ -41,7 +41,7 @@ pub fn verify(run: &Run) -> Verified {
     verified(run, &|(): &mut (), _, _| ()).0
 }
 
-/// The same, with the latencies that it reads; `None` if anything is wrong.
+/// Like [`verify`], and also returns the latencies that verification reads; `None` if anything is wrong.
 pub fn verify_and_read(run: &Run) -> (Verified, Option<Latencies>) {
     let counted = Counted::of(run);
     let (found, latencies) = verified(run, &|latencies: &mut Latencies, record, histograms| {

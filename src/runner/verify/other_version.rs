@@ -21,7 +21,7 @@ pub fn ours(record: &Record, understood: &Understood<'_>) -> Option<u32> {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Others {
     records: usize,
-    /// Over all records.
+    /// Number of such metrics over all records.
     pub metrics: usize,
     theirs: BTreeSet<u32>,
     ours: BTreeSet<u32>,

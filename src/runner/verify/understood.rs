@@ -7,7 +7,7 @@ use crate::schema::record::Record;
 /// The parsed works of a record.
 pub struct Understood<'r> {
     specs: Vec<&'r WorkSpec>,
-    /// BLAKE3 of each.
+    /// BLAKE3 of each work, in the order of the works.
     pub hashes: Vec<String>,
     pub works: Result<Works, String>,
 }

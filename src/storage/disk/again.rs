@@ -1,4 +1,4 @@
-//! Repeats the disk server's work: adding more of it shows how much it adds to a trial's figures.
+//! Repeats the work of the disk server, to show how much this work adds to a trial's figures.
 //!
 //! A real machine has no disk server: it does not copy data, switch to a server thread or compute a model. So some trials run
 //! with this work done two and three times, and their figures allow an estimate for no such work. In a guest with a modelled
@@ -11,11 +11,11 @@ use crate::host::monotonic_ns;
 
 /// Repetition in one thread. Each call of [`Again::pass`] ends one piece of work and begins the next.
 pub struct Again {
-    /// Repetitions after the first time.
+    /// How many times the server repeats its work.
     times: u64,
     /// Thread CPU time at the start of this piece of work.
     began_ns: u64,
-    /// Time from the start of a reading of the thread's CPU time to the instant that it reports.
+    /// A reading of the thread's CPU time returns the CPU time at this many nanoseconds after the start of the reading.
     reading_ns: u64,
 }
 

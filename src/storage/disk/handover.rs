@@ -26,7 +26,7 @@ pub type Files = Vec<(String, String)>;
 /// Encodes files for the guest's memory: eight bytes of length, then the content.
 ///
 /// # Errors
-/// If they are too large.
+/// If the files are too large.
 pub fn encode(files: &Files) -> anyhow::Result<Vec<u8>> {
     let text = serde_json::to_vec(files)?;
     anyhow::ensure!(text.len() <= JOB.length - 8, "the job is too large for the memory shared with the host");

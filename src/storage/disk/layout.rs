@@ -36,7 +36,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Offset in the host's file.
+    /// Offset of this range in the host's file.
     pub fn in_file(self) -> u64 {
         self.address - HIGH + LOW
     }
@@ -80,7 +80,7 @@ impl Layout {
         self.volume
     }
 
-    /// Bytes of the images that are mapped at once.
+    /// Bytes of the sector images that the guest maps at the same time.
     pub fn mapped(&self) -> Bytes {
         Bytes(store::mapped(self.volume).saturating_mul(self.number_of_images()))
     }
@@ -105,7 +105,7 @@ impl Layout {
         Bytes((STORES - HIGH + LOW).saturating_add(self.images().0))
     }
 
-    /// Whether the guest's CPU can address all of it.
+    /// Whether the guest's CPU can address all of this memory.
     pub fn is_addressable(&self) -> bool {
         self.file().0.saturating_add(HIGH - LOW) <= ADDRESSES
     }

@@ -4,8 +4,8 @@
 //! ```text
 //!  write ──▶ store: what reads see ──launched, landed──▶ medium: what a power cut leaves
 //! ```
-//! So nothing must be undone at the cut. A write copies sectors to the medium when it ends, with their content at its start. If
-//! such a sector is overwritten in the meantime, its earlier content is kept aside until then.
+//! So nothing must be undone at the cut. When a write ends, its sectors are copied to the medium with the content that they had at
+//! the start of the write. If another write overwrites such a sector earlier, the old content is kept aside until that copy.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -7,7 +7,7 @@
 //!                                                         ├─ medium  content that survives a power cut, if one is planned
 //!                                                         └─ requests of all disks, for the host
 //! ```
-//! The host times nothing of it. With an instruction counter as the clock, every run is identical.
+//! The host's clock times no request. With an instruction counter as the guest's clock, every run is identical.
 
 mod again;
 mod attach;

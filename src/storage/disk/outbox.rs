@@ -22,7 +22,7 @@ impl Outbox {
 
 impl Write for Outbox {
     /// # Errors
-    /// If it is full.
+    /// If the outbox is full.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.memory.write_all_at(bytes, BEGIN + self.written)?;
         self.written += bytes.len();

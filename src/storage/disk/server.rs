@@ -237,7 +237,7 @@ impl Session {
     }
 }
 
-/// Without power no request is done and no error is returned: the kernel must not notice the cut.
+/// Waits for ever. Without power no request is done and no error is returned: the kernel must not notice the cut.
 fn rest() -> ! {
     loop {
         std::thread::park();

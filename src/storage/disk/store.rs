@@ -19,9 +19,9 @@ const PAGE: usize = 4096;
 const CHUNK: usize = 64 << 10;
 /// Bytes of a chunk's entry in the table.
 const ENTRY: usize = 4;
-/// Larger volumes are stored in chunks.
+/// Size of the largest volume that is stored as a whole; larger volumes are stored in chunks.
 const WHOLE: u64 = 64 << 30;
-/// Most non-zero data of a larger volume.
+/// Most bytes of non-zero data that a volume stored in chunks can hold.
 const POOL: u64 = 128 << 30;
 
 /// Bytes addressed by their position.
@@ -124,7 +124,7 @@ fn copy_by_chunks<I: Image>(to: &mut I, from: &I, at: usize, length: usize) -> i
 pub struct Sparse<I> {
     image: I,
     begin_of_chunks: usize,
-    /// Most chunks that fit.
+    /// Number of chunks that fit into the image.
     room: u32,
     volume: usize,
 }
@@ -188,7 +188,7 @@ impl<I: Image> Image for Sparse<I> {
         Ok(())
     }
 
-    /// Zeros are not stored in a chunk that is not kept: mkfs writes gigabytes of them.
+    /// Writes bytes. A chunk is not added for zeros alone, because mkfs writes gigabytes of zeros.
     fn write(&mut self, bytes: &[u8], at: usize) -> io::Result<()> {
         static ZEROS: [u8; CHUNK] = [0; CHUNK];
         self.check(at, bytes.len())?;

@@ -12,7 +12,7 @@ pub struct Totals {
     pub drive: Counters,
     /// Completions later than [`LATE_NS`] after their time, because the one CPU was busy.
     pub late: u64,
-    /// Total delay in nanoseconds.
+    /// Total delay of these late completions, in nanoseconds.
     pub late_ns: u64,
 }
 
@@ -21,7 +21,7 @@ pub const LATE_NS: u64 = 20_000;
 
 static TOTALS: Mutex<Vec<Totals>> = Mutex::new(Vec::new());
 
-/// Asks the process that serves a disk; `None` if it has ended.
+/// Asks the process that serves a disk for its counters; `None` if that process has ended.
 pub type Ask = Box<dyn FnMut() -> Option<Totals> + Send>;
 
 static ELSEWHERE: Mutex<Option<Ask>> = Mutex::new(None);

@@ -106,7 +106,7 @@ impl Level {
         if self == Level::Raid5 { "raid456" } else { self.name() }
     }
 
-    /// With two disks, RAID 5 would be a slow RAID 1.
+    /// Least number of disks. With two disks, RAID 5 would be a slow RAID 1.
     fn least(self) -> usize {
         if self == Level::Raid5 { 3 } else { 2 }
     }

@@ -31,10 +31,10 @@ const MOST: usize = 8;
 /// A kind of layer, written in an experiment as `md:raid5,chunk=64k`.
 pub trait LayerKind: Sync {
     fn name(&self) -> &'static str;
-    /// Syntax with its settings.
+    /// Syntax of the layer with its settings.
     fn usage(&self) -> &'static str;
     fn story(&self) -> Story;
-    /// Programs that its commands call.
+    /// Programs that the layer's commands call.
     fn tools(&self) -> &'static [&'static str];
     /// Debian package with these programs.
     fn package(&self) -> &'static str;
@@ -53,7 +53,7 @@ pub trait Layer: Send + Sync {
     /// Sizes of the devices that it makes from devices of these sizes; the real ones may be slightly smaller. The error says
     /// why it makes none.
     fn above(&self, below: &[Bytes]) -> Result<Vec<Bytes>, String>;
-    /// Kernel modules, by name or alias.
+    /// Kernel modules that the layer needs, by name or alias.
     fn modules(&self) -> Vec<&'static str>;
     /// Commands that build the layer on devices that contain only zeros.
     fn build(&self, place: &Place) -> Vec<Argv>;
@@ -64,7 +64,7 @@ pub trait Layer: Send + Sync {
     fn take_down(&self, place: &Place) -> Vec<Argv>;
     /// The devices that the layer makes, in the order of [`Layer::above`].
     fn devices(&self, place: &Place) -> Vec<String>;
-    /// Whether it works as built, without a background task, according to attributes of its first device (such as
+    /// Whether the layer works as built, without a background task, according to attributes of its first device (such as
     /// `md/degraded`). An attribute that the kernel does not have is `None`. Checked after building, not after assembling.
     fn is_sound(&self, _attribute: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
         Ok(())
@@ -74,7 +74,7 @@ pub trait Layer: Send + Sync {
 /// Position of a layer in a stack, and the devices below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Position from 0; it makes device names unique in the stack.
+    /// Position of the layer in the stack, from 0; it makes device names unique in the stack.
     pub at: usize,
     pub below: Vec<Below>,
 }
@@ -111,7 +111,7 @@ fn one(text: &str) -> Result<Box<dyn Layer>, String> {
 /// The layers in a job or a record.
 ///
 /// # Errors
-/// If they were written by another version.
+/// If another version of fsderby wrote these layers.
 pub fn of(named: &[Named]) -> Result<Vec<Box<dyn Layer>>, String> {
     named.iter().map(|named| kind(&named.name)?.of(named)).collect()
 }

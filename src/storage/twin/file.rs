@@ -17,9 +17,9 @@ use crate::storage::disk::layout::SECTOR;
 
 /// Name of the file.
 pub const FILE: &str = "disk";
-/// More than a loop device has requests, so that the kernel delays none.
+/// Most requests at the same time: more than a loop device sends, so that the kernel delays no request.
 const AT_ONCE: u16 = 1024;
-/// Cache time of attributes, which never change.
+/// How long the kernel may cache attributes; they never change.
 const FOR_GOOD: Duration = Duration::from_secs(1 << 20);
 const ROOT: INodeNo = INodeNo::ROOT;
 const INODE: INodeNo = INodeNo(2);

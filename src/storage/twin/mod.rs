@@ -112,7 +112,7 @@ fn attach(settings: &Settings, job: &Job) -> io::Result<TwinDisk> {
     Ok(disk)
 }
 
-/// Far above the numbers that others use, and different for each trial.
+/// Number of the loop device: far above the numbers that other programs use, and different for each trial.
 fn number(job: &Job) -> u32 {
     let hash = blake3::hash(job.token.as_bytes());
     let [a, b, ..] = *hash.as_bytes();

@@ -17,7 +17,7 @@ use crate::storage::disk::Totals;
 use crate::storage::disk::layout::SECTOR;
 use crate::storage::disk::totals::LATE_NS;
 
-/// Delay of a wake-up: for the rest of the time the thread spins.
+/// How long before the due time the thread wakes up, because a wake-up can be late; the thread spins until the due time.
 const SPIN_NS: u64 = 50_000;
 
 /// A request of the kernel and how to answer it.

@@ -17,12 +17,12 @@ use crate::testbeds::{Ended, Fault, Launched, Next};
 const LOOK: Duration = Duration::from_millis(50);
 /// Polling interval of a guest that is ending.
 const FAREWELL: Duration = Duration::from_millis(10);
-/// A guest that used no CPU for this long waits for ever; one that should have ended never will.
+/// A guest that used no CPU for this long will wait for ever, or will never end.
 const STUCK: Duration = Duration::from_secs(120);
 
 pub struct Guest {
     running: Running,
-    /// The action on a machine that has booted, until done.
+    /// What remains to be done when the machine has booted; `None` once it is done.
     then: Option<Then>,
     layout: Layout,
     lines: Lines,
@@ -63,7 +63,7 @@ impl Guest {
         }
     }
 
-    /// For a machine that must boot first.
+    /// Adds the action for a machine that must boot first.
     pub fn with(mut self, then: Then) -> Self {
         self.then = Some(then);
         self
@@ -87,7 +87,7 @@ impl Guest {
         let _ = self.running.child.kill();
     }
 
-    /// Its end and its remaining output.
+    /// The guest's end and its remaining output.
     fn ended(&mut self) -> Ended {
         let status = self.running.child.wait();
         let mut console = text(&mut self.running.console);

@@ -209,7 +209,7 @@ impl Machine<'_> {
 }
 
 impl Running {
-    /// Opens the monitor, and loads that state into this machine.
+    /// Opens the monitor and, if the machine continues from a snapshot, loads the state into the machine.
     fn greet(&mut self, goes_on: bool) -> anyhow::Result<()> {
         self.monitor.tell("qmp_capabilities", &json!({}))?;
         // Its memory is our file and not part of the state.
@@ -224,10 +224,10 @@ impl Running {
         self.monitor.tell("cont", &json!({})).map(drop)
     }
 
-    /// Whether it has stopped itself.
+    /// Whether the machine has stopped itself.
     ///
     /// # Errors
-    /// If it has ended.
+    /// If the machine has ended.
     pub fn has_stopped(&mut self) -> anyhow::Result<bool> {
         // A query before this would give QEMU's main loop work that other boots do not have.
         let mut mark = [0; 8];

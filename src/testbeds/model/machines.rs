@@ -64,7 +64,7 @@ pub const INSTRUCTIONS: &[(&str, &[&str])] = &[
 pub struct Machine {
     pub name: String,
     pub title: String,
-    /// Its description, and the omissions.
+    /// Description of the machine, and what the model leaves out.
     pub story: String,
     pub values: Values,
 }
@@ -74,7 +74,7 @@ pub struct Machine {
 pub struct Values {
     /// Million instructions per second.
     pub mips: Sourced<u32>,
-    /// The members of [`INSTRUCTIONS`] that its CPU has.
+    /// The members of [`INSTRUCTIONS`] that the machine's CPU has.
     pub instructions: Sourced<Vec<String>>,
 }
 

@@ -56,10 +56,10 @@ const BOOT: [&str; 1] = ["ublk_drv"];
 /// A guest that used this much host CPU without an event spins.
 const SPINS: Duration = Duration::from_secs(1800);
 
-/// The default disk: a current one, so slow that its server's CPU time hardly matters.
+/// The default disk: a current disk, which is so slow that the CPU time of the disk server hardly matters.
 const DISK: &str = "hdd-16tb";
 
-/// Every round has the same disk.
+/// The setting with which every round uses the same disk.
 const SAMPLES_OFF: &str = "samples=off";
 
 pub struct ModelKind;
@@ -117,7 +117,7 @@ impl TestbedKind for ModelKind {
 }
 
 pub struct Model {
-    /// As written: a disk's name, or a file.
+    /// The disk as the user wrote it: a disk's name, or a file.
     disk: String,
     spec: Spec,
     text: String,
@@ -125,10 +125,10 @@ pub struct Model {
     offset: Bytes,
     /// Whether the disk's volatile cache is switched off.
     write_through: bool,
-    /// As written; `None` for the disk's machine.
+    /// The machine as the user wrote it; `None` for the machine that the disk's file names.
     machine: Option<String>,
     stands: Stands,
-    /// A speed other than the machine's.
+    /// A speed in million instructions per second, if it is not the machine's.
     mips: Option<u32>,
     /// Whether every round is another sample of the ensemble.
     samples: bool,
@@ -495,10 +495,10 @@ impl Testbed for Model {
     }
 }
 
-/// From one boot to the machine's end.
+/// A guest from one boot to the machine's end.
 struct Life {
     layout: Layout,
-    /// Its job and disk, as handed to the guest.
+    /// The trial's job and disk, as the guest gets them.
     files: Vec<u8>,
 }
 
@@ -507,7 +507,7 @@ struct Parts {
     found: Found,
     base: Arc<Base>,
     limit: Option<Bytes>,
-    /// The layout of the first boot, at least as large as any other's.
+    /// The memory layout of the first boot, at least as large as the layout of any other boot.
     room: Layout,
     mips: u32,
     instructions: Vec<String>,

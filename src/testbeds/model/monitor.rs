@@ -108,7 +108,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// The next available answer; events are recorded.
+    /// The next available answer of QEMU; events before the answer are recorded.
     fn message(&mut self) -> anyhow::Result<Option<Value>> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {

@@ -26,7 +26,7 @@ use crate::schema::units::{GIB, MIB};
 const MAGIC: &[u8; 16] = b"fsderby snapsh 1";
 const HASH: usize = 32;
 const PAGE: usize = 4096;
-/// In the cache of kernels.
+/// Name of the snapshots' folder in the cache of kernels.
 const FOLDER: &str = "snapshots";
 /// Limit of all snapshots together; the least recently used is removed first.
 const MOST: u64 = 4 * GIB;
@@ -40,7 +40,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// From a machine that has ended: its memory up to `end`, and QEMU's state.
+    /// Makes a snapshot of a machine that has ended: its memory up to `end`, and QEMU's state.
     ///
     /// # Errors
     /// If either cannot be read.
@@ -65,10 +65,10 @@ impl Snapshot {
         Self::read(bytes)
     }
 
-    /// From stored bytes.
+    /// Reads a snapshot from stored bytes.
     ///
     /// # Errors
-    /// If it is damaged, or of another version.
+    /// If the snapshot is damaged, or of another version.
     fn read(bytes: Vec<u8>) -> anyhow::Result<Self> {
         let body = bytes.len().checked_sub(HASH).context("it is truncated")?;
         ensure!(bytes.starts_with(MAGIC), "it has another version");
@@ -113,7 +113,7 @@ impl Snapshot {
         Some(snapshot)
     }
 
-    /// Stores it under that name.
+    /// Stores the snapshot under that name.
     ///
     /// # Errors
     /// If there is no cache, or no space.

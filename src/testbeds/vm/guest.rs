@@ -18,12 +18,12 @@ use crate::testbeds::{Ended, Fault, Launched, Next, Stamped};
 
 /// Messages of a kernel that cannot continue.
 const LAST_WORDS: [&str; 3] = ["Kernel panic", "BUG:", "Oops"];
-/// Marks messages with those words that only report a long CPU delay: the host was busy.
+/// A message with such words and this word reports only a long CPU delay, because the host was busy.
 const DELAYED: &str = "lockup";
 
 pub struct Guest {
     child: Child,
-    /// QEMU treats the port as closed when this ends.
+    /// Standard input of QEMU: QEMU treats the event port as closed when this pipe closes.
     _input: ChildStdin,
     events: Events<ChildStdout>,
     console: File,

@@ -27,7 +27,7 @@ pub fn disk(n: usize) -> String {
     format!("/dev/vd{letter}")
 }
 
-/// The same in QEMU's names. The order may differ: all disks of a machine are equal.
+/// The guest's disks in QEMU's names. The order may differ from the kernel's: all disks of a machine are equal.
 pub fn drive(n: usize) -> String {
     format!("disk{n}")
 }

@@ -169,7 +169,7 @@ impl std::str::FromStr for Vm {
 }
 
 impl Vm {
-    /// What guests start with; searched once.
+    /// QEMU, the kernel and the other requirements of guests; searched once.
     pub fn found(&self) -> Option<&Found> {
         let look = || {
             let qemu = programs::find(QEMU)?;

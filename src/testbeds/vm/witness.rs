@@ -40,7 +40,7 @@ impl Witness {
         Ok(Witness { images, monitor: BufReader::new(monitor), is_greeted: false })
     }
 
-    /// The observation that this event triggers: the cache before the work, the counters at the end.
+    /// The observation that this event triggers: of the host's page cache before the work, of QEMU's counters at the end.
     pub fn hears(&mut self, event: &Event) -> Option<Event> {
         match event {
             Event::Stepped(stepped) if stepped.step == StepName::Settle => {
@@ -56,7 +56,7 @@ impl Witness {
         Ok([("cached_bytes".to_owned(), sum(each.context("mincore failed")?))].into())
     }
 
-    /// Counters over the machine's whole life.
+    /// QEMU's counters since the machine started.
     fn counters(&mut self) -> anyhow::Result<BTreeMap<String, u64>> {
         if !self.is_greeted {
             self.answer().context("QEMU's monitor sent nothing")?;

@@ -124,7 +124,10 @@ fn a_scenario_that_cannot_be_is_refused_with_its_stage() {
 fn a_state_that_cannot_be_is_refused_and_one_that_does_not_fit_skips() {
     let known = "filesystems = ['ext4']\nworkloads = ['postmark-quick']\n";
     file(&format!("state = 'filed 80%'\n{known}"), &["unknown state 'filed'", "did you mean 'filled'?"]);
-    file(&format!("{known}[cross]\nstate = ['fresh', 'filled']"), &["ext4, state filled: how full?"]);
+    file(
+        &format!("{known}[cross]\nstate = ['fresh', 'filled']"),
+        &["ext4, state filled: the share is missing"],
+    );
     flags(&["--state", "aged by postmork"], &["unknown workload 'postmork'"]);
     let full =
         ["run", "quick", "--on", "loop", "--size", "512m", "--state", "filled 99%", "--filesystems", "ext4"];

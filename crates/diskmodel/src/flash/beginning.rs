@@ -22,7 +22,7 @@ pub(super) enum Beginning {
         live: u32,
     },
     Scattered {
-        /// First position of each superblock, and the end of the last.
+        /// First position of each superblock, and the end of the last superblock.
         firsts: Vec<u32>,
         /// Unit u has position `factor`·u modulo `units`; `inverse` reverses this.
         factor: u64,

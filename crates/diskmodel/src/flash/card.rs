@@ -21,13 +21,13 @@ struct Log {
     unit: u64,
     /// Used pages of the log.
     pages: u64,
-    /// The next sector in order; `None` once written out of order.
+    /// The next sector in order; `None` once a sector was written out of order.
     continues: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Card {
-    /// Open logs, the latest written last.
+    /// Open logs; the log that was written latest stands last.
     open: Vec<Log>,
     open_units: usize,
     /// Discarded units: only the data written since is copied.
@@ -145,7 +145,7 @@ impl Card {
         self.working = Some((now_ns + transfer_ns, done));
     }
 
-    /// The extent to write: an awaited one, else any.
+    /// The extent to write: an extent that a request waits for, otherwise any extent.
     fn choose(&self, dirty: &Dirty, awaited: Option<Choice>) -> Option<usize> {
         dirty.next(self.swept, awaited.unwrap_or(Choice::Any)).map(|(index, _)| index)
     }
@@ -158,7 +158,7 @@ impl Medium for Card {
 
     fn overwrite(&mut self, _now_ns: u64, _sector: u64, _sectors: u32) {}
 
-    /// Whole units only: drops their logs; nothing else of them will be copied.
+    /// Discards units that lie completely within these sectors: drops the logs of the units, so that no old data is copied.
     fn discard(&mut self, _now_ns: u64, sector: u64, sectors: u32) {
         let end = sector + u64::from(sectors);
         let units = sector.div_ceil(self.unit_sectors)..end / self.unit_sectors;
@@ -166,7 +166,7 @@ impl Medium for Card {
         self.empty.extend(units);
     }
 
-    /// One operation at a time: reads first, unless a write has been awaited for longer.
+    /// Starts one operation at a time: a read first, unless a request has waited longer for a write.
     fn start(&mut self, now_ns: u64, work: &mut Work<'_>) {
         if self.working.is_some() {
             return;

@@ -46,7 +46,7 @@ struct Change {
 enum State {
     Idle,
     Sensing(Order),
-    /// Waits for the channel or uses it.
+    /// The operation waits for the channel or uses the channel.
     Leaving(Order),
     Entering(Change),
     Changing(Change, u64),
@@ -75,7 +75,7 @@ struct Channel {
 pub(crate) struct Dies {
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    /// By time, then by scheduling order: (time, turn, die).
+    /// Future events, ordered by time and then by scheduling order: (time, turn, die).
     events: BinaryHeap<Reverse<(u64, u64, usize)>>,
     turns: u64,
     pub read_ns: u64,
@@ -115,7 +115,7 @@ impl Dies {
         die.changes.is_empty() && matches!(die.state, State::Idle | State::Sensing(_) | State::Leaving(_))
     }
 
-    /// Time of an order without any waiting.
+    /// Duration of an order without any waiting.
     pub fn alone_ns(&self, order: &Order) -> u64 {
         order.cell_ns + self.carry_ns(order.sectors)
     }
@@ -164,7 +164,7 @@ impl Dies {
         None
     }
 
-    /// The current operation of a die has ended.
+    /// Handles the end of a die's current operation.
     fn turn_over(&mut self, now_ns: u64, die: usize) -> Option<Order> {
         let mut done = None;
         match self.dies[die].state {

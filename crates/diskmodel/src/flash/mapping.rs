@@ -27,7 +27,7 @@ const NOWHERE: u32 = u32::MAX;
 enum Leaf {
     /// No unit was written since the start, though some may have been moved.
     AsBefore,
-    /// All units were discarded.
+    /// All units of the leaf were discarded.
     Gone,
     /// Physical number + 1 of each unit.
     Table(Box<[u32; LEAF]>),
@@ -36,17 +36,17 @@ enum Leaf {
 #[derive(Clone, Debug)]
 enum State {
     Erased,
-    /// Holds no live unit and is not erased yet.
+    /// The superblock holds no live unit and is not erased yet.
     Condemned,
-    /// Full since the start, by the formula.
+    /// The superblock has been full since the start; the formula gives its units.
     Before,
-    /// The logical units written to it, in order.
+    /// The logical units written to this superblock, in order.
     Written(Vec<u32>),
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Mapping {
-    /// Logical to physical; a leaf gets a table at its first write.
+    /// The map from logical to physical units; a leaf gets a table at its first write.
     leaves: Vec<Leaf>,
     /// Physical number of units that garbage collection moved in leaves without a table.
     moved: BTreeMap<u32, u32>,
@@ -263,7 +263,7 @@ impl Mapping {
         self.live[index] = 0;
     }
 
-    /// A superblock is erased; it is reused after all others that are already erased.
+    /// Notes that a superblock is erased; it is reused after all superblocks that were erased before.
     pub fn erase(&mut self, superblock: u32) {
         self.superblocks[superblock as usize] = State::Erased;
         self.erased.insert(0, superblock);

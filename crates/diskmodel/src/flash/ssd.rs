@@ -60,7 +60,7 @@ pub(crate) struct Ssd {
     wake_ns: Option<u64>,
     endings: BinaryHeap<Ending>,
     begun: u64,
-    /// Whether anything was programmed since the last flush.
+    /// Whether the disk has programmed any unit since the last flush.
     is_unflushed: bool,
     /// Copies and erases under way, and whether any ran since [`Medium::forget_copies`].
     copying: usize,
@@ -125,7 +125,7 @@ impl Ssd {
         }
     }
 
-    /// A die has completed an order.
+    /// Handles the completion of an order by a die.
     fn ordered(&mut self, now_ns: u64, order: Order) {
         let carry_ns = self.dies.carry_ns(order.sectors);
         let alone_ns = self.dies.alone_ns(&order);
@@ -255,7 +255,7 @@ impl Ssd {
         self.pay(now_ns, programmed);
     }
 
-    /// For a write of part of a unit: reads the old unit first.
+    /// Reads the old unit before a write of a part of it.
     fn read_old(&mut self, now_ns: u64, task: usize, unit: u32) {
         if let Some(old) = self.mapping.locate(unit) {
             self.sense(now_ns, task, self.die_of(old), UNIT_SECTORS);

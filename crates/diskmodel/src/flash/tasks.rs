@@ -20,9 +20,9 @@ pub(super) struct Task {
     pub began_ns: u64,
     /// Die reads that are not done.
     pub reads: u32,
-    /// When the first data read left its die.
+    /// Time at which the first data read left its die.
     pub first_ns: u64,
-    /// The longest of its orders' durations, without waiting.
+    /// The longest duration of an order of this task, without waiting.
     pub took_ns: u64,
     /// The program order that follows the reads, and its die.
     pub then: Option<(usize, Order)>,

@@ -30,7 +30,7 @@ pub(crate) struct Geometry {
 pub(crate) struct Place {
     pub cylinder: u64,
     pub head: u64,
-    /// Sectors per track here.
+    /// Sectors per track at this position.
     spt: u64,
     /// Index of the sector on its track.
     index: u64,

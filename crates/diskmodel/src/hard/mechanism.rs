@@ -22,7 +22,7 @@ enum State {
     Working {
         done: Done,
         ends_ns: u64,
-        /// The read buffer that is filled, and the sector up to which.
+        /// The read buffer that this operation fills, and the sector at which the filling ends.
         fills: Option<(usize, u64)>,
     },
     /// Read-ahead: sector `from` began to pass at `began_ns`.
@@ -50,7 +50,7 @@ pub(crate) struct Hard {
     head_switch_ns: u64,
     write_settle_ns: u64,
     age_limit_ns: u64,
-    /// The next request is chosen among this many of the oldest; `None`: among all.
+    /// The firmware chooses the next request among this many of the oldest requests; `None` means among all requests.
     among: Option<usize>,
     /// Sectors of a physical block, which is written at once.
     block_sectors: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Hard {
     /// The sectors of the current or latest write.
     writes: Option<(u64, u64)>,
     shingle: Option<Shingle>,
-    /// When the arm became idle.
+    /// Time at which the arm became idle.
     idle_since_ns: u64,
     runs: Vec<Run>,
     counters: Counters,
@@ -320,7 +320,7 @@ impl Hard {
         self.runs = runs;
     }
 
-    /// Background work: no request waits and nothing is read ahead.
+    /// Starts background work, when no request waits and the arm does not read ahead.
     fn in_the_background(&mut self, now_ns: u64, dirty: &mut Dirty) {
         if let Some(write) = self.best_write(now_ns, dirty, Choice::Any) {
             self.begin_write(now_ns, dirty, write);
@@ -329,7 +329,7 @@ impl Hard {
         }
     }
 
-    /// When an idle drive begins cleaning.
+    /// Time at which an idle drive begins cleaning.
     fn clean_ns(&self) -> Option<u64> {
         let shingle = self.shingle.as_ref().filter(|s| !s.is_clean())?;
         Some(self.idle_since_ns + shingle.idle_ns)

@@ -3,10 +3,10 @@
 /// Maximum number of requests compared.
 pub(crate) const MOST: usize = 8;
 
-/// Up to [`MOST`] indices, oldest first. Allocates nothing.
+/// A list of up to [`MOST`] indices of requests, oldest first, which allocates no memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Oldest {
-    /// Arrival time and index of each; equal times in the order seen.
+    /// Arrival time and index of each request; requests with equal times stay in the order in which they were added.
     chosen: [(u64, usize); MOST],
     len: usize,
 }

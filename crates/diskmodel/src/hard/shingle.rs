@@ -14,9 +14,9 @@ use crate::spec::ShingleSpec;
 /// Destination of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// To its place in the band. `torn`: the rest of a band written earlier, which must be rewritten first.
+    /// The write goes to its place in the band. `torn` is the rest of a band written earlier, which must be rewritten first.
     Direct { torn: Option<(u64, u64)> },
-    /// To the log, starting at this sector.
+    /// The write goes to the log, starting at this sector.
     Log { at: u64 },
     /// The log is full: a band must be cleaned first.
     Full,

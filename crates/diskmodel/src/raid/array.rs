@@ -23,7 +23,7 @@ struct Job {
     pending: u32,
     /// The extent to write once old data is read.
     then: Option<Extent>,
-    /// The stripe it locks.
+    /// The stripe that this operation locks.
     stripe: Option<u64>,
 }
 
@@ -38,13 +38,13 @@ pub(crate) struct Raid {
     gather_ns: u64,
     /// A battery protects the controller's cache but not the members' caches, so destaged data must be on the medium.
     forces: bool,
-    /// When a partial stripe has waited long enough for the rest.
+    /// Time at which a partial stripe has waited long enough for the rest of its data.
     wake_ns: Option<u64>,
     /// End of the last stripe written; the sweep continues from here.
     swept: u64,
     ended: VecDeque<Done>,
     completions: Vec<Completion>,
-    /// Events logged by the members, in their own sectors.
+    /// Events that the members logged, in sectors of the members.
     noted: Vec<Passage>,
     counters: Counters,
 }

@@ -9,7 +9,7 @@ pub(crate) struct CloudSpec {
     pub sectors: u64,
     pub operations_per_s: u64,
     pub burst_operations: u64,
-    /// A longer request counts as several operations.
+    /// Size of an operation; a longer request counts as several operations.
     pub operation_sectors: u64,
     pub throughput_kbps: u64,
     pub burst_sectors: u64,

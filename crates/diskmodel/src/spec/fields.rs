@@ -21,7 +21,7 @@ pub enum SpecError {
     Syntax(String),
     #[error("`{key}` is missing")]
     Missing { key: String },
-    /// With the nearest keys, or the few that there are.
+    /// The file has an unknown key; `instead` names the nearest known keys, or all known keys if there are few.
     #[error("unknown key `{key}`; {instead}")]
     Unknown { key: String, instead: String },
     #[error("`{key}` cannot be {value}; allowed is {allowed}")]
@@ -35,11 +35,11 @@ pub enum SpecError {
     Contradiction { keys: String, why: String },
 }
 
-/// So many keys are named at most.
+/// Most keys that an error names.
 const NAMED: usize = 3;
 
 impl SpecError {
-    /// `key` is none of `known`.
+    /// The error for a `key` that is not among the `known` keys.
     pub(super) fn unknown(prefix: &str, key: &str, known: &[&str]) -> Self {
         let mut nearest: Vec<&str> = known.to_vec();
         nearest.sort_by_key(|known| distance(known, key));
@@ -64,7 +64,7 @@ fn distance(one: &str, other: &str) -> usize {
     strsim::damerau_levenshtein(one, other)
 }
 
-/// Whether one may be the other, misspelt.
+/// Whether one of these two keys may be a misspelling of the other.
 fn is_near(one: &str, other: &str) -> bool {
     distance(one, other) <= 1 + other.len() / 4
 }

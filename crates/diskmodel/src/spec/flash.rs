@@ -9,7 +9,7 @@ pub(crate) struct FlashSpec {
     pub front: FrontSpec,
     pub sectors: u64,
     pub channels: u64,
-    /// Total over all channels.
+    /// Number of dies over all channels.
     pub dies: u64,
     pub channel_kbps: u64,
     /// Number of 4 KiB units in a page, in one program operation of a die, and in an erase block.
@@ -31,7 +31,7 @@ pub(crate) struct FlashSpec {
     pub filled_permille: u64,
     /// Part of the flash that is erased at the start of the trial.
     pub erased_permille: u64,
-    /// Starts full and overwritten at random to steady state. Overrides the two values above.
+    /// Whether the disk starts full and overwritten at random to steady state. If so, the two values above have no effect.
     pub preconditioned: bool,
 }
 

@@ -20,9 +20,9 @@ pub(crate) struct HardSpec {
     pub write_settle_ns: u64,
     pub read_segments: u64,
     pub read_segment_sectors: u64,
-    /// `None` where tracks do not overlap.
+    /// Values of a disk with overlapping (shingled) tracks; `None` for other disks.
     pub shingle: Option<ShingleSpec>,
-    /// How many of the oldest requests the firmware chooses among; `None`: all, as the model does.
+    /// The firmware chooses the next request among this many of the oldest requests; `None` means among all requests.
     pub among: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct ShingleSpec {
     pub band_sectors: u64,
     /// The persistent cache, in addition to the disk's own sectors.
     pub log_sectors: u64,
-    /// Maximum runs in its map.
+    /// Maximum number of runs in the map of the persistent cache.
     pub log_entries: u64,
     /// Minimum length of a run from the start of a band that is written there directly.
     pub stream_sectors: u64,

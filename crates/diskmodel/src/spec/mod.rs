@@ -70,16 +70,16 @@ pub(crate) struct FrontSpec {
     pub overhead_ns: u64,
     pub write_overhead_ns: u64,
     pub command_ns: u64,
-    /// In thousand bytes a second.
+    /// Rate of the interface in thousand bytes a second.
     pub interface_kbps: u64,
     pub queue_depth: u64,
     pub way: Way,
     pub write_cache_sectors: u64,
     /// Maximum number of separate sector runs in the write cache.
     pub write_cache_entries: u64,
-    /// Requests that wait longer go first.
+    /// Age limit: requests that wait longer than this time go first.
     pub age_limit_ns: u64,
-    /// The volatile cache is switched off: a write completes when it is on the medium.
+    /// Whether the volatile cache is switched off, so that a write completes when its data is on the medium.
     pub write_through: bool,
 }
 
@@ -228,7 +228,7 @@ impl Spec {
         self.front().map_or(UNLIMITED as u16, |front| front.queue_depth as u16)
     }
 
-    /// How Linux talks to it.
+    /// How Linux talks to this disk.
     pub fn way(&self) -> Way {
         match &self.model {
             Model::Zero { .. } => Way::BARE,

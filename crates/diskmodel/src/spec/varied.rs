@@ -141,7 +141,7 @@ fn set_hard(hard: &mut HardSpec, factor: Factor, to: End) {
     }
 }
 
-/// The same multiple, or the largest one in twentieths that leaves a time of `ns` at most `most`.
+/// The same multiple, or the largest multiple in twentieths that leaves a time of `ns` at most `most`.
 fn within(to: End, ns: u64, most: u64) -> End {
     if to.of(ns) > most { End::Times(most * 20 / ns, 20) } else { to }
 }

@@ -24,7 +24,7 @@ pub const PAUSE_NS: u64 = 1_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Asks {
-    /// One at a time; their latencies are summed.
+    /// Reads one at a time, whose latencies are summed.
     LoneReads {
         count: u64,
     },
@@ -33,7 +33,7 @@ pub enum Asks {
         depth: u64,
         count: u64,
     },
-    /// This many pieces in order at each place.
+    /// A stream of this many pieces in order at each place.
     StreamReads {
         pieces: u64,
     },
@@ -110,7 +110,7 @@ impl Taken {
         (u128::from(self.done) * 1_000_000_000_000 / u128::from(self.ns.max(1))) as u64
     }
 
-    /// Mean time of one, in nanoseconds.
+    /// Mean time of one request, in nanoseconds.
     pub fn mean_ns(self) -> u64 {
         self.ns / self.done.max(1)
     }

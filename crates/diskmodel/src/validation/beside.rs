@@ -61,10 +61,10 @@ pub fn drives() -> Vec<String> {
     drives
 }
 
-/// Not run in a guest: each turn of garbage collection takes so many writes that some disks would need hours.
+/// Jobs that do not run in a guest: each turn of garbage collection takes so many writes that some disks would need hours.
 const TOO_LONG: &str = "write-steady";
 
-/// All jobs for a drive of this kind: the usual ones, and those with published figures.
+/// All jobs for a drive of this kind: the usual jobs, and jobs with published figures.
 pub fn planned(spec: &Spec) -> Vec<Planned> {
     let published = published();
     let is_held_out = published.held_out.iter().any(|drive| drive == spec.name());
@@ -89,7 +89,7 @@ fn is_usual(job: &str, spec: &Spec) -> bool {
 }
 
 impl Planned {
-    /// Its published figure, and the model's alone, which has all requests of the job.
+    /// The published figure of this job, and the figure of the model alone, which serves all requests of the job.
     pub(super) fn compared(&self, spec: &Spec) -> (f64, Option<Compared>) {
         let (job, is_held_out) = (self.job, self.is_held_out);
         let ours = job.value(spec);

@@ -39,7 +39,7 @@ const ESTIMATED: [(Factor, End, End); 4] = [
 pub(super) struct Covered {
     pub drives: Vec<String>,
     pub cells: usize,
-    /// By the estimated ranges, by those without the judged drive, and by those of all drives.
+    /// Figures held by the estimated ranges, by the ranges fitted without the judged drive, and by the ranges fitted to all drives.
     pub by: [Held; 3],
     /// Largest error factor of the nominal disk, at least 1.
     pub worst: f64,
@@ -127,7 +127,7 @@ impl Coverage {
         Coverage { judged: evidence.map(|cell| judge(cell, &fits)).collect(), fits }
     }
 
-    /// By measured class and access; `None` stands for the whole class.
+    /// Coverage of each measured class and access; `None` stands for the whole class.
     pub fn by_class(&self) -> BTreeMap<(Class, Option<Access>), Covered> {
         let mut all: BTreeMap<_, Covered> = BTreeMap::new();
         for judged in &self.judged {
@@ -138,7 +138,7 @@ impl Coverage {
         all
     }
 
-    /// By drive, in the order of the table.
+    /// Coverage of each drive, in the order of the table.
     pub fn by_drive(&self) -> Vec<Covered> {
         let mut all: Vec<Covered> = Vec::new();
         for judged in &self.judged {
@@ -177,10 +177,10 @@ pub(super) struct Fits {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fit {
-    /// Multiple of its seek times, in twentieths.
+    /// Multiple of the drive's seek times, in twentieths.
     pub seeks: Option<u64>,
     pub oldest: Option<u64>,
-    /// Thousandths of the disk.
+    /// How much further in the tracks must lie, in thousandths of the disk.
     pub further_in: Option<i32>,
 }
 

@@ -39,12 +39,12 @@ impl Unit {
         }
     }
 
-    /// Whether larger is slower.
+    /// Whether a larger figure means a slower disk.
     pub fn is_time(self) -> bool {
         matches!(self, Unit::Microseconds | Unit::Milliseconds)
     }
 
-    /// In integer thousandths.
+    /// The figure in whole thousandths of the unit.
     pub fn thousandths(self, taken: Taken) -> u64 {
         match self {
             Unit::Microseconds => taken.mean_ns(),

@@ -58,7 +58,7 @@ struct Cell {
     is: Vec<f64>,
     kind: Kind,
     role: Role,
-    /// Measured with the write cache switched off.
+    /// Whether the figure was measured with the write cache switched off.
     #[serde(default)]
     write_through: bool,
 }

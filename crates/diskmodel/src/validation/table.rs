@@ -72,8 +72,8 @@ measured time. *Oldest*: the number of oldest requests among which the firmware 
 ";
 
 const RANGES: &str = "
-The screening design has eleven columns, and all are used. So two ranges of hard disks were widened, and a third factor was added to an existing
-column:
+The samples at extremes follow a screening design: a table with one row per sample, in which each column varies one factor, or some factors together.
+The table has eleven columns, and all are used. So two ranges of hard disks were widened, and a third factor was added to an existing column:
 
 - **The seek time** varies from 0.85 to 1.65 times the disk file's value (before: 0.85 to 1.15). Shingled disks and arrays have the same arms as
   hard disks, and therefore the same range of seek times.
@@ -140,16 +140,16 @@ fn coverage(text: &mut String, coverage: &Coverage) {
     text.push_str(BY_DRIVE);
     for covered in coverage.by_drive() {
         let drive = &covered.drives[0];
-        let [estimated, without, run] = covered.by.map(|held| held.cells);
+        let [held_estimated, held_left_out, held_run] = covered.by.map(|held| held.cells);
         let fit = coverage.fits.by_drive.get(drive).copied();
         let asked = |value: Option<String>| value.unwrap_or_else(|| "–".to_owned());
         let figures = covered.cells;
-        let seeks = asked(fit.and_then(|fit| fit.seeks).map(|n| format!("{:.2}", n as f64 / 20.0)));
-        let oldest = asked(fit.and_then(|fit| fit.oldest).map(|n| n.to_string()));
+        let seek_times = asked(fit.and_then(|fit| fit.seeks).map(|n| format!("{:.2}", n as f64 / 20.0)));
+        let oldest_requests = asked(fit.and_then(|fit| fit.oldest).map(|n| n.to_string()));
         let further_in = asked(fit.and_then(|fit| fit.further_in).map(|permille| format!("{permille} ‰")));
         let _ = writeln!(
             text,
-            "| {drive} | {figures} | {estimated} | {without} | {run} | {seeks} | {oldest} | {further_in} |"
+            "| {drive} | {figures} | {held_estimated} | {held_left_out} | {held_run} | {seek_times} | {oldest_requests} | {further_in} |"
         );
     }
     text.push_str(RANGES);
