@@ -150,7 +150,7 @@ fn damage_ends_the_part_that_meets_it_with_its_path() {
 #[test]
 fn what_cannot_be_done_is_refused_before_anything_is() {
     let refused = |portion| work().prepare(SEED, &portion).err().unwrap();
-    assert_eq!(refused(Portion::part("rewind")), "it has no part rewind");
+    assert_eq!(refused(Portion::part("rewind")), "the workload has no part rewind");
     assert!(refused(Portion::stop_after(3)).contains("cannot be stopped"));
     assert_eq!(work().operations(), 0);
 }

@@ -13,7 +13,7 @@ use crate::workloads::kit::{Noise, Tree as _, sizes};
 /// Folders per parent folder.
 const FAN: u32 = 16;
 
-/// Files are numbered from 0: those of the tree, then the large ones.
+/// Files are numbered from 0: first the files of the tree, then the large files.
 pub struct Tree {
     sizes: Vec<u32>,
     per_folder: u32,
@@ -49,12 +49,12 @@ impl Tree {
         (file < self.files()).then_some(file)
     }
 
-    /// Whether these bytes, read at this offset of the file, are right, page by page. `at` is a multiple of [`BLOCK`].
+    /// Checks, page by page, whether these bytes, read at this offset of the file, are right. `at` is a multiple of [`BLOCK`].
     pub fn is_right(&self, file: u32, at: u64, bytes: &[u8]) -> bool {
         self.noise.is_right(file, at, bytes)
     }
 
-    /// All files but the large ones, shuffled.
+    /// All files but the large files, shuffled.
     pub fn shuffled(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.small()).collect();
         shuffle(&mut order, &mut random(self.seed, "order"));

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::schema::random::below;
 use crate::schema::units::{Bytes, GIB};
 
-/// Sizes above the previous row's, up to this one, uniformly distributed, with this total weight.
+/// A range of sizes, from above the previous row's size up to this row's size, uniformly distributed, with this total weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     pub up_to: u32,
@@ -24,7 +24,7 @@ pub struct Written {
 /// The largest file size in a mix.
 const LARGEST: u64 = GIB;
 
-/// The table, whose sizes must ascend.
+/// Checks the table, whose sizes must ascend.
 pub fn rows(written: Vec<Written>) -> Result<Vec<Row>, String> {
     let mut rows: Vec<Row> = Vec::new();
     for Written { up_to, weight } in written {

@@ -26,12 +26,12 @@ impl Entry<'_> {
 
 /// Callbacks of a walk.
 pub trait Visitor {
-    /// Before entering a folder.
+    /// Called before a folder is entered.
     fn enter(&mut self, _folder: &Entry<'_>) -> Result<(), OpError> {
         Ok(())
     }
     fn file(&mut self, file: &Entry<'_>) -> Result<(), OpError>;
-    /// After all entries of a folder.
+    /// Called after all entries of a folder.
     fn leave(&mut self, _folder: &Entry<'_>) -> Result<(), OpError> {
         Ok(())
     }

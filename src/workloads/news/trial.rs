@@ -40,7 +40,7 @@ impl Work for Parameters {
 
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if portion.part.is_some() {
-            return Err("it has only one part".into());
+            return Err("the workload has only one part".into());
         }
         let tree = self.grown(seed);
         Ok(Box::new(Trial {

@@ -54,7 +54,7 @@ impl Work for Parameters {
 
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if portion.part.is_some() {
-            return Err("it has only one part".into());
+            return Err("the workload has only one part".into());
         }
         let hands = Hands { parameters: self.clone(), seed, noise: noise(seed), buffer: vec![0; CHUNK] };
         let latencies = Latencies::new(OPERATIONS);

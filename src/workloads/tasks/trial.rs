@@ -67,7 +67,7 @@ impl Work for Parameters {
         match portion.part.as_deref() {
             None => {}
             Some(SOURCE) => return Ok(Box::new(Filler { tree, image: self.image })),
-            Some(other) => return Err(format!("it has no part {other}")),
+            Some(other) => return Err(format!("the workload has no part {other}")),
         }
         let tasks = TASKS.into_iter().filter(|task| !(portion.keep_files && task.deletes()));
         Ok(Box::new(Trial {
