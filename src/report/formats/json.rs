@@ -23,7 +23,7 @@ struct Page<'r> {
     verdict: &'r Verdict,
     plan: &'r Plan,
     machine: &'r Machine,
-    /// In written order, including attempts that do not count.
+    /// The records in the order in which they were written, including attempts that do not count.
     trials: &'r [Record],
 }
 
@@ -54,7 +54,7 @@ impl Format for Json {
         let (plan, machine, trials) = (&run.plan, &run.machine, &run.records);
         let verdict = &summary.verdict;
         let page = Page { schema_version: SCHEMA, summary, verdict, plan, machine, trials };
-        // Streamed: a run may have a million values.
+        // The JSON is streamed, because a run may have a million values.
         let mut to = VisibleJson(to);
         serde_json::to_writer_pretty(&mut to, &page).map_err(io::Error::from).context("write the JSON")?;
         writeln!(to).context("write the JSON")

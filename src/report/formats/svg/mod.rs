@@ -1,8 +1,8 @@
 //! Each chart of the report as a separate SVG file: no script, only the reader's sans-serif font, on white or in the reader's
 //! dark setting.
 //!
-//! The HTML report's charts take colours and widths from their page; these stand alone, for slides and papers. There is no PNG,
-//! because it would depend on the machine's fonts; use `rsvg-convert`, Inkscape or a browser.
+//! The HTML report's charts take colours and widths from their page; the charts of this module stand alone, for slides and papers.
+//! There is no PNG output, because it would depend on the machine's fonts; use `rsvg-convert`, Inkscape or a browser.
 
 mod bars;
 mod canvas;

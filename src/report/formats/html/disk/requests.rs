@@ -4,11 +4,11 @@ use fsderby_diskmodel::Op;
 
 use crate::schema::request::{MOST, Served};
 
-/// Cells over time and over the disk. Each run of cells takes about ten bytes: under 100 KB a trial.
+/// Number of cells over time and over the disk. Each run of equal cells takes about ten bytes: under 100 KB per trial.
 pub const COLUMNS: usize = 160;
 pub const ROWS: usize = 48;
 
-/// The part of the time, and the partition.
+/// The part of the time and the partition that the picture shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     pub begin_ns: u64,
@@ -23,16 +23,16 @@ pub struct Grid(Vec<u32>);
 pub struct Seen {
     pub reads: Grid,
     pub writes: Grid,
-    /// One row: a flush has no position.
+    /// The number of flushes in each column; there is only one row, because a flush has no position.
     pub flushes: Vec<u32>,
     pub read: u64,
     pub written: u64,
     pub flushed: u64,
     /// How long the disks held at least one request.
     pub held_ns: u64,
-    /// Distance of each read or write from the end of the previous one on its disk, by [`DISTANCES`].
+    /// Histogram of the distance of each read or write from the end of the previous request on its disk: see [`DISTANCES`].
     pub distances: [u64; DISTANCES.len()],
-    /// Requests that the disk held when one arrived, by [`DEPTHS`].
+    /// Histogram of the number of requests that the disk held when a request arrived: see [`DEPTHS`].
     pub depths: [u64; DEPTHS.len()],
 }
 
@@ -48,7 +48,7 @@ pub const DEPTHS: [(u64, &str); 7] =
 pub fn look(served: &[Served], window: Window) -> Seen {
     let mut came: Vec<&Served> =
         served.iter().filter(|s| (window.begin_ns..window.end_ns).contains(&s.arrived_ns)).collect();
-    // The list is in completion order. Requests that arrived in one nanosecond keep that order.
+    // The list is in completion order. Requests that arrived in the same nanosecond keep this order.
     came.sort_by_key(|s| s.arrived_ns);
     let mut seen = Seen {
         reads: Grid(vec![0; COLUMNS * ROWS]),
