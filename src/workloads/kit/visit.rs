@@ -78,7 +78,7 @@ fn names(folder: &OwnedFd) -> rustix::io::Result<Vec<(CString, FileType)>> {
     Ok(names)
 }
 
-/// Some filesystems do not return the type with the name.
+/// Whether an entry is a folder. Some filesystems do not return the type with the name, so stat is called for these.
 fn is_folder(folder: &OwnedFd, name: &CStr, kind: FileType) -> rustix::io::Result<bool> {
     match kind {
         FileType::Directory => Ok(true),

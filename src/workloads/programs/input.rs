@@ -1,4 +1,4 @@
-//! Input files of programs: where they are found, and that they stay the same.
+//! Input files of programs: their paths, and the check that they do not change during a run.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,20 +10,21 @@ use serde::{Deserialize, Serialize};
 use crate::schema::job::WorkSpec;
 use crate::workloads;
 
-/// Where the sandbox shows input files. Their own folder may lie below one that it replaces, or that its user may not enter.
+/// The path at which the sandbox shows input files. Their real folder may lie below a folder that the sandbox replaces, or that the
+/// sandbox's user may not enter.
 const INPUTS: &str = "/run/input";
 
 /// A file or folder that programs read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Absolute.
+    /// The absolute path.
     pub path: PathBuf,
     /// BLAKE3 of names, types and content, in hexadecimal.
     pub blake3: String,
 }
 
-/// The one folder of all inputs; `None` without inputs.
+/// The folder that contains all inputs; `None` without inputs.
 ///
 /// # Errors
 /// If a path is not absolute, or the inputs lie in different folders.
@@ -55,7 +56,7 @@ pub fn input(work: &WorkSpec) -> Vec<(PathBuf, PathBuf)> {
         .collect()
 }
 
-/// `$INPUT`: this folder, or its place in the sandbox, where there is one.
+/// The value of `$INPUT`: this folder, or in a sandbox the path at which the sandbox shows it.
 pub fn seen(folder: &Path) -> PathBuf {
     let inside = inside(folder);
     if inside.is_dir() { inside } else { folder.to_owned() }
@@ -66,11 +67,11 @@ fn inside(folder: &Path) -> PathBuf {
     Path::new(INPUTS).join(&hash[..16])
 }
 
-/// Checks that the inputs are those that were hashed when the run was planned. Reads all of them, so that a command finds them as
-/// cached in every trial.
+/// Checks that the inputs still have the hashes taken when the run was planned. Reads all inputs, so that they are in the page
+/// cache before the command of every trial.
 ///
 /// # Errors
-/// Names the input that cannot be read or has changed.
+/// The error names the input that cannot be read or has changed.
 pub fn unchanged(input: &[Input]) -> Result<(), String> {
     for Input { path, blake3 } in input {
         let at = match (path.parent(), path.file_name()) {
