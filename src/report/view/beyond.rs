@@ -4,7 +4,7 @@
 use super::number::{count, list, ratio};
 use crate::schema::finding::{Chaos, Corner, Costs, Evidence, Finding, ModelError, Refuted};
 
-/// At most this many pairs that depend on instruction cost are named.
+/// At most this many of the pairs whose result depends on instruction cost are named.
 const NAMED: usize = 6;
 
 fn chaos(finding: &Finding) -> Option<&Chaos> {
@@ -27,7 +27,7 @@ fn model_error(finding: &Finding) -> Option<&ModelError> {
     model_error.as_deref()
 }
 
-/// The spread (highest ÷ lowest) of each candidate over six seeds, relative to the others: `1.02, 1.05`.
+/// The spread (highest ÷ lowest value) of each candidate over six seeds, relative to the other candidates: `1.02, 1.05`.
 pub fn spreads(finding: &Finding) -> String {
     chaos(finding).map_or_else(|| "–".to_owned(), |chaos| chaos.spreads.map(ratio).join(", "))
 }
@@ -43,7 +43,7 @@ pub fn depends_on_cost(finding: &Finding) -> bool {
     matches!(finding.evidence, Evidence::Samples { refuted: Some(Refuted::Cost), .. })
 }
 
-/// `0.98, expected 1.01`
+/// The ratio at the worst corner, measured and expected: `0.98, expected 1.01`.
 pub fn corner(finding: &Finding) -> String {
     let said = |corner: &Corner| {
         let measured = corner.ratio.map_or_else(|| "not tried".to_owned(), ratio);
@@ -105,7 +105,7 @@ fn off(error: &ModelError, Finding { a, b, .. }: &Finding) -> String {
     )
 }
 
-/// The pairs that depend on the instruction cost; `None` without any.
+/// The sentence about pairs whose result depends on the instruction cost; `None` if there are no such pairs.
 pub fn said_of_cost(findings: &[Finding]) -> Option<String> {
     let brief = |finding: &Finding| {
         let Finding { a, b, scenario, .. } = finding;
@@ -129,7 +129,7 @@ pub fn said_of_cost(findings: &[Finding]) -> Option<String> {
     })
 }
 
-/// The widest spread over the seeds of each candidate in these findings; `None` if none was tried.
+/// The sentence about the widest spread over the seeds of each candidate in these findings; `None` if no other seed was tried.
 pub fn said(findings: &[Finding]) -> Option<String> {
     let mut widest: Vec<(&str, f64)> = Vec::new();
     for finding in findings {

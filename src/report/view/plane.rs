@@ -26,7 +26,7 @@ pub struct Axis {
     pub better: Better,
 }
 
-/// One filesystem, by its medians.
+/// The medians of one filesystem.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
     pub filesystem: String,

@@ -10,7 +10,8 @@ use crate::schema::record::Record;
 pub struct Spent {
     /// Elapsed time of the work and its sync.
     pub wall_ns: f64,
-    /// Number of RAID members or flash dies. The counters are sums over these units; the fields below are the sums ÷ this number.
+    /// Number of RAID members or flash dies. The disk's counters are sums over these units; times of activities are these sums ÷
+    /// this number.
     pub at_once: u64,
     pub seek_ns: f64,
     pub rotation_ns: f64,
