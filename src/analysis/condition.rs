@@ -256,20 +256,20 @@ impl Condition {
         let holds = self.holds(changes)?;
         let is_open = |change: &&Change| self.is_beyond(change) && !self.is_met(change);
         let open: Vec<&Change> = self.about(changes)?.into_iter().filter(is_open).collect();
+        let condition = &self.written;
         let mut said = match holds.is_empty() {
-            true => format!("'{}' does not hold. The threshold was compared with the {with}.", self.written),
+            true => format!("'{condition}' does not hold. The threshold was compared with the {with}."),
             false => {
                 format!(
-                    "'{}' holds for {}. The threshold was compared with the {with}.",
-                    self.written,
-                    list(holds)
+                    "'{condition}' holds for {findings}. The threshold was compared with the {with}.",
+                    findings = list(holds)
                 )
             }
         };
         if !open.is_empty() {
             said += &format!(
-                " No difference was found, for the reason given in the report, although these lie beyond the threshold: {}.",
-                list(open)
+                " No difference was found, for the reason given in the report, although these lie beyond the threshold: {these}.",
+                these = list(open)
             );
         }
         Ok(said)

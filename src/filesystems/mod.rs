@@ -222,14 +222,17 @@ pub fn commit_seconds(kind: &dyn Filesystem, variant: &Variant) -> u64 {
 pub fn accept(kind: &dyn Filesystem, variant: &Variant) -> Result<(), String> {
     let options = || variant.mount.iter().flat_map(|option| option.split(','));
     if options().chain(variant.mkfs.iter().map(String::as_str)).any(str::is_empty) {
-        return Err(format!("an empty option of {}; write mount=noatime, or leave it out", kind.name()));
+        return Err(format!(
+            "an option of {} is empty; write an option such as mount=noatime, or leave it out",
+            kind.name()
+        ));
     }
     if variant.conversion && !kind.can().conversion.value {
         let others: Vec<_> = TABLE.iter().filter(|k| k.can().conversion.value).map(|k| k.name()).collect();
         return Err(format!(
-            "{} cannot be made by conversion; remove 'conversion' or use one of {}",
-            kind.name(),
-            others.join(", ")
+            "{filesystem} cannot be made by conversion; remove 'conversion' or use one of {others}",
+            filesystem = kind.name(),
+            others = others.join(", ")
         ));
     }
     let fixed = kind.fixed();
@@ -241,8 +244,8 @@ pub fn accept(kind: &dyn Filesystem, variant: &Variant) -> Result<(), String> {
     match flag.or(option) {
         None => Ok(()),
         Some(word) => Err(format!(
-            "'{word}' would turn {} into another kind; remove it, or use that kind (see: fsderby list filesystems)",
-            kind.name()
+            "'{word}' would turn {filesystem} into another kind; remove it, or use that kind (see: fsderby list filesystems)",
+            filesystem = kind.name()
         )),
     }
 }

@@ -17,9 +17,9 @@ pub fn accept_on_host(kind: &dyn Filesystem, variant: &Variant) -> Result<(), St
     match mounts.or_else(|| Some(format!("the mkfs option {}", kind.makes_panic(&variant.mkfs)?))) {
         None => Ok(()),
         Some(option) => Err(format!(
-            "{option} of {} makes this machine's kernel panic at an error\n  try: --on vm or model:DISK, whose \
-             guests may panic, or without it",
-            kind.name()
+            "{option} of {filesystem} makes this machine's kernel panic at an error\n  try: --on vm or model:DISK, whose \
+             guests may panic, or without this option",
+            filesystem = kind.name()
         )),
     }
 }

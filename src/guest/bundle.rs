@@ -122,10 +122,14 @@ impl Manifest {
         let mut all: u64 = 0;
         for (name, file) in &self.files {
             ensure!(is_member(name, file), "the bundle has a file with an invalid name: {name:?}");
-            ensure!(Bytes(file.bytes) <= IMAGE, "{name} in the bundle is too large: {}", Bytes(file.bytes));
+            ensure!(
+                Bytes(file.bytes) <= IMAGE,
+                "{name} in the bundle is too large: {size}",
+                size = Bytes(file.bytes)
+            );
             all = all.saturating_add(file.bytes);
         }
-        ensure!(Bytes(all) <= ALL, "the bundle unpacks to {}, more than {ALL}", Bytes(all));
+        ensure!(Bytes(all) <= ALL, "the bundle unpacks to {size}, more than {ALL}", size = Bytes(all));
         kernel::check(&self.kernel)?;
         let modules = self.kernel.modules.loadable.keys().map(|name| module(name));
         let files = self.root.values().map(|sha256| stored(sha256));
@@ -156,8 +160,8 @@ impl Bundle {
         let bytes = file.all()?;
         ensure!(
             sha256(&bytes) == stated.sha256,
-            "{name} of the guest bundle {} in the cache was altered\n  try: fsderby guest import FILE again",
-            self.short()
+            "{name} of the guest bundle {id} in the cache was altered\n  try: fsderby guest import FILE again",
+            id = self.short()
         );
         Ok(bytes)
     }
@@ -170,9 +174,9 @@ impl Bundle {
         let Manifest { protocol, fsderby, .. } = &self.manifest;
         ensure!(
             *protocol == PROTOCOL,
-            "the agent of the guest bundle {} is from fsderby {fsderby} and uses protocol {protocol}, but this program uses \
+            "the agent of the guest bundle {id} is from fsderby {fsderby} and uses protocol {protocol}, but this program uses \
              protocol {PROTOCOL}\n  try: a fsderby with protocol {protocol}, or fsderby guest build",
-            self.short()
+            id = self.short()
         );
         Ok(())
     }

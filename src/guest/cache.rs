@@ -58,8 +58,8 @@ pub fn is_ours(path: &Path, unless: u32) -> Result<(), Unusable> {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         Err(e) => Err(Unusable {
             what: format!(
-                "could not stat {}, the cache of kernels, snapshots and guest bundles: {e}",
-                path.display()
+                "could not stat {folder}, the cache of kernels, snapshots and guest bundles: {e}",
+                folder = path.display()
             ),
             remedy: "XDG_CACHE_HOME=DIR, a folder that you own".into(),
         }),
@@ -71,7 +71,10 @@ fn is_nobody_elses(path: &Path, about: &Metadata, unless: u32) -> Result<(), Unu
     let shown = path.display();
     if ![0, us].contains(&about.uid()) {
         return Err(Unusable {
-            what: format!("{shown} belongs to user {}, who could change the programs of guests", about.uid()),
+            what: format!(
+                "{shown} belongs to user {owner}, who could change the programs of guests",
+                owner = about.uid()
+            ),
             remedy: "XDG_CACHE_HOME=DIR, a folder that you own; or sudo -H if it is another user's home"
                 .into(),
         });

@@ -90,7 +90,10 @@ fn add(closure: &mut Closure<'_>, tree: &Tree, wanted: &Wanted) -> anyhow::Resul
     for name in &wanted.programs {
         let path = tree.program(name);
         own.add(&path.with_context(|| {
-            format!("no package contains {name}, although {} should contain it", wanted.package)
+            format!(
+                "no package contains {name}, although {package} should contain it",
+                package = wanted.package
+            )
         })?)?;
     }
     closure.files.append(&mut own.files);

@@ -98,8 +98,8 @@ pub fn read(folder: &Path) -> Result<Import, Failure> {
     }
     let damaged = |what: &[String]| {
         let text = format!(
-            "{name} is not reliable: {}\n  try: fsderby import again, from the original files",
-            what.join("; ")
+            "{name} is not reliable: {problems}\n  try: fsderby import again, from the original files",
+            problems = what.join("; ")
         );
         Failure::new(DAMAGED, text)
     };

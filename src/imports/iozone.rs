@@ -339,9 +339,9 @@ impl Reader {
         let file = quoted(parts[0]).ok_or_else(|| format!("'{}' is not a size in kBytes", parts[0]))?;
         if parts.len() != report.records.len() + 1 {
             return Err(format!(
-                "it has {} figures below {} record sizes",
-                parts.len() - 1,
-                report.records.len()
+                "it has {figures} figures below {sizes} record sizes",
+                figures = parts.len() - 1,
+                sizes = report.records.len()
             ));
         }
         for (record, part) in report.records.iter().zip(&parts[1..]) {

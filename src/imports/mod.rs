@@ -231,8 +231,8 @@ fn fits_set(tool: &dyn Tool, import: &Import, set: &str) -> Result<(), Failure> 
         if !differs.is_empty() {
             let place = place(import, entry);
             let text = format!(
-                "--set {set}: {place} is a result of another workload: {}\n  try: without --set",
-                differs.join("; ")
+                "--set {set}: {place} is a result of another workload: {differences}\n  try: without --set",
+                differences = differs.join("; ")
             );
             return Err(Failure::usage(text));
         }

@@ -94,14 +94,14 @@ fn off(error: &ModelError, Finding { a, b, .. }: &Finding) -> String {
         let [ours, theirs] = part.shares.map(|share| format!("{:.0}%", 100.0 * share));
         let worst = ratio(part.worst[0].max(part.worst[1]));
         format!(
-            ": models of such disks were off by a factor of up to {worst} for {}, which take {ours} of the \
+            ": models of such disks were off by a factor of up to {worst} for {accesses}, which take {ours} of the \
              time of {a} and {theirs} of the time of {b}",
-            part.access.title()
+            accesses = part.access.title()
         )
     });
     format!(
-        "the disk model's error may shift the ratio ({there} on the nominal disk) by {times} times{}",
-        most.unwrap_or_default()
+        "the disk model's error may shift the ratio ({there} on the nominal disk) by {times} times{largest_part}",
+        largest_part = most.unwrap_or_default()
     )
 }
 
@@ -144,9 +144,9 @@ pub fn said(findings: &[Finding]) -> Option<String> {
     let each: Vec<String> = widest.iter().map(|(label, most)| format!("{label} {}", ratio(*most))).collect();
     (!each.is_empty()).then(|| {
         format!(
-            "Six workload seeds on one disk change the figures by up to these factors: {}. A difference \
+            "Six workload seeds on one disk change the figures by up to these factors: {factors}. A difference \
              smaller than this factor is no finding.",
-            each.join(", ")
+            factors = each.join(", ")
         )
     })
 }

@@ -140,12 +140,15 @@ impl Comparison {
     pub fn left(&self) -> Vec<String> {
         let mut said = Vec::new();
         if !self.left_out.is_empty() {
-            said.push(format!("not compared, because of too few rounds: {}", list(&self.left_out)));
+            said.push(format!(
+                "not compared, because of too few rounds: {candidates}",
+                candidates = list(&self.left_out)
+            ));
         }
         if !self.without_ratio.is_empty() {
             said.push(format!(
-                "not compared, because some ratios are missing: {}",
-                list(&self.without_ratio)
+                "not compared, because some ratios are missing: {candidates}",
+                candidates = list(&self.without_ratio)
             ));
         }
         said

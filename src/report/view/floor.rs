@@ -67,8 +67,8 @@ impl<'f> Withheld<'f> {
                 format!("disk-model overhead shifts this ratio {AS_CHANCE}; without it {claim}")
             }
             Some(floor) => format!(
-                "disk-model overhead shifts this ratio by up to {}; without it {claim}",
-                share(floor.moves)
+                "disk-model overhead shifts this ratio by up to {percent}; without it {claim}",
+                percent = share(floor.moves)
             ),
             None => format!("disk-model overhead was not measured for this ratio; without it {claim}"),
         }
@@ -98,8 +98,8 @@ pub fn said(findings: &[Finding]) -> Vec<String> {
         let n = withheld.len();
         let (what, verb) = if n == 1 { ("1 finding", "is") } else { (&*format!("{n} findings"), "are") };
         said.push(format!(
-            "{what} {verb} withheld because disk-model overhead on the guest's CPU may be the cause: {}.",
-            list(&named)
+            "{what} {verb} withheld because disk-model overhead on the guest's CPU may be the cause: {ratios}.",
+            ratios = list(&named)
         ));
     }
     let (chance, told): (Vec<&Finding>, Vec<&Finding>) =

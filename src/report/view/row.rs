@@ -100,9 +100,9 @@ impl Row {
             return String::new();
         }
         format!(
-            "Proportional to this metric, and therefore not drawn again: {}. In each round, all candidates \
+            "Proportional to this metric, and therefore not drawn again: {metrics}. In each round, all candidates \
              do the same number of these operations.",
-            number::list(&self.alike)
+            metrics = number::list(&self.alike)
         )
     }
 

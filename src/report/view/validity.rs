@@ -45,7 +45,7 @@ impl ValidityLine {
         example(&self.seen)
     }
 
-    /// `stored (2 of 6 trials): e.g. 1.2 GiB; expected: 2 GiB in full`
+    /// The check in words: `stored (2 of 6 trials): e.g. 1.2 GiB; expected: 2 GiB in full`.
     pub fn said(&self) -> String {
         let of = number::count(self.of, "trial");
         format!(

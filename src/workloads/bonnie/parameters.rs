@@ -175,7 +175,7 @@ fn small(keys: Keys<'_>) -> Result<Small, String> {
     };
     match small {
         [Some(min), Some(max)] if min <= max => Ok(Small::Files { min, max }),
-        [Some(_), Some(_)] => Err(format!("file_size = [{min}, {max}]: write the smaller one first")),
+        [Some(_), Some(_)] => Err(format!("file_size = [{min}, {max}]: write the smaller size first")),
         _ => Err(format!("file_size = [{min}, {max}]: write sizes below 1 GiB")),
     }
 }
@@ -215,7 +215,7 @@ mod tests {
             (&format!("{good}seeks = 0"), "from 1 to"),
             (&format!("{good}seekers = 1000"), "from 1 to 256"),
             (&format!("{good}files = 10\ndirectories = 11"), "only 10 files"),
-            (&format!("{good}files = 10\nfile_size = [5, 3]"), "write the smaller one first"),
+            (&format!("{good}files = 10\nfile_size = [5, 3]"), "write the smaller size first"),
             (&format!("{good}files = 10\nfile_size = [0, '1g']"), "below 1 GiB"),
             (&format!("{good}files = 10\nlinks = 'hard'\nfile_size = [5, 5]"), "leave out file_size"),
             (&format!("{good}files = 10\nlinks = 'soft'"), "links"),

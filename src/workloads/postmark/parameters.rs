@@ -74,7 +74,7 @@ impl Parameters {
             seed: seed.unwrap_or(defaults.seed),
         };
         if rules.low > rules.high {
-            return Err(format!("size = [{}, {}]: write the smaller one first", rules.low, rules.high));
+            return Err(format!("size = [{}, {}]: write the smaller size first", rules.low, rules.high));
         }
         rules.check()?;
         let stdio_buffer = block(keys, "stdio_buffer", 4096)?;
@@ -196,7 +196,7 @@ mod tests {
         for (text, words) in [
             ("transaction = 3", "did you mean 'transactions'?"),
             ("number = 0", "number = 0"),
-            ("size = [5, 3]", "write the smaller one first"),
+            ("size = [5, 3]", "write the smaller size first"),
             ("size = [1, '2g']", "size"),
             ("bias_read = 11", "tenths"),
             ("buffering = 1", "buffering"),

@@ -59,9 +59,11 @@ impl Work for Parameters {
         let run = dry_run(&rules);
         if let Ended::OutOfFiles(transaction) = run.ended {
             return Err(format!(
-                "no file is left after {transaction} of {} transactions (number = {}, seed = {}); raise number or \
+                "no file is left after {transaction} of {all} transactions (number = {number}, seed = {seed}); raise number or \
                  bias_create, or lower transactions",
-                rules.transactions, rules.number, rules.seed
+                all = rules.transactions,
+                number = rules.number,
+                seed = rules.seed
             ));
         }
         let pool = u64::from(rules.number) + u64::from(rules.transactions);

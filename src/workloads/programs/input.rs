@@ -38,7 +38,7 @@ pub fn folder(input: &[Input]) -> Result<Option<&Path>, String> {
         let folder = folder?;
         if folder != first {
             return Err(format!(
-                "the inputs lie in {} and in {}, but $INPUT is one folder; put them, or links to them, into one",
+                "the inputs lie in {} and in {}, but $INPUT is one folder; put the inputs, or links to them, into one folder",
                 first.display(),
                 folder.display()
             ));
@@ -81,7 +81,7 @@ pub fn unchanged(input: &[Input]) -> Result<(), String> {
         let now = hash(&at).map_err(|e| format!("could not read the input {}: {e}", path.display()))?;
         if now != *blake3 {
             return Err(format!(
-                "the input {} has changed since the run was planned\n  try: restore it, or begin a new run",
+                "the input {} has changed since the run was planned\n  try: restore the input, or begin a new run",
                 path.display()
             ));
         }

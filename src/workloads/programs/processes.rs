@@ -87,8 +87,10 @@ pub fn run(run: &Run<'_>) -> Result<Ended, OpError> {
     let status = waited.map_err(|e| fault("wait for", io::Error::other(e)))?;
     for kept in [&mut output, &mut errors] {
         if kept.is_full() {
-            let text =
-                format!("it printed more than {} MiB\n  try: send its output to /dev/null", OUTPUT / MIB);
+            let text = format!(
+                "it printed more than {} MiB\n  try: send the command's output to /dev/null",
+                OUTPUT / MIB
+            );
             return Err(fault("run", io::Error::other(text)));
         }
     }

@@ -193,10 +193,10 @@ fn notes(trials: &[Trial<'_>]) -> Vec<String> {
     let most = trials.iter().map(|t| t.spent.at_once).max().unwrap_or(1);
     if most > 1 {
         notes.push(format!(
-            "This disk has {} (RAID members or flash dies) that work in parallel. The disk's counters are \
+            "This disk has {units} (RAID members or flash dies) that work in parallel. The disk's counters are \
              sums over these units, divided here by {most}: the bar is the average of one unit. While one \
              unit works, the others may be idle.",
-            count(most as usize, "unit")
+            units = count(most as usize, "unit")
         ));
     }
     if trials.iter().all(|t| t.spent.seek_ns + t.spent.rotation_ns == 0.0) {
@@ -214,8 +214,8 @@ fn notes(trials: &[Trial<'_>]) -> Vec<String> {
     if !late.is_empty() {
         notes.push(format!(
             "Completions reached the guest later than the model specifies, by these shares of the whole \
-             time: {}. Late completions may account for time that neither disk nor CPU explains.",
-            list(&late)
+             time: {shares}. Late completions may account for time that neither disk nor CPU explains.",
+            shares = list(&late)
         ));
     }
     notes
