@@ -197,9 +197,9 @@ mod tests {
             (&tps, "", "did not print"),
             (&tps, "tps = 1\ntps = 2", "more than once"),
             (&tps, "tps = fast", "'fast' is not a number"),
-            (&tps, "tps = -1", "no number of at least zero"),
-            (&tps, "tps = inf", "no number"),
-            (&pointer, "a: 1", "no JSON"),
+            (&tps, "tps = -1", "not a number of at least zero"),
+            (&tps, "tps = inf", "not a number"),
+            (&pointer, "a: 1", "not JSON"),
             (&pointer, "{}", "has no /a"),
             (&pointer, r#"{"a":[1]}"#, "is not a number"),
         ] {
