@@ -22,8 +22,8 @@ const NO_KDF: [u8; 2] = [0; 2];
 pub struct Key(SecretKey);
 
 impl Key {
-    /// Reads a secret key from a file that other users must not be able to read. If the key has a password, `ask` returns it;
-    /// `None` if no user can be asked.
+    /// Reads a secret key from a file that other users must not be able to read. If the key has a password, `ask` returns
+    /// the password, or `None` if no user can be asked.
     ///
     /// # Errors
     /// The error says why runs cannot be signed with this key.

@@ -99,13 +99,13 @@ fn missing(before: &Dataset<'_>, after: &Dataset<'_>, candidates: &[String]) -> 
     both.flat_map(|work| candidates.iter().flat_map(|label| lacks(&work.label, label))).collect()
 }
 
-/// Logarithms by round, oriented so that larger is better.
+/// The logarithms of a candidate's values by round, oriented so that larger is better.
 fn logs(series: &Series, label: &str) -> BTreeMap<u32, f64> {
     let cell = series.cells.iter().find(|cell| cell.filesystem == label);
     cell.into_iter().flat_map(positive).map(|(round, value)| (round, oriented(series, value))).collect()
 }
 
-/// Like [`logs`], minus the controls' mean in the same round. Omits rounds that a control lacks.
+/// Logarithms like those of [`logs`], minus the controls' mean in the same round, without rounds that a control lacks.
 fn beside(series: &Series, label: &str, controls: &[String]) -> Vec<f64> {
     let controls: Vec<BTreeMap<u32, f64>> = controls.iter().map(|control| logs(series, control)).collect();
     let mean = |round: &u32| {

@@ -153,7 +153,7 @@ impl Condition {
         }
     }
 
-    /// `worse > 5%`
+    /// The first part of the condition: `worse > 5%`.
     fn side_and_threshold(&self) -> String {
         let head = [" by ", " in ", " for "]
             .iter()
@@ -244,7 +244,7 @@ impl Condition {
     /// States whether the condition holds, for which findings, and which quantity was compared with the threshold.
     ///
     /// # Errors
-    /// As for [`holds`](Self::holds).
+    /// The same errors as [`holds`](Self::holds).
     pub fn said(&self, changes: &Changes) -> Result<String, String> {
         let with = if self.by_estimate { "ratio" } else { "end nearest to 1 of each interval" };
         let list = |these: Vec<&Change>| {

@@ -20,7 +20,7 @@ pub const VERSION: u32 = 3;
 pub type Works = Vec<Box<dyn Work>>;
 
 /// # Errors
-/// If there is no engine for a work, or its parameters are not understood.
+/// If a work has no engine, or the engine does not understand the work's parameters.
 pub fn parsed(record: &Record) -> Result<Works, String> {
     record.works.iter().map(|work| workloads::parsed(&work.work)).collect()
 }

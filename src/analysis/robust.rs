@@ -44,9 +44,9 @@ pub struct Pair<'w> {
 /// How the worst corner is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Corners {
-    /// By a trial of both candidates at the corner, which must be in the run.
+    /// A trial of both candidates at the corner, which must be in the run, decides.
     Tried,
-    /// By a trial at the corner if the run has one, otherwise by the main effects. Used for the comparison of two runs, neither of
+    /// A trial at the corner decides if the run has one, otherwise the main effects. Used to compare two runs, neither of
     /// which tried the other's corners, and for metrics without corner trials.
     Expected,
 }

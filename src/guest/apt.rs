@@ -114,7 +114,7 @@ fn stanza(text: &str) -> Option<Stated> {
         found.map(|value| value.trim().to_owned())
     };
     let listed = [field("Pre-Depends"), field("Depends")].into_iter().flatten().collect::<Vec<_>>().join(",");
-    // `libc6 (>= 2.34) | libc6.1, python3:any`
+    // The text looks like `libc6 (>= 2.34) | libc6.1, python3:any`.
     let name = |one: &str| {
         let first = one.split('|').next()?.split_whitespace().next()?;
         Some(first.split(':').next()?.to_owned())

@@ -52,7 +52,7 @@ impl<R: Read> Archive<R> {
         if !header.ends_with(b"`\n") {
             return Err(damaged("the header of an ar member is not terminated"));
         }
-        // At most ten digits, which fit into u64.
+        // The field has at most ten digits, so the number fits into u64.
         self.left =
             number(&header[48..58]).ok_or_else(|| damaged("the size of an ar member is not a number"))?;
         self.padding = self.left % 2;

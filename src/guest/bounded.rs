@@ -71,7 +71,7 @@ pub fn zstd<R: Read>(packed: R) -> anyhow::Result<impl Read> {
 /// Opens a regular file: no device, pipe or folder.
 ///
 /// # Errors
-/// If it is something else, or larger than the bound.
+/// If the file is not a regular file, or is larger than the bound.
 pub fn open(path: &Path, bound: Bytes) -> anyhow::Result<Bounded<File>> {
     open_as(path, bound, "fsderby kernel fetch FILE.deb, or …/boot/vmlinuz-RELEASE")
 }
@@ -79,7 +79,7 @@ pub fn open(path: &Path, bound: Bytes) -> anyhow::Result<Bounded<File>> {
 /// Opens a regular file like [`open`]; for other file types the error advises `instead`.
 ///
 /// # Errors
-/// If it is something else, or larger than the bound.
+/// If the file is not a regular file, or is larger than the bound.
 pub fn open_as(path: &Path, bound: Bytes, instead: &str) -> anyhow::Result<Bounded<File>> {
     let shown = path.display();
     // With NONBLOCK the call does not wait if the file is a pipe without a writer.

@@ -281,7 +281,7 @@ fn open(guests: &Path, id: &str) -> anyhow::Result<Bundle> {
 /// Moves the finished folder into place, replacing a bundle with the same ID.
 ///
 /// # Errors
-/// If there is no space, or the manifest is invalid.
+/// If the disk has no free space, or the manifest is invalid.
 pub fn settle(folder: tempfile::TempDir, guests: &Path, manifest: &[u8]) -> anyhow::Result<Bundle> {
     fs::write(folder.path().join(MANIFEST), manifest)?;
     let id = sha256(manifest);

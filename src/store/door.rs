@@ -63,7 +63,7 @@ impl Door {
         &self.path
     }
 
-    /// The same folder after a rename to this path.
+    /// The access to this folder after it was renamed to this path.
     pub fn renamed(self, path: &Path) -> Self {
         Door { path: path.to_owned(), ..self }
     }

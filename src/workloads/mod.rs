@@ -248,7 +248,7 @@ pub fn find(set: &str) -> Option<(&'static dyn Workload, &'static ParamSet)> {
 /// The work of these parameters.
 ///
 /// # Errors
-/// If there is no such engine, or its parameters are not understood.
+/// If no engine has the given name, or the engine does not understand the parameters.
 pub fn parsed(spec: &WorkSpec) -> Result<Box<dyn Work>, String> {
     let engine =
         engine(&spec.engine).ok_or_else(|| format!("this fsderby has no workload {}", spec.engine))?;

@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Absent {
     pub workload: String,
     pub filesystem: String,
-    /// `failed`, `void`, `superseded`, or `not run`.
+    /// What happened to the trials: `failed`, `void`, `superseded`, or `not run`.
     pub what: &'static str,
     pub reason: String,
     /// The trials in words: `round 3`, `round 4, attempt 1: repeated`; empty if no trial began.

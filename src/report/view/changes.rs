@@ -54,7 +54,7 @@ pub struct Part {
     pub dimensions: String,
     /// Title of the metric, with its unit.
     pub title: String,
-    /// `higher is better`
+    /// Which direction is better: `higher is better`.
     pub direction: &'static str,
     pub lines: Vec<Line>,
 }

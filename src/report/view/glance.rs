@@ -30,7 +30,7 @@ pub struct Counts {
     pub scenario: String,
     /// The meaning of the cells: `median of 13`
     pub of: String,
-    /// `write requests`, `written to the device, MiB`
+    /// The headings of the columns: `write requests`, `written to the device, MiB`.
     pub columns: Vec<String>,
     pub lines: Vec<Counted>,
 }

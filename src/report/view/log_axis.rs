@@ -59,7 +59,7 @@ impl LogAxis {
         (!logs.is_empty()).then_some(LogAxis { from: least - lacking - margin, to: most + lacking + margin })
     }
 
-    /// Position from the left, in percent.
+    /// The position of a value from the left, in percent.
     pub fn at(&self, value: f64) -> f64 {
         if value <= 0.0 {
             return 0.0;

@@ -31,7 +31,7 @@ impl Scale {
         Scale { divisor, decimals, unit: unit.to_owned() }
     }
 
-    /// The same scale with at least this many decimals.
+    /// This scale with at least this many decimals.
     pub fn at_least(self, decimals: usize) -> Self {
         Scale { decimals: self.decimals.max(decimals), ..self }
     }

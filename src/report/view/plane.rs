@@ -20,7 +20,7 @@ pub struct Axis {
     pub metric: String,
     pub title: String,
     pub unit: String,
-    /// `higher is better`
+    /// Which direction is better: `higher is better`.
     pub direction: &'static str,
     #[serde(skip)]
     pub better: Better,

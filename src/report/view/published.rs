@@ -83,9 +83,9 @@ pub struct Shown {
 }
 
 pub struct Column {
-    /// `read`
+    /// The metric's title: `read`.
     pub metric: String,
-    /// `published`, `here`, `here ÷`
+    /// What the column shows: `published`, `here`, or `here ÷`.
     pub what: &'static str,
     /// The second line of the heading: the unit, or `published` below `here ÷`.
     pub under: String,
@@ -178,7 +178,7 @@ impl Line {
 }
 
 impl Column {
-    /// `read, published MiB/s`, `read, here ÷ published`
+    /// The heading in one line: `read, published MiB/s`, `read, here ÷ published`.
     pub fn in_a_line(&self) -> String {
         format!("{}, {} {}", self.metric, self.what, self.under)
     }

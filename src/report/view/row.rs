@@ -106,7 +106,7 @@ impl Row {
         )
     }
 
-    /// `higher is better`; empty for neither.
+    /// Which direction is better: `higher is better`; empty if neither is better.
     pub fn direction(&self) -> &'static str {
         match self.better {
             Better::Higher => "higher is better",

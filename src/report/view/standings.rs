@@ -94,7 +94,7 @@ pub fn caption(row: &Row, verdict: &Verdict) -> String {
 pub struct PairShown<'r> {
     pub pair: &'r Finding,
     pub finding: String,
-    /// `1.21 (0.95 – 1.60)`
+    /// The ratio with its interval: `1.21 (0.95 – 1.60)`.
     pub ratio: String,
     /// The largest shift of the ratio by disk-model overhead.
     pub moved: String,

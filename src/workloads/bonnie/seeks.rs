@@ -58,7 +58,7 @@ pub struct Tickets {
 }
 
 impl Tickets {
-    /// For a run without a data file.
+    /// No tickets, for a run without a data file.
     pub fn none() -> Self {
         Tickets { bytes: Vec::new(), size: 1, seeks: 0, updates: HashMap::new(), seeds: Vec::new() }
     }

@@ -70,7 +70,7 @@ impl Parameters {
     }
 }
 
-/// `exit_codes = [0, 1]`, or `"any"`.
+/// The exit codes that count as success: `exit_codes = [0, 1]`, or `"any"`.
 fn success(keys: &Keys<'_>) -> Result<Success, String> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -402,7 +402,7 @@ impl Passes {
         openat(CWD, &self.path, flags, MODE).map_err(|e| failed("open", &self.path, e))
     }
 
-    /// Like fopen: creates the file if it is missing, and does not truncate an existing one.
+    /// Opens the file like fopen: creates it if it is missing, and does not truncate an existing file.
     fn fopen(&self, pass: Pass) -> Result<OwnedFd, OpError> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let opened = match openat(CWD, &self.path, flags, MODE) {

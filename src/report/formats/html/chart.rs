@@ -125,7 +125,7 @@ fn words(cell: &Cell, scale: &Scale) -> String {
     }
 }
 
-/// `, the middle half from 1,704 to 1,960`, if the values are not drawn one by one.
+/// The middle half in words, if the values are not drawn one by one: `, the middle half from 1,704 to 1,960`.
 fn half(cell: &Cell, scale: &Scale) -> String {
     match middle_half(cell).filter(|_| cell.n > POINTS_MOST) {
         Some([from, to]) => format!(", the middle half from {} to {}", scale.number(from), scale.number(to)),

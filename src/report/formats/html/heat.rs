@@ -32,7 +32,7 @@ pub struct Shown {
     pub label: String,
     /// The candidate's look, if the table shows the candidate's figures and not a ratio.
     pub look: Option<Look>,
-    /// `times as good as alderfs, ratio of medians`; empty if the table shows figures.
+    /// What the ratios mean: `times as good as alderfs, ratio of medians`; empty if the table shows figures.
     pub beside: String,
     /// Row headings and their cells.
     pub lines: Vec<(String, Vec<Step>)>,

@@ -22,7 +22,7 @@ pub struct TailRow {
     pub p99: String,
     /// Both ends of the interval of p99.
     pub around: Option<(String, String)>,
-    /// `None` if there are too few operations for p99.9.
+    /// Position of p99.9; `None` if there are too few operations for p99.9.
     pub p999: Option<String>,
     pub longest: String,
     /// p99 and its interval as text.
