@@ -6,7 +6,7 @@ use crate::schema::metric::{Better, Metric};
 use crate::schema::needs::Aspect;
 use crate::schema::record::Record;
 
-/// The base of these metrics, in fine steps: a filesystem may take as little as 0.02 % of its volume for itself (H. Ivers, 2006).
+/// What these metrics have in common. Four decimals, because a filesystem may take only 0.02 % of its volume (H. Ivers, 2006).
 const CAPACITY: Declared = Declared {
     better: Better::Higher,
     section: Section::Capacity,

@@ -75,7 +75,7 @@ mod tests {
     use crate::analysis::tests::example::record;
     use crate::schema::setup::Mounted;
 
-    /// Files of 1,000 bytes that take `stored`, and devices that wrote so much.
+    /// Checks files of 1,000 bytes that take `stored` bytes, after `devices` wrote these numbers of bytes.
     fn checked(stored: u64, encoding: Option<Encoding>, devices: &[Option<u64>]) -> Option<Stored> {
         let mut record = record();
         record.works.iter_mut().for_each(|work| work.amount.bytes_peak = 1000);

@@ -92,7 +92,7 @@ mod tests {
         Dataset { planned: labels.clone(), filesystems: labels, workloads: vec![work] }
     }
 
-    /// Twelve rounds with a scatter of 1 %, of CPU time and of a headline.
+    /// Twelve rounds of CPU time and of a headline metric, with a scatter of 1 %.
     fn rounds() -> Dataset<'static> {
         let mut random = Random::new(3);
         let mut values = |_: &str, takes: f64| {

@@ -350,7 +350,7 @@ mod tests {
         sampled.sample.levels.of(factor) == Some(Level::High)
     }
 
-    /// A pair over so many samples, with this ratio in each.
+    /// The judgement of a pair over this many samples; `ratio` gives the ratio in each sample.
     fn pair(samples: u32, ratio: impl Fn(&Sampled) -> f64) -> Judged {
         judge(&logs(samples, ratio), Percent(3.0), &Excess::None).expect("there are samples")
     }
@@ -411,7 +411,7 @@ mod tests {
         let excess = |logs| Excess::Measured { floor: floor::floor(logs), mips: 500 };
         assert_eq!(judged(&Excess::None), (Found::Better, None));
         assert_eq!(judged(&excess([0.06, 0.07, 0.08])), (Found::Better, None));
-        // On a CPU of half the speed the overhead doubles: 0.06 − 0.04 is within the margin.
+        // On a CPU of half the speed the overhead doubles to 0.04, and 0.06 − 0.04 is within the margin.
         assert_eq!(judged(&excess([0.06, 0.08, 0.10])), (Found::CannotTell, Some(Found::Better)));
         assert_eq!(judged(&excess([0.06, 0.04, 0.02])), (Found::Better, None), "it is better still without");
         assert_eq!(judged(&Excess::NotMeasured), (Found::CannotTell, Some(Found::Better)));
@@ -467,7 +467,7 @@ mod tests {
         // A disk of another class has different factors at the same point.
         theirs.values_mut().for_each(|(m, _)| m.sample.levels = Levels::NOMINAL);
         assert_eq!(common(&ours, &theirs, Better::Higher).len(), 3);
-        // Without samples every round of theirs equals the first.
+        // With samples=off every round of the other run has the sample of the first round.
         let fixed: BTreeMap<_, _> = (0..3).map(|n| (n + 1, (on("fast", 250, 0), 2.0))).collect();
         assert_eq!(common(&ours, &fixed, Better::Higher).len(), 1);
     }

@@ -230,7 +230,7 @@ mod tests {
         assert!((error - expected).abs() < 1e-12, "{error}");
         let seen: Vec<_> = parts.iter().map(|part| (part.access, part.shares)).collect();
         assert_eq!(seen, [(Access::Queued, [0.5, 0.2]), (Access::Flushes, [0.1, 0.4])], "the largest first");
-        // Queued work on a hard disk is off by 2.77: 3 shares in 10 of it are 1.36 times.
+        // For queued requests the model of hard disks is off by 2.77; a share of 0.3 makes a ratio wrong by 2.77^0.3 = 1.36.
         let queued = largest_error(&waiting(HARD, &[(Access::Queued, 30)]), &waiting(HARD, &[])).0.exp();
         assert!((queued - 2.77_f64.powf(0.3)).abs() < 0.01, "{queued}");
     }
@@ -242,7 +242,7 @@ mod tests {
         assert!((error(&hard, &flash) - expected).abs() < 1e-12);
     }
 
-    /// Only the file states its class.
+    /// A user's own file states no class, so its model may be as wrong as that of any class.
     #[test]
     fn a_file_of_the_users_own_may_be_as_far_off_as_any() {
         let own = |disk, ns| waiting(disk, &[(Access::Streams, ns)]);
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(Shares::of(0, None, |_| 0), None);
         assert_eq!(of(None, 100), Some([0.1; 5]));
         assert_eq!(of(Some(800), 100), Some([0.1; 5]), "nothing went on meanwhile");
-        // Half of it overlaps with CPU work.
+        // Half of the time in which the disk held requests overlaps with CPU work.
         assert_eq!(of(Some(250), 100), Some([0.05; 5]));
         assert_eq!(of(Some(0), 100), Some([0.0; 5]));
         // Five disks at once, with an idle time rounded up above the elapsed time.

@@ -164,7 +164,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// Ten seconds of work that waited this long, beside others that had a CPU this long.
+    /// Ten seconds of work that waited `waited_ns` for a CPU, while other processes had a CPU for `others_ns`.
     fn record(waited_ns: Option<u64>, others_ns: u64) -> Record {
         let mut record = example::record();
         record.stages = vec![StageRecord { window_ns: Some([0, 10 * SECOND]), ..StageRecord::default() }];

@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn what_has_no_place_is_counted_all_the_same() {
         let mut counts = Counts::default();
-        // Not ascending, not the upper bound of a bucket, and more than a slot holds.
+        // The values are not ascending and not the upper bound of a bucket, and their counts are more than a slot holds.
         (0..20_000).for_each(|_| counts.add(&[(3000, 1), (10, 2), (20, 0), (10, u64::from(u32::MAX))]));
         assert!(counts.others.len() <= OTHERS + 3);
         assert_eq!(counts.done(), [(10, 20_000 * (2 + u64::from(u32::MAX))), (3000, 20_000)]);

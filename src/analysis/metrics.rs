@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// `ext4 created files 1.42 times as fast as the next, xfs`
+    /// Reports use `did` in sentences such as `ext4 created files 1.42 times as fast as the next, xfs`.
     #[test]
     fn every_headline_says_what_a_candidate_did_fast() {
         let headlines = || everything().into_iter().filter(|d| d.section == Section::Headline);

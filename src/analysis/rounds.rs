@@ -384,7 +384,7 @@ mod tests {
         Plan { rounds, ..toml::from_str(text).expect("a plan") }
     }
 
-    /// Seconds of each candidate in each round: its factor, a drift that all have, and a scatter of 2 %.
+    /// Seconds of each candidate in each round: the candidate's factor, a drift common to all candidates, and a scatter of 2 %.
     fn dataset(candidates: &[(&str, f64)], rounds: u32) -> Dataset<'static> {
         let mut random = fsderby_stats::random::Random::new(5);
         let mut values = |factor: f64| {
@@ -475,7 +475,7 @@ mod tests {
         let verdict = given(&wide, &dataset(&FOUR, 12));
         assert_eq!(between(&verdict, "quick", "slow").finding, Found::Equivalent);
         assert_eq!(between(&verdict, "quick", "slower").finding, Found::Better);
-        // "slow" and "slower" are within it too.
+        // The difference of "slow" and "slower" is within the margin too.
         let ranks: Vec<(u32, u32)> = verdict.ranks[0].places.iter().map(|p| (p.best, p.worst)).collect();
         assert_eq!(ranks, [(1, 3), (1, 3), (1, 4), (3, 4)]);
     }

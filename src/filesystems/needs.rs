@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Of each, some that can and some that cannot; who is added must not be listed here.
+    /// For each requirement, some kinds that meet it and some that do not. A new kind of filesystem need not be added to this list.
     #[test]
     fn who_can_do_what_is_required() {
         for (required, can, cannot) in [

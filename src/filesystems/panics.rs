@@ -104,14 +104,14 @@ mod tests {
                 assert!(said(kind, panics, &[]).contains("panic"), "{kind} {panics:?}");
             }
         }
-        // A label, a comment for `-L`, another behaviour, and another tool's option.
+        // None of these makes the kernel panic: a label, a value of `-L`, another error behaviour, and an option of another tool.
         for harmless in [&["-L", "-epanic"][..], &["-Lepanic"], &["-e", "remount-ro"], &["-L", "panic"]] {
             assert_eq!(said("ext4", harmless, &[]), "", "{harmless:?}");
         }
         assert_eq!(said("xfs", &["-e", "panic"], &[]), "");
     }
 
-    /// As mke2fs writes it: the magic number, the error behaviour, and mount options that tune2fs stores.
+    /// The head of a volume as mke2fs writes it: the magic number, the error behaviour, and mount options that tune2fs stores.
     fn head(errors: u16, options: &str) -> Vec<u8> {
         let mut head = vec![0; HEAD];
         head[1024 + 0x38..][..2].copy_from_slice(&0xef53_u16.to_le_bytes());

@@ -105,7 +105,7 @@ pub mod tests {
     }
 
     fn header(name: &str, size: &str) -> Vec<u8> {
-        // Without time, owner, group and mode.
+        // The fields of time, owner, group and mode are blank.
         format!("{name:<16}{:<32}{size:<10}`\n", "").into_bytes()
     }
 

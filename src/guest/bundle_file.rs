@@ -207,7 +207,7 @@ mod tests {
         }
     }
 
-    /// Its manifest, followed by a member that the manifest does not name there.
+    /// After the manifest, each member must be the one that the manifest names next; any other member is refused.
     #[test]
     fn members_that_are_not_the_next_one_are_refused_and_nothing_is_written_outside() {
         let manifest = serde_json::to_vec(&small_manifest()).unwrap();

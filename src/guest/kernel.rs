@@ -409,7 +409,7 @@ mod tests {
         index.modules.loadable.insert("virtio_blk".into(), Module::default());
         assert_eq!(index.with_hosts().chain(["nfs"]).unwrap(), ["virtio_blk", "nfs"]);
         assert!(index.modules.chain(["nfs"]).is_err());
-        // As an older version wrote it.
+        // An older version of fsderby wrote the index in this form.
         let text = serde_json::to_string(&index.of_guests()).unwrap();
         assert!(!text.contains("hosts"), "{text}");
         assert_eq!(serde_json::from_str::<Index>(&text).unwrap(), index.of_guests());

@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(found, [("boot/vmlinuz".to_owned(), "hello".to_owned())]);
     }
 
-    /// In dpkg-deb's format.
+    /// The package is in the format of dpkg-deb.
     #[test]
     fn a_path_too_long_for_a_header_stands_before_its_file() {
         let long = format!("lib/modules/{}.ko", "m".repeat(200));

@@ -187,12 +187,12 @@ mod tests {
             (1, one(0, false, 1)),
             (2, one(0, true, 10)),
             (3, one(2, true, 100)),
-            // We, what we have started, and what that has.
+            // This process, its children and their children.
             (7, one(1, false, 1000)),
             (8, one(7, false, 10_000)),
             (9, one(8, false, 100_000)),
             (20, one(1, false, 1_000_000)),
-            // Numbers that were taken again while they were read.
+            // Process numbers that were reused while /proc was read.
             (30, one(31, false, 10_000_000)),
             (31, one(30, false, 10_000_000)),
         ];

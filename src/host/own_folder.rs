@@ -168,7 +168,7 @@ mod tests {
 
     const NAME: &str = "fsderby-1-0123456789abcdef0123456789abcdef";
 
-    /// Something of somebody else's, as a tree.
+    /// A tree of files that fsderby did not create.
     fn theirs(at: &Path) {
         fs::create_dir_all(at.join("photos")).unwrap();
         fs::write(at.join("photos/one"), "kept").unwrap();
@@ -178,7 +178,7 @@ mod tests {
         fs::read_to_string(at.join("photos/one")).is_ok_and(|text| text == "kept")
     }
 
-    /// One whose maker has died, with work in it.
+    /// A folder whose creator has died, with files of the work in it.
     fn left(parent: &Path) -> PathBuf {
         let own = OwnFolder::make(parent, NAME).unwrap();
         fs::create_dir(own.work().join("deep")).unwrap();

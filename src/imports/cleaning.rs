@@ -28,7 +28,7 @@ pub enum Cut {
     Command,
 }
 
-/// HTML tags that break lines or mark text as code.
+/// HTML tags that web pages put around lines or between them.
 const TAGS: [&str; 12] =
     ["br", "p", "pre", "code", "tt", "li", "div", "span", "td", "tr", "font", "blockquote"];
 const QUOTES: [char; 3] = ['`', '"', '\''];

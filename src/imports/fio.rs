@@ -237,7 +237,7 @@ fn cut(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// As 3.33 prints it, shortened to what is read and some that is not.
+    /// A document as fio 3.33 prints it, shortened to the fields that are read and some others.
     const DOCUMENT: &str = r#"{
   "fio version" : "fio-3.33",
   "timestamp" : 1795682314,

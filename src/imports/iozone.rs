@@ -403,7 +403,7 @@ mod tests {
         "              kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    fread  freread\n",
     );
     const ROW: &str = "              64      16    21695    16149    16285    16087    13423     5340    16064      5324      8011     5643    15971  2467108  3588436";
-    /// Tests 0 and 2.
+    /// A row with the results of tests 0 and 2 only.
     const SOME: &str = "              64      16    21695    16149                      13423     5340";
 
     fn read(text: &str) -> Vec<Found> {

@@ -347,7 +347,7 @@ mod tests {
                 for change in &mut changes.findings {
                     change.finding = FOUND[next(4) as usize];
                     (change.low, change.high) = ends(change.finding);
-                    // Some have too few rounds.
+                    // Some changes have too few rounds.
                     change.n = [if next(6) == 0 { 4 } else { 13 }; 2];
                 }
             });
@@ -383,7 +383,7 @@ mod tests {
         for case in 0..200 {
             let mut verdict =
                 if case % 2 == 0 { verdict::of_one_workload(12) } else { verdict::over_rounds(12) };
-            // Few candidates, and many.
+            // The number of candidates is small or large.
             let most = 2 + next(7) as usize;
             let mut labels: Vec<String> = Vec::new();
             for label in verdict.findings.iter().flat_map(|f| [&f.a, &f.b]) {

@@ -295,7 +295,7 @@ mod tests {
 
     const MOST: Bytes = Bytes(16);
 
-    /// A folder with a door, beside a file that it must not lead to.
+    /// Access to a folder, and beside the folder a file that must not be reachable through it.
     fn beside_a_secret() -> (tempfile::TempDir, Door) {
         let outside = tempfile::tempdir().unwrap();
         fs::create_dir_all(outside.path().join("run/histograms")).unwrap();

@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_file_of_many_parts_is_read_as_a_whole() {
-        // Nothing of it is sound, so each line is told with its number, wherever a part ends.
+        // No line is valid, so each line is reported with its number, even if a part ends within a line.
         let line = format!("{{{KEY}00000000{END}");
         let lines = (3 * PART) as usize / (line.len() + 1);
         let mut text = format!("{line}\n").repeat(lines);

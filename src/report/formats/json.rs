@@ -91,7 +91,7 @@ mod tests {
         let mut headline = all["summary"]["workloads"][0]["sections"][0]["rows"][0].clone();
         let cells = headline["cells"].as_array_mut().expect("there are filesystems");
         assert_eq!((cells.len(), cells[0]["values"].as_array().map(Vec::len)), (8, Some(6)));
-        // One of each shows the shape.
+        // One entry of each list shows the shape of the JSON.
         cells.truncate(1);
         cells[0]["values"].as_array_mut().expect("there are rounds").truncate(1);
         insta::assert_json_snapshot!("a_metric", headline);

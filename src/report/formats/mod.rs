@@ -173,7 +173,7 @@ mod tests {
         let mut found = all["summary"]["recommendation"].clone();
         assert_eq!(found["choice"]["filesystem"], found["ranking"][0]["filesystem"]);
         let needs = found["needs"].as_array_mut().expect("there are needs");
-        // One of each shows the shape.
+        // One entry of each list shows the shape of the JSON.
         needs.truncate(1);
         needs[0]["judged_by"][0]["figures"].as_array_mut().expect("there are figures").truncate(1);
         found["ranking"].as_array_mut().expect("there is a ranking").truncate(1);

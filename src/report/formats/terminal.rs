@@ -546,7 +546,7 @@ mod tests {
         let why = "the difference held in 13 of 13 samples, but not in the worst corner (1.31)";
         let text = words(&example);
         assert!(text.contains(&format!("is not told apart: {why}.")), "{text}");
-        // Of two candidates the first sentence says it.
+        // With two candidates the first sentence already has the whole result.
         let two = ["cedarfs", "birchfs"];
         example.run.plan.candidates.retain(|c| two.contains(&c.label.as_str()));
         example.run.records.retain(|r| two.contains(&r.filesystem.as_str()));

@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(why, "the difference held in 13 of 13 samples, but not in the worst corner (0.76)");
     }
 
-    /// This candidate computes much: at a higher instruction cost it does a fifth.
+    /// Makes this candidate compute much: at a higher instruction cost its rate falls to a fifth.
     fn computes(records: &mut [Record], label: &str) {
         let dear = |record: &&mut Record| record.purpose == Purpose::Dear && record.filesystem == label;
         records.iter_mut().filter(dear).for_each(|record| times(record, 0.2));
@@ -234,7 +234,7 @@ mod tests {
         );
     }
 
-    /// If both compute the same, their shared instructions cannot be cheaper for one.
+    /// If both candidates execute the same code, its instructions cannot be cheaper for one of them.
     #[test]
     fn two_of_one_kind_pay_alike_for_what_both_compute() {
         let all_cpu = |records: &mut Vec<Record>| {
@@ -289,7 +289,7 @@ mod tests {
                 record.purpose == Purpose::Reseeded(2)
                     && ["cedarfs", "birchfs"].contains(&&*record.filesystem)
             };
-            // Both alike: their ratio is the same with every seed.
+            // The seed shifts both candidates alike, so their ratio is the same with every seed.
             records.iter_mut().filter(one).for_each(|record| times(record, 1.7));
         });
         assert_eq!((pair.finding, refutes(&pair)), (Found::Better, None));

@@ -135,7 +135,7 @@ impl LogAxis {
 mod tests {
     use super::*;
 
-    /// `0.85`
+    /// A number without trailing zeros: `0.85`.
     fn short(value: f64) -> String {
         format!("{value:.5}").trim_end_matches('0').trim_end_matches('.').to_owned()
     }

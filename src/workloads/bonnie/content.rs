@@ -126,7 +126,7 @@ pub fn small_checksum(file: u32, size: u32, piece_bytes: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// Like the original, with one buffer.
+    /// Writes chunks from one buffer, like the original.
     fn written(chunks: u64, bytes: usize) -> Vec<Vec<u8>> {
         let mut buffer = vec![0u8; bytes];
         let write = |k: u64| {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_chunk_is_what_one_buffer_held_when_it_was_written() {
-        // More than 256 turns of a buffer of 8 bytes, so that bytes wrap around.
+        // The buffer of 8 bytes is incremented more than 256 times at each byte, so that bytes wrap around.
         for (number, buffer) in (0..).zip(written(2200, 8)) {
             let plain = Chunk::new(number, 8, false);
             let mut filled = vec![0; 8];

@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn names_sizes_and_orders_are_those_of_the_original() {
-        // From a trace of bonnie++ 2.00a -s 1:256k:20:2 -f -n 1:3000:100:2 -z 42.
+        // The names come from a trace of bonnie++ 2.00a -s 1:256k:20:2 -f -n 1:3000:100:2 -z 42.
         let rules = rules(TRACED);
         let mut random = Random::new(42);
         (0..rules.seeks).for_each(|_| {

@@ -155,7 +155,7 @@ mod tests {
         // 250 of 1000 are expected; the standard deviation is sqrt(1000 × 0.25 × 0.75) = 13.7, and the bounds are four of them.
         assert!((195..=305).contains(&small), "{small}");
         assert!(sizes.iter().all(|size| (1..=300 * 1024).contains(size)));
-        // The others' mean is 150.5 KiB; the standard deviation of the mean of 750 is 86.3 KiB / sqrt(750) = 3.2 KiB.
+        // The mean of the other files is 150.5 KiB; the standard deviation of the mean of 750 is 86.3 KiB / sqrt(750) = 3.2 KiB.
         let others = || sizes.iter().filter(|size| **size > 1024).map(|size| u64::from(*size));
         let mean = others().sum::<u64>() / others().count() as u64 / 1024;
         assert!((138..=163).contains(&mean), "{mean}");

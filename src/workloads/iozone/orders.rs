@@ -43,7 +43,7 @@ impl Strided {
 mod tests {
     use super::*;
 
-    /// From traces of version 3.471.
+    /// The expected orders come from traces of IOzone 3.471.
     #[test]
     fn the_random_order_is_the_originals() {
         assert_eq!(random(16), [3, 15, 8, 1, 12, 9, 7, 2, 5, 0, 6, 10, 14, 13, 4, 11]);

@@ -86,12 +86,12 @@ mod tests {
     #[test]
     fn the_mean_is_that_of_many_draws() {
         let rows = [Row { up_to: 1000, weight: 3 }, Row { up_to: 9000, weight: 1 }];
-        // 500.5 with weight 3 of 4 and 5000.5 with weight 1 of 4.
+        // The mean of 500.5 with weight 3/4 and 5000.5 with weight 1/4.
         assert_eq!(mean(&rows), 1625);
         let mut source = seeded(&[b"mean"]);
         let n = 40_000;
         let drawn: u64 = (0..n).map(|_| u64::from(draw(&rows, whole(&rows), &mut source))).sum();
-        // The standard deviation of a draw is 2290, of this mean 11.5; the bound is four of these.
+        // The standard deviation of a draw is 2290, and of this mean 11.5; the bound is four standard deviations of the mean.
         assert!((drawn / n).abs_diff(1625) < 46, "{}", drawn / n);
     }
 }

@@ -226,7 +226,7 @@ mod tests {
             ("number = 800\ntransactions = 2500", 64, 25, 39),
             ("number = 800\ntransactions = 2500", 10_000, 4, 1),
             ("number = 900\ntransactions = 1000\nbias_create = 2", 10, 100, 100),
-            // Too few from the start: that is on request.
+            // A set that has too few files from the start keeps its number, because the user chose it.
             ("number = 5\ntransactions = 2500", 16, 5, 156),
             ("number = 800\ntransactions = 2500\nbias_create = -1", 64, 13, 39),
         ] {

@@ -107,7 +107,7 @@ fn read_buffered<H: Handle>(handle: &mut H, total: usize, block: usize) -> Resul
 }
 
 struct Writer {
-    /// 0 before the first block.
+    /// Bytes of the buffer; 0 before the first block.
     buffer: usize,
     held: Range<usize>,
 }

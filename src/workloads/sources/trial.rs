@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// The mean of its story, and about 28 MiB in total.
+    /// The set has the mean size that its `story` states, and about 28 MiB in total.
     #[test]
     fn the_quick_set_has_the_sizes_that_it_says() {
         let parameters = Parameters::parse(&SETS[0].file().parameters).expect("a set");

@@ -242,7 +242,7 @@ mod tests {
         assert_eq!((used.spent.rows.len(), used.pictures.len()), (4, 4));
         let picture = used.pictures[0].picture.as_ref().expect("the requests are there");
         assert_eq!(picture.counts, "1,800 writes, 180 reads, 20 flushes");
-        // 35 % of the longest, which ends 4 % before the chart does.
+        // The bar is 35 % of the longest bar, which ends 4 % before the end of the chart.
         assert_eq!(used.spent.rows[0].parts[0].width, "33.65%");
     }
 

@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn distances_are_those_from_the_end_of_the_one_before_in_the_order_of_arrival() {
-        // Completed in another order; a flush between two writes does not move the arm.
+        // The requests complete in another order than they arrive; a flush between two writes does not move the arm.
         let list = [
             served(1300, Op::Write, 5000, 8, 1),
             served(1100, Op::Write, 4800, 8, 1),
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn requests_that_overlap_are_held_once() {
         let at = |arrived_ns, done_ns| Served { done_ns, ..served(arrived_ns, Op::Write, 4800, 8, 1) };
-        // 1100–1400, with one inside and one that ends later; then one that the window's end cuts.
+        // From 1100 to 1400 the disk holds a request, one inside it, and one that ends later; the window's end cuts the last request.
         let list = [at(1100, 1300), at(1150, 1200), at(1250, 1400), at(1900, 2500)];
         assert_eq!(look(&list, WINDOW).held_ns, 300 + 100);
     }

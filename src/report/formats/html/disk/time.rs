@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn sums_over_members_are_divided_by_them() {
-        // Four members watched for 1050: 4200 in all.
+        // Four members are watched for 1050 ns each, which is 4200 ns in total.
         let four = [
             ("seek_ns", 400),
             ("rotation_ns", 0),
