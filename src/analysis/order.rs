@@ -28,7 +28,7 @@ pub fn of(findings: &[Finding]) -> Vec<Ranks> {
     all
 }
 
-/// The places of all candidates in one metric of one scenario; `findings` are those on that metric.
+/// The places of all candidates in one metric of one scenario; `findings` are the findings on that metric.
 fn places(findings: &[&Finding]) -> Vec<Place> {
     let mut remaining: Vec<&str> = Vec::new();
     for label in findings.iter().flat_map(|finding| [&finding.a, &finding.b]) {

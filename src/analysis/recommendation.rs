@@ -143,7 +143,7 @@ pub fn recommend(asked: &Asked<'_>, compare: Compare<'_>) -> Recommendation {
     recommendation
 }
 
-/// Splits candidates into those with figures for every weighed need, and those without.
+/// Splits candidates: first the candidates that have figures for every weighed need, then all others.
 fn with_figures(stated: &[Stated], able: Vec<String>) -> (Vec<String>, Vec<Unjudged>) {
     let lacking = |candidate: usize| -> Vec<Need> {
         let has_all = |stated: &&Stated| stated.criteria.iter().all(|c| c.means[candidate].is_some());

@@ -61,7 +61,7 @@ impl Spans {
         let open = self.open.iter().map(|(span, counts)| (*span, packed(counts)));
         let mut all: Vec<(u32, Vec<Packed>)> = self.closed.iter().cloned().chain(open).collect();
         all.sort_by_key(|(span, _)| *span);
-        // The records of a repeated round arrive after those of later rounds, so a span can occur twice.
+        // Records of a repeated round arrive after records of later rounds, so a span can occur twice.
         all.dedup_by(|next, kept| {
             let is_same = next.0 == kept.0;
             if is_same {

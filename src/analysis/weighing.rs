@@ -150,8 +150,8 @@ mod tests {
         assert_eq!(weighing.ranking(), [0, 1]);
     }
 
-    /// The first candidate is twice as good at the first need, the second four times as good at the second. With weights w and 1, the
-    /// scores are equal at w · log 2 = log 4, so w = 2: a weight of 3 may fall to two thirds.
+    /// The first candidate is twice as good at the first need, the second four times as good at the second. With weights w and 1,
+    /// the scores are equal at w · log 2 = log 4, so w = 2: a weight of 3 may fall to two thirds.
     #[test]
     fn a_choice_tips_where_the_lines_cross() {
         let goodness = [ln(&[1.0, 0.5]), ln(&[0.25, 1.0])];

@@ -130,7 +130,8 @@ impl Gathered {
         Ok(())
     }
 
-    /// Downloads the programs' packages, then those of their libraries, until nothing is missing or nothing more is available.
+    /// Downloads the packages of the programs, then the packages of their libraries, until no library is missing or no further
+    /// package is available.
     fn bring_all(&mut self, wanted: &[Wanted]) -> anyhow::Result<()> {
         let names: BTreeSet<&String> = wanted.iter().map(|wanted| &wanted.package).collect();
         let names: Vec<String> = names.into_iter().cloned().collect();
@@ -161,7 +162,8 @@ impl Gathered {
         closure.lacks.into_keys().collect()
     }
 
-    /// The packages to search for these libraries: those with matching names, otherwise all libraries not yet searched.
+    /// The packages to search for these libraries: packages with matching names; if there are none, all library packages that were
+    /// not searched yet.
     fn next(&self, lacks: &BTreeSet<String>) -> Vec<String> {
         if lacks.is_empty() {
             return Vec::new();

@@ -71,7 +71,7 @@ impl Drop for OwnFolder {
     }
 }
 
-/// Removes the folder of this name if it is one of ours and its creator has ended.
+/// Removes the folder of this name if fsderby created it and its creator has ended.
 pub fn remove(parent: &Path, name: &str) {
     let begin = Instant::now();
     while let Err(Errno::WOULDBLOCK | Errno::NOTEMPTY | Errno::BUSY) = remove_now(parent, name)

@@ -68,7 +68,7 @@ pub fn find(name: &str) -> Option<Paper> {
     Some(toml::from_str(text).unwrap_or_else(|e| panic!("the shipped paper {name} does not parse: {e}")))
 }
 
-/// The paper that measured exactly this work, and those of its tables whose figures match metrics of fsderby.
+/// The paper that measured exactly this work, and its tables whose figures match metrics of fsderby.
 pub fn of_work(engine: &str, parameters: &Parameters) -> Option<(Paper, Vec<Table>)> {
     let is_same = |table: &Table| {
         let found = workloads::find(&table.workload).filter(|_| table.is_comparable());

@@ -18,7 +18,7 @@ pub struct Imported {
     /// The workload of the run beside which the imported figures are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
-    /// Differences between that workload and the imported work; empty if they are the same.
+    /// Differences between the run's workload and the imported work; empty if both are the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
     /// The imported filesystems, in the order of the files.

@@ -44,7 +44,7 @@ pub struct Compared {
     /// fsderby's names of the published metrics.
     #[serde(skip)]
     pub titles: Vec<String>,
-    /// The filesystems: first those of the run that the paper has too, in plan order; then those that only the paper has.
+    /// The filesystems: first the run's filesystems that the paper has too, in plan order; then those that only the paper has.
     pub lines: Vec<Line>,
     /// Whether the run's figures are averages, as in the paper, and not medians.
     pub averages: bool,

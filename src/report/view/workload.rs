@@ -135,7 +135,7 @@ impl WorkloadSummary {
         if self.stages.is_empty() { setting } else { format!("{}; {setting}", self.stages) }
     }
 
-    /// Notes that must accompany the figures, one sentence each: page cache, short work, disturbances, and the rest.
+    /// Notes that must accompany the figures, one sentence each: on page cache, short work, disturbances, and other facts.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let marked: Vec<String> =

@@ -135,7 +135,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Keeps the part that fits and returns the rest.
+    /// Keeps the part that fits into the buffer and returns the remaining part.
     fn hold(&mut self, part: Range<usize>) -> Range<usize> {
         let fits = part.len().min(self.buffer - self.held.len());
         let start = if self.held.is_empty() { part.start } else { self.held.start };

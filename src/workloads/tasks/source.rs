@@ -8,7 +8,7 @@ use crate::workloads::{Clock, LiveFile, Log, OpError, Ready};
 pub const IMAGE: &str = "image";
 pub const TREE: &str = "tree";
 
-/// The tree drawn from a seed; the content of the image is that of the file number after the tree's last file.
+/// The tree drawn from a seed. The image has the content of the file number that follows the tree's last file.
 pub fn tree(parameters: &Parameters, seed: u64) -> Grown {
     Grown::new(&parameters.tree, "tasks", seed)
 }
