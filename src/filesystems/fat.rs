@@ -1,4 +1,4 @@
-//! FAT16 and FAT32 with long names, by Linux's vfat driver.
+//! FAT16 and FAT32 with long names, mounted with Linux's vfat driver.
 
 use std::ops::RangeInclusive;
 

@@ -20,7 +20,7 @@ pub struct Glance {
 pub struct Column {
     pub scenario: String,
     pub title: String,
-    /// The meaning of [`Cell::median`]: `median of 12`
+    /// What [`Cell::median`] is: `median of 12`.
     pub median: String,
 }
 
@@ -28,7 +28,7 @@ pub struct Column {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub scenario: String,
-    /// The meaning of the cells: `median of 13`
+    /// What a cell shows: `median of 13`.
     pub of: String,
     /// The headings of the columns: `write requests`, `written to the device, MiB`.
     pub columns: Vec<String>,

@@ -51,7 +51,7 @@ pub enum Standing {
     Nothing,
     /// Too few complete rounds for a verdict.
     Preliminary,
-    /// There are findings, but every trial's work was too short, so the findings describe only the beginning of the work.
+    /// There are findings, but they describe only the beginning of the work, because the work of every trial was too short.
     #[serde(rename = "preliminary")]
     Short,
     /// The A/A check failed: a candidate differs from its copy.

@@ -61,7 +61,7 @@ fn in_attributes(attributes: &str) -> Option<String> {
     None
 }
 
-/// The first error in text between tags, which must contain no control character and no `&` that begins no entity.
+/// The first error in the text between tags: a control character, or an `&` that does not begin an entity.
 fn in_text(text: &str) -> Option<String> {
     const ENTITIES: [&str; 4] = ["amp;", "lt;", "gt;", "quot;"];
     let is_entity = |rest: &str| ENTITIES.iter().any(|entity| rest.starts_with(entity));
