@@ -51,7 +51,8 @@ pub fn made(name: &str) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Checks that only this user and root can change the existing path. If the path has a permission bit of `unless`, others may write to it.
+/// Checks that only this user and root can change the existing path. If the path has one of the permission bits `unless`, others
+/// may write to it.
 pub fn is_ours(path: &Path, unless: u32) -> Result<(), Unusable> {
     match fs::metadata(path) {
         Ok(about) => is_nobody_elses(path, &about, unless),

@@ -128,13 +128,13 @@ fn damage_ends_the_part_that_meets_it_with_its_path() {
     let gone: Damage<'_> = &|path| fs::remove_file(path).unwrap();
     let cases: [(usize, &str, Damage<'_>, &str, &str); 8] = [
         (1, "tree/0/0/1", &cut, "tree/0/0/1", "0 bytes"),
-        (1, "tree/0/0/1", gone, ".", "61 files, 62 were created"),
+        (1, "tree/0/0/1", gone, ".", "61 files, but 62 were created"),
         (2, "tree/0/0/1", &cut, "tree/0/0/1", "read 0 bytes"),
         (2, "large/61", begin, "large/61", "content differs"),
         (3, "tree/0/0/1", begin, "tree/0/0/1", "content differs"),
         (3, "tree/0/0/1", gone, "tree/0/0/1", "No such file"),
         (4, "large/60", &cut, "large/60", "read 0 bytes at"),
-        (5, "large/60", gone, ".", "61 files, 62 were created"),
+        (5, "large/60", gone, ".", "61 files, but 62 were created"),
     ];
     for (part, file, damage, path, words) in cases {
         inside(|place| {

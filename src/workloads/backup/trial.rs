@@ -191,7 +191,11 @@ struct Updated {
 }
 
 fn there_are(found: u64, made: u64) -> Result<(), OpError> {
-    if found == made { Ok(()) } else { Err(wrong(".", format!("found {found} files, {made} were created"))) }
+    if found == made {
+        Ok(())
+    } else {
+        Err(wrong(".", format!("found {found} files, but {made} were created")))
+    }
 }
 
 impl Hands {
@@ -268,7 +272,10 @@ impl Visitor for Comparing<'_> {
         let file = known(self.state, entry)?;
         if bytes != self.state.size(file) {
             let written = self.state.size(file);
-            return Err(wrong(entry.path, format!("the file has {bytes} bytes, {written} were written")));
+            return Err(wrong(
+                entry.path,
+                format!("the file has {bytes} bytes, but {written} bytes were written"),
+            ));
         }
         self.files += 1;
         Ok(())

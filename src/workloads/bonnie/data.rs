@@ -155,7 +155,7 @@ impl Opened<'_> {
         match rustix::io::read(&self.files[file], &mut *into) {
             Ok(came) if came == into.len() => Ok(()),
             Ok(came) => {
-                let text = format!("read {came} bytes, {asked} were written", asked = into.len());
+                let text = format!("read {came} bytes, but {asked} bytes were written", asked = into.len());
                 Err(wrong(&self.of.paths[file], text))
             }
             Err(e) => Err(failed("read", &self.of.paths[file], e)),

@@ -197,7 +197,7 @@ impl Folders<'_> {
         Err(failed(
             "read the directory",
             self.name,
-            io::Error::other(format!("{count} files, {made} were created")),
+            io::Error::other(format!("found {count} files, but {made} were created")),
         ))
     }
 
@@ -207,7 +207,7 @@ impl Folders<'_> {
         let about = statat(CWD, path, AtFlags::empty()).map_err(|e| failed("stat", of(path), e))?;
         let size = self.files.size(file) as usize;
         if about.st_size as u64 != size as u64 {
-            let text = format!("the file has {} bytes, {size} were written", about.st_size);
+            let text = format!("the file has {} bytes, but {size} bytes were written", about.st_size);
             return Err(failed("stat", of(path), io::Error::other(text)));
         }
         if size == 0 {
@@ -221,7 +221,7 @@ impl Folders<'_> {
             if came != asked.len() {
                 return Err(wrong(
                     of(path),
-                    format!("read {came} bytes at {at}, {asked} were written", asked = asked.len()),
+                    format!("read {came} bytes at {at}, but {asked} bytes were written", asked = asked.len()),
                 ));
             }
             if let Some(within) = wrong_piece(file, number as u32, asked, whole) {

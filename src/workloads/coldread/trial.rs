@@ -231,7 +231,7 @@ impl At<'_, '_> {
             let came = pread(&opened[(file - tree.small()) as usize], &mut *buffer, *at);
             let came = came.map_err(|e| failed("pread", tree.path(*file, path), e))?;
             if came != BLOCK {
-                let text = format!("read {came} bytes at {at}, {BLOCK} were written");
+                let text = format!("read {came} bytes at {at}, but {BLOCK} bytes were written");
                 return Err(wrong(tree.path(*file, path), text));
             }
             if !tree.is_right(*file, *at, buffer) {
@@ -271,7 +271,7 @@ impl At<'_, '_> {
         Err(failed(
             "read the directory",
             ".",
-            io::Error::other(format!("{files} files, {written} were created")),
+            io::Error::other(format!("found {files} files, but {written} were created")),
         ))
     }
 }
@@ -301,7 +301,7 @@ impl Visitor for Walk<'_, '_, '_> {
         let bytes = self.status(entry)?;
         let expected = self.0.known(entry).map(|file| self.0.hands.tree.size(file))?;
         if bytes != expected {
-            let text = format!("the file has {bytes} bytes, {expected} were written");
+            let text = format!("the file has {bytes} bytes, but {expected} bytes were written");
             return Err(entry.failed("stat", io::Error::other(text)));
         }
         self.0.totals.files += 1;

@@ -364,7 +364,7 @@ impl Passes {
         if came as u64 != pair.record {
             return Err(wrong(
                 path,
-                format!("read {came} bytes at {at}, {asked} were written", asked = pair.record),
+                format!("read {came} bytes at {at}, but {asked} bytes were written", asked = pair.record),
             ));
         }
         match written.and_then(|written| content.wrong_at(number, written, buffer.bytes())) {

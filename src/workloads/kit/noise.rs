@@ -84,7 +84,7 @@ impl Noise {
             at += came as u64;
         }
         if at != size {
-            return Err(wrong(path, format!("read {at} bytes, {size} were written")));
+            return Err(wrong(path, format!("read {at} bytes, but {size} bytes were written")));
         }
         Ok(at)
     }

@@ -172,7 +172,7 @@ impl Tools {
         if came == bytes as usize {
             return Ok(());
         }
-        let short = format!("read {came} bytes, {bytes} were written");
+        let short = format!("read {came} bytes, but {bytes} bytes were written");
         Err(Failed("read", io::Error::new(ErrorKind::UnexpectedEof, short)))
     }
 }

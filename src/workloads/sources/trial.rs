@@ -165,7 +165,7 @@ fn all_found(found: u64, made: u64) -> Result<(), OpError> {
     if found == made {
         return Ok(());
     }
-    let text = format!("{found} entries, {made} were created");
+    let text = format!("found {found} entries, but {made} were created");
     Err(files::failed("list", ".", io::Error::other(text)))
 }
 
@@ -199,7 +199,7 @@ impl Visitor for Listing<'_, '_> {
             return Ok(());
         }
         let text = match known {
-            Some(size) => format!("the file has {bytes} bytes, {size} were written"),
+            Some(size) => format!("the file has {bytes} bytes, but {size} bytes were written"),
             None => "no file of that name was created".into(),
         };
         Err(entry.failed("stat", io::Error::other(text)))

@@ -101,6 +101,6 @@ pub fn same(operation: &'static str, what: &str, found: u64, made: u64) -> Resul
     if found == made {
         return Ok(());
     }
-    let text = format!("{found} {what}, {made} were created");
+    let text = format!("found {found} {what}, but {made} were created");
     Err(files::failed(operation, ".", io::Error::other(text)))
 }

@@ -257,7 +257,7 @@ fn is_whole(path: &str, came: u64, written: u64) -> Result<(), OpError> {
     if came == written {
         return Ok(());
     }
-    Err(wrong(path, format!("read {came} bytes of the source, {written} were written")))
+    Err(wrong(path, format!("read {came} bytes of the source, but {written} bytes were written")))
 }
 
 struct Copying<'a, 'b> {
