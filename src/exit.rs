@@ -2,7 +2,7 @@
 
 use crate::visible;
 
-/// Success.
+/// The command succeeded.
 pub const OK: u8 = 0;
 /// The condition given with `--fail-if` is met.
 pub const FAIL_IF: u8 = 1;
@@ -18,7 +18,7 @@ pub const DAMAGED: u8 = 5;
 pub const INTEGRITY: u8 = 6;
 /// A repeated trial gave another result, although its provenance is unchanged.
 pub const HASH: u8 = 7;
-/// Stopped by Ctrl-C; finished trials are kept.
+/// The run was stopped by Ctrl-C; finished trials are kept.
 pub const INTERRUPTED: u8 = 130;
 
 /// Meaning of each code, for help and documents.

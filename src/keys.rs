@@ -22,11 +22,11 @@ const NO_KDF: [u8; 2] = [0; 2];
 pub struct Key(SecretKey);
 
 impl Key {
-    /// Reads a secret key from a file that other users must not be able to read. If the key has a password, `ask` returns it;
-    /// `None` if no user can be asked.
+    /// Reads a secret key from a file that other users must not be able to read. If the key has a password, `ask` returns
+    /// the password, or `None` if no user can be asked.
     ///
     /// # Errors
-    /// Says why runs cannot be signed with it.
+    /// The error says why runs cannot be signed with this key.
     pub fn read(path: &Path, ask: impl FnOnce() -> Option<String>) -> Result<Key, Failure> {
         let shown = path.display();
         let mut file = open(path).map_err(|e| {
@@ -60,7 +60,7 @@ impl Key {
 /// Makes a key pair: this file, readable only by its owner, and `FILE.pub`, whose path is returned.
 ///
 /// # Errors
-/// If either file exists: an overwritten key would be lost.
+/// If one of the two files exists, because an overwritten key would be lost.
 pub fn make(path: &Path) -> anyhow::Result<PathBuf> {
     let public = PathBuf::from(format!("{}.pub", path.display()));
     let KeyPair { pk, sk } = KeyPair::generate_unencrypted_keypair()?;
@@ -89,7 +89,7 @@ fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
 /// Reads a public key from a file, or from the text of the key as minisign prints it.
 ///
 /// # Errors
-/// Says why it is not a public key.
+/// The error says why the text is not a public key.
 pub fn public_key(text: &str) -> Result<PublicKey, Failure> {
     let opened = open(Path::new(text));
     if let Err(e) = &opened
@@ -119,14 +119,14 @@ fn stored(text: &str) -> Option<Vec<u8>> {
     (bytes.len() > KDF.end).then_some(bytes)
 }
 
-/// Whether the public key verifies what the secret key signs. minisign stores no checksum for a key without a password.
+/// Checks that the public key verifies what the secret key signs, because minisign stores no checksum for a key without a password.
 fn tried(key: &SecretKey) -> minisign::Result<()> {
     let public = PublicKey::from_secret_key(key)?;
     let signature = minisign::sign(Some(&public), key, Cursor::new(b""), None, None)?;
     minisign::verify(&public, &signature, Cursor::new(b""), true, false, false)
 }
 
-/// Opens a regular file; a pipe without a writer would block.
+/// Opens a regular file; other types are refused, because a pipe without a writer would block.
 fn open(path: &Path) -> std::io::Result<File> {
     let file =
         OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;

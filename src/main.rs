@@ -1,4 +1,4 @@
-//! Parse, dispatch, print the one error, return the exit code.
+//! Parses the command line, runs the command, prints the error if there is one, and returns the exit code.
 
 use std::process::ExitCode;
 

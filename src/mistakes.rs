@@ -14,7 +14,7 @@ const TYPES: [(&str, &str); 7] = [
     ("expected a boolean", "expected true or false"),
 ];
 
-/// Position, line and error; no final line end.
+/// The message: position, quoted line and error, without a line end at the end.
 pub fn in_words(error: &toml::de::Error) -> String {
     let shown: Vec<String> = error.to_string().trim_end().lines().map(cut).collect();
     TYPES.iter().fold(shown.join("\n"), |text, (theirs, ours)| text.replace(theirs, ours))

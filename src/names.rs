@@ -1,11 +1,11 @@
 //! Messages for unknown names, with the nearest known names.
 
-/// Most names suggested.
+/// The largest number of names that a message suggests.
 const OFFERED: usize = 3;
-/// A shorter piece would occur in too many names.
+/// The least length of a piece that is searched in names; a shorter piece would occur in too many names.
 const SHORTEST_PIECE: usize = 3;
 
-/// So few are all named.
+/// Up to this many known names, the message lists all of them.
 const ALL_NAMED: usize = 6;
 
 /// The subcommand that lists names of a sort; a sort of names that only one file has (parts, keys) has none.
@@ -25,8 +25,8 @@ const LISTS: [(&str, &str); 13] = [
     ("metric", "fsderby list metrics"),
 ];
 
-/// `unknown filesystem 'ext5'; did you mean 'ext2' or 'ext4'?`, and the few names that there are, or the nearest of many with
-/// the command that lists all.
+/// The message about an unknown name: `unknown filesystem 'ext5'; did you mean 'ext2' or 'ext4'?`. If few names are known, it lists
+/// all of them; otherwise it has the most similar names, and the command that lists all names.
 pub fn unknown<'a>(what: &str, given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let mut known: Vec<&str> = known.into_iter().collect();
     let near = near(given, &known);
@@ -35,7 +35,7 @@ pub fn unknown<'a>(what: &str, given: &str, known: impl IntoIterator<Item = &'a 
     if known.len() <= ALL_NAMED {
         return format!("unknown {what} '{given}';{meant} known: {}", known.join(", "));
     }
-    // `metric of ext4` is listed among the metrics.
+    // The names of a `metric of ext4` are among those that the command for `metric` lists.
     let sort = what.split(" of ").next().unwrap_or(what);
     let listed = LISTS.iter().find(|(listed, _)| *listed == what || *listed == sort);
     let all = listed.map_or_else(String::new, |(_, command)| format!(" ({command} shows all)"));
@@ -48,7 +48,7 @@ pub fn unknown<'a>(what: &str, given: &str, known: impl IntoIterator<Item = &'a 
     format!("unknown {what} '{given}'; of {many} names, the most similar are {}{all}", listing(&known, "and"))
 }
 
-/// `'ext2', 'ext3' or 'ext4'`
+/// The names as a list: `'ext2', 'ext3' or 'ext4'`.
 pub fn listing(names: &[&str], last: &str) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
     match quoted.split_last() {
@@ -58,7 +58,8 @@ pub fn listing(names: &[&str], last: &str) -> String {
     }
 }
 
-/// Those that begin with what was given, or else those that are as near as any, or else those that it is a piece of.
+/// The known names to suggest: names that begin with the given text; if there are none, the most similar names; if there are none,
+/// names that contain the given text.
 fn near<'a>(given: &str, known: &[&'a str]) -> Vec<&'a str> {
     let distance = |name: &&str| strsim::damerau_levenshtein(given, name);
     let least = known.iter().map(distance).min().unwrap_or(0);

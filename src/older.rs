@@ -11,7 +11,7 @@ pub enum Stood {
     ModelSetting,
 }
 
-/// An old word, and what to write now.
+/// A word of an older version, and what to write instead.
 struct Older {
     stood: Stood,
     word: &'static str,
@@ -38,7 +38,7 @@ static WORDS: &[Older] = &[
     },
 ];
 
-/// What to write instead, if this word belongs to an older version.
+/// The advice what to write instead, if this word belongs to an older version.
 pub fn instead(stood: Stood, word: &str) -> Option<&'static str> {
     WORDS.iter().find(|older| older.stood == stood && older.word == word).map(|older| older.now)
 }

@@ -2,10 +2,10 @@
 
 use std::thread::{self, Builder};
 
-/// A shorter list is processed faster than a thread starts.
+/// The least length of a list that is split; a shorter list is processed faster than a thread starts.
 const SHORT: usize = 64;
 
-/// Calls `does` on each part; results are in the order of the list.
+/// Calls `does` on each part of the list; the results are in the order of the list.
 pub fn parallel<T: Sync, R: Send>(list: &[T], does: impl Fn(&[T]) -> R + Sync) -> Vec<R> {
     let cpus = if list.len() < SHORT { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
     let mut parts = list.chunks(list.len().div_ceil(cpus).max(1));

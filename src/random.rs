@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-/// 128 random bits: two such numbers never collide by chance.
+/// 128 random bits, so many that two numbers are never equal by chance.
 ///
 /// # Errors
 /// If the kernel has no random source.

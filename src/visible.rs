@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write};
 
-/// A message may quote text of any length: longest line, and longest message.
+/// The longest line of a message, and the longest message; both are limited because a message may quote text of any length.
 const WIDEST: usize = 1000;
 const LONGEST: usize = 30;
 
-/// A message that quotes foreign text.
+/// Makes a message that quotes foreign text safe to print.
 pub fn message(text: &str) -> String {
     text.lines().take(LONGEST).map(|line| cut(&visible_line(line))).collect::<Vec<_>>().join("\n")
 }
@@ -25,18 +25,19 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     replaced(text, |c| c != '\n' && steers(c), |c, out| out.extend(c.escape_default()))
 }
 
-/// The same, but replaces line ends too.
+/// Replaces the same characters as [`visible`], and line ends too.
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     replaced(text, steers, |c, out| out.extend(c.escape_default()))
 }
 
-/// The same for JSON. Such characters occur only inside strings, and a parser reads the escapes as the same characters.
+/// Replaces the same characters in JSON text. These characters occur only inside strings, and a parser reads the escapes as the
+/// same characters.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     replaced(json, |c| c != '\n' && steers(c), |c, out| *out += &format!("\\u{:04x}", u32::from(c)))
 }
 
-/// The same for JSON that is written in pieces, because it may be too large for memory. Pieces must contain whole characters,
-/// as serde_json writes them.
+/// A writer that does the same as [`visible_json`] for JSON that is written in pieces, because the whole text may be too large for
+/// memory. Pieces must contain whole characters, as serde_json writes them.
 pub struct VisibleJson<W>(pub W);
 
 impl<W: Write> Write for VisibleJson<W> {
@@ -51,7 +52,7 @@ impl<W: Write> Write for VisibleJson<W> {
     }
 }
 
-/// C0, DEL, C1, and characters that embed, override or isolate a text direction.
+/// Whether a character is a control character (C0, DEL, C1), or embeds, overrides or isolates a text direction.
 fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

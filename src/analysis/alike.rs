@@ -1,12 +1,12 @@
-//! Whether two candidates run the same code where both run it. Then their shared instructions cost both the same, at any
-//! instruction cost.
+//! Whether two candidates are of one kind. Then the instructions that both execute are the same code, and take both candidates the
+//! same time at any instruction cost.
 //!
 //! ```text
-//! one kind              the same row of the table of filesystems, in any two versions of it, its kernel or its tools
-//!   the same algorithms no option that puts one in the place of another: compress=lzo beside compress=zstd
-//!   the same layers     or none under one of the two: a layer adds instructions and takes none away
+//! one kind              the same row of the table of filesystems; versions of filesystem, kernel and tools may differ
+//!   the same algorithms no option selects another algorithm for one of them, such as compress=lzo against compress=zstd
+//!   the same layers     or no layer under one of them: a layer only adds instructions
 //! ```
-//! A kind that is not in the table is one kind with itself only if its options are the same.
+//! Two candidates of a kind that is not in the table are of one kind only if they have the same options.
 
 use std::collections::BTreeSet;
 

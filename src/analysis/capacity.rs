@@ -6,7 +6,7 @@ use crate::schema::metric::{Better, Metric};
 use crate::schema::needs::Aspect;
 use crate::schema::record::Record;
 
-/// A filesystem may keep as little as 0.02 % of its volume to itself (H. Ivers, 2006).
+/// What these metrics have in common. Four decimals, because a filesystem may take only 0.02 % of its volume (H. Ivers, 2006).
 const CAPACITY: Declared = Declared {
     better: Better::Higher,
     section: Section::Capacity,
@@ -26,7 +26,7 @@ static INITIAL: Declared = Declared {
 static RESIDUAL: Declared = Declared {
     name: "capacity.residual",
     title: "usable after everything was deleted",
-    explained: "Space available to an ordinary user after the work and the deletion of all its files, as a share of the volume given to mkfs.",
+    explained: "Space available to an ordinary user after the work and the deletion of all files, as a share of the volume given to mkfs.",
     ..CAPACITY
 };
 

@@ -1,9 +1,9 @@
-//! Compares two runs: which differences their figures support. Pure, from the records alone.
+//! Compares two runs: which differences the figures of the runs support. Pure; reads only the records.
 //!
-//! The machine affected each run differently, so rounds of two runs are not paired. On testbeds whose figures scatter the runs
-//! are two independent samples. The difference between the runs themselves is removed only if both have a control: a candidate in
-//! which nothing was changed. On modelled disks the same sample gives the same figure; a pair is judged like one of a single run,
-//! with the extra trials of both.
+//! The machine affected each run differently, so rounds of two runs are not paired. On testbeds whose figures scatter, the runs
+//! are two independent samples. The difference between the runs themselves is removed only if both runs have a control: a
+//! candidate in which nothing was changed. On modelled disks the same sample of the disk gives the same figure, so a candidate in
+//! two runs is judged like two candidates of one run, with the extra trials of both runs.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub struct Pair<'r> {
     pub after: &'r Run,
 }
 
-/// The controls: candidates that no difference reaches. Empty unless differences reach some candidates and not all.
+/// The controls: candidates that no difference between the runs affects. Empty if differences affect no candidate or all.
 pub fn untouched(candidates: &[String], differences: &[Difference]) -> Vec<String> {
     let touched = |label: &String| differences.iter().any(|d| d.reach == Reach::Candidate(label.clone()));
     if differences.iter().any(|d| d.reach == Reach::All) || !candidates.iter().any(touched) {
@@ -42,7 +42,7 @@ pub fn untouched(candidates: &[String], differences: &[Difference]) -> Vec<Strin
     candidates.iter().filter(|label| !touched(label)).cloned().collect()
 }
 
-/// There are no findings if the runs share no headline metric.
+/// Compares the two runs. There are no findings if the runs have no headline metric in common.
 pub fn of(pair: &Pair<'_>, asked: Asked<'_>) -> Changes {
     let [before, after] = [Dataset::of(pair.before), Dataset::of(pair.after)];
     let margin = Percent(pair.before.plan.margin.0.max(pair.after.plan.margin.0));
@@ -99,13 +99,13 @@ fn missing(before: &Dataset<'_>, after: &Dataset<'_>, candidates: &[String]) -> 
     both.flat_map(|work| candidates.iter().flat_map(|label| lacks(&work.label, label))).collect()
 }
 
-/// Logarithms by round, oriented so that larger is better.
+/// The logarithms of a candidate's values by round, oriented so that larger is better.
 fn logs(series: &Series, label: &str) -> BTreeMap<u32, f64> {
     let cell = series.cells.iter().find(|cell| cell.filesystem == label);
     cell.into_iter().flat_map(positive).map(|(round, value)| (round, oriented(series, value))).collect()
 }
 
-/// Like [`logs`], minus the controls' mean in the same round. Omits rounds that a control lacks.
+/// Logarithms like those of [`logs`], minus the controls' mean in the same round, without rounds that a control lacks.
 fn beside(series: &Series, label: &str, controls: &[String]) -> Vec<f64> {
     let controls: Vec<BTreeMap<u32, f64>> = controls.iter().map(|control| logs(series, control)).collect();
     let mean = |round: &u32| {
@@ -115,7 +115,7 @@ fn beside(series: &Series, label: &str, controls: &[String]) -> Vec<f64> {
     logs(series, label).iter().filter_map(|(round, log)| Some(log - mean(round)?)).collect()
 }
 
-/// Basis, findings, and the controls' own changes.
+/// The basis of the comparison, the findings, and the changes of the controls.
 type OverRounds = (ChangeBasis, Vec<Change>, Vec<Change>);
 
 fn over_rounds(met: &[Met<'_>], judged: &[&String], controls: &[String], margin: Percent) -> OverRounds {
@@ -147,7 +147,7 @@ impl Met<'_> {
         [self.before.1, self.after.1].map(|series| beside(series, label, controls))
     }
 
-    /// Without a margin the finding is `CannotTell`.
+    /// The change of one candidate. Without a margin the finding is `CannotTell`.
     fn change(&self, label: &str, values: &[Vec<f64>; 2], two: &TwoRuns, margin: Option<Percent>) -> Change {
         let n = [values[0].len() as u32, values[1].len() as u32];
         let enough = n.iter().all(|n| *n >= FEWEST);
@@ -173,7 +173,7 @@ impl Met<'_> {
     }
 }
 
-/// A difference within the margin is equivalent, however significant.
+/// A difference within the margin is found equivalent, even if it is statistically significant.
 fn found(two: &TwoRuns, margin: Percent) -> Found {
     let (low, high) = (two.interval.low, two.interval.high);
     match log(margin) {
@@ -184,7 +184,7 @@ fn found(two: &TwoRuns, margin: Percent) -> Found {
     }
 }
 
-/// Judges the samples that both runs had with the same work, like two candidates of one run.
+/// Judges samples of the disk that both runs had with the same work, like two candidates of one run.
 fn over_samples(met: &[Met<'_>], candidates: &[String], margin: Percent) -> Vec<Change> {
     let open = |met: &Met<'_>| {
         let of = |label: &String| ensemble::of_two_runs(met.before, met.after, label, margin);

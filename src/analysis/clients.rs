@@ -13,11 +13,11 @@ static FAIRNESS: Declared = Declared {
     better: Better::Higher,
     section: Section::Own {
         title: "Clients",
-        note: "Every client does all of the work in its own folder; all start together.",
+        note: "Every client does all of the work in its own folder; all clients start together.",
     },
     over: Over::Work,
-    explained: "The slowest client's rate ÷ the fastest client's: the time of the client that ended first ÷ that of the client \
-                that ended last. 1 is fair; at 0.5 one client needed twice as long as another for the same amount of work.",
+    explained: "The slowest client's rate ÷ the fastest client's rate. 1 is fair; at 0.5 one client needed twice as long as \
+                another for the same amount of work.",
     key: true,
     ..Declared::ratio("slowest ÷ fastest")
 };
@@ -26,7 +26,7 @@ pub fn declared() -> Vec<&'static Declared> {
     vec![&FAIRNESS]
 }
 
-/// Empty with fewer than two clients.
+/// The metrics of fairness; empty with fewer than two clients.
 pub fn metrics(clients: &[Client]) -> Vec<Metric> {
     fairness(clients).map(|value| FAIRNESS.metric(value)).into_iter().collect()
 }

@@ -6,7 +6,7 @@ use crate::schema::job::At;
 use crate::schema::record::{Record, StageRecord};
 use crate::schema::units::sum;
 
-/// Below this share of its bytes on the device, content was packed or compressed.
+/// If the device stores less than this share of the written bytes, the content was packed or compressed.
 pub const STORED_SHARE: f64 = 0.95;
 
 /// The files that an integrity check read back.
@@ -14,21 +14,21 @@ pub const STORED_SHARE: f64 = 0.95;
 pub struct Stored {
     /// Lengths of the files.
     pub bytes: u64,
-    /// Bytes written to them: less with holes.
+    /// Bytes written to these files; fewer than `bytes` if files have holes.
     pub written: u64,
-    /// Bytes on the device.
+    /// Bytes that these files take on the device.
     pub on_device: u64,
-    /// Whether the filesystem compressed some of them; older versions did not look.
+    /// Whether the filesystem compressed some of these files; older versions of fsderby did not look.
     pub has_compressed: bool,
-    /// Whether `on_device` is an upper bound.
+    /// Whether `on_device` is only an upper bound.
     pub is_at_most: bool,
 }
 
 impl Stored {
-    /// `None` if the trial read nothing back.
+    /// What the trial's integrity check found; `None` if the trial read nothing back.
     ///
-    /// If the filesystem does not tell the compressed size, the device's written bytes bound it: the work and its sync have ended,
-    /// so the device has written all content at least once.
+    /// If the filesystem does not tell the compressed size, the bytes that the device wrote are an upper bound of it: the work and
+    /// its sync have ended, so the device has written all content at least once.
     pub fn of(record: &Record) -> Option<Stored> {
         let trees = &record.trees;
         let tree = trees.iter().find(|tree| tree.at == At::Remounted).or(trees.first())?;
@@ -49,7 +49,7 @@ impl Stored {
         self.on_device as f64 / self.written as f64
     }
 
-    /// Whether every byte has its place on the device.
+    /// Whether the device stores every written byte, so that nothing was compressed or packed.
     pub fn is_full(self) -> bool {
         self.share() >= STORED_SHARE
     }
@@ -62,7 +62,7 @@ fn device_written(record: &Record) -> Option<u64> {
     all.filter(|all| !all.is_empty()).map(sum)
 }
 
-/// The mount option by which this trial's filesystem compresses new files, as the kernel shows it or as it was asked for.
+/// The mount option that makes this trial's filesystem compress new files, as the kernel shows it or as the user requested it.
 pub fn option(record: &Record) -> Option<&str> {
     let shown = record.mounted.as_ref();
     let kind = filesystems::find(&record.kind).or_else(|| filesystems::find(&shown?.fstype))?;
@@ -75,7 +75,7 @@ mod tests {
     use crate::analysis::tests::example::record;
     use crate::schema::setup::Mounted;
 
-    /// Files of 1,000 bytes that take `stored`, and devices that wrote so much.
+    /// Checks files of 1,000 bytes that take `stored` bytes, after `devices` wrote these numbers of bytes.
     fn checked(stored: u64, encoding: Option<Encoding>, devices: &[Option<u64>]) -> Option<Stored> {
         let mut record = record();
         record.works.iter_mut().for_each(|work| work.amount.bytes_peak = 1000);

@@ -14,7 +14,7 @@ pub const WRITTEN: &str =
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     side: Side,
-    /// A ratio, 1.05 for 5 %.
+    /// The threshold as a ratio: 1.05 for 5 %.
     beyond: f64,
     /// Whether the ratio is compared instead of the interval end nearest to 1.
     by_estimate: bool,
@@ -35,7 +35,7 @@ impl FromStr for Condition {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("'{text}' is not a condition; write {WRITTEN}");
-        // A label may contain any word, so it comes last.
+        // A label may contain any word, so a label comes last in a condition.
         let (head, label) = cut(text, "for");
         let (head, metric) = cut(&head, "in");
         let (head, estimate) = cut(&head, "by");
@@ -107,7 +107,7 @@ impl Condition {
     /// Whether `fsderby compare` can judge this condition on such a run.
     ///
     /// # Errors
-    /// If it cannot, with what to try; a run of hours would otherwise end in a refusal.
+    /// If `fsderby compare` cannot judge it, the error says why and what to try. Otherwise a run of hours would end in a refusal.
     pub fn can_be_judged(&self, run: &Judgeable) -> Result<(), String> {
         let known = |what, known: &[String], asked: &Option<String>| match asked {
             Some(asked) if !known.contains(asked) => {
@@ -127,7 +127,7 @@ impl Condition {
         known("candidate", &run.candidates, &self.label)?;
         let is_asked = |one: &&Evidenced| self.label.as_ref().is_none_or(|label| one.candidate == *label);
         let is_short = |one: &&Evidenced| {
-            // An estimate is the difference of two means; with one sample, the difference itself.
+            // An estimate is the difference of two means, so one round or sample is enough.
             let needed = match (self.by_estimate, one.grows) {
                 (true, true) => one.needed.min(2),
                 (true, false) => 1,
@@ -153,7 +153,7 @@ impl Condition {
         }
     }
 
-    /// `worse > 5%`
+    /// The first part of the condition: `worse > 5%`.
     fn side_and_threshold(&self) -> String {
         let head = [" by ", " in ", " for "]
             .iter()
@@ -161,11 +161,12 @@ impl Condition {
         head.trim().to_owned()
     }
 
-    /// The findings that meet the condition: a difference was found, and its interval lies beyond the threshold. By estimate, the
-    /// ratio must lie beyond it, regardless of the finding.
+    /// The findings that meet the condition: a difference was found, and its interval lies beyond the threshold. With "by
+    /// estimate", the ratio must lie beyond the threshold, whatever was found.
     ///
     /// # Errors
-    /// If it names nothing that was compared, or has too few rounds to be judged: silence would pass for success.
+    /// If the condition names nothing that was compared, or if there are too few rounds to judge it: a script would otherwise take
+    /// this for success.
     pub fn holds<'c>(&self, changes: &'c Changes) -> Result<Vec<&'c Change>, String> {
         let about = self.about(changes)?;
         if !self.by_estimate
@@ -226,7 +227,7 @@ impl Condition {
         self.is_beyond(change) && (self.by_estimate || change.finding != Found::CannotTell)
     }
 
-    /// Whether the interval lies beyond the threshold; for a condition "by estimate", whether the ratio does.
+    /// Whether the interval lies beyond the threshold; with "by estimate", whether the ratio lies beyond the threshold.
     fn is_beyond(&self, change: &Change) -> bool {
         let (low, high) = match (change.low, change.high) {
             (Some(low), Some(high)) if !self.by_estimate => (low, high),
@@ -240,10 +241,10 @@ impl Condition {
         }
     }
 
-    /// States whether it holds, for which findings, and which quantity was compared with the threshold.
+    /// States whether the condition holds, for which findings, and which quantity was compared with the threshold.
     ///
     /// # Errors
-    /// As for [`holds`](Self::holds).
+    /// The same errors as [`holds`](Self::holds).
     pub fn said(&self, changes: &Changes) -> Result<String, String> {
         let with = if self.by_estimate { "ratio" } else { "end nearest to 1 of each interval" };
         let list = |these: Vec<&Change>| {
@@ -255,20 +256,20 @@ impl Condition {
         let holds = self.holds(changes)?;
         let is_open = |change: &&Change| self.is_beyond(change) && !self.is_met(change);
         let open: Vec<&Change> = self.about(changes)?.into_iter().filter(is_open).collect();
+        let condition = &self.written;
         let mut said = match holds.is_empty() {
-            true => format!("'{}' does not hold. The threshold was compared with the {with}.", self.written),
+            true => format!("'{condition}' does not hold. The threshold was compared with the {with}."),
             false => {
                 format!(
-                    "'{}' holds for {}. The threshold was compared with the {with}.",
-                    self.written,
-                    list(holds)
+                    "'{condition}' holds for {findings}. The threshold was compared with the {with}.",
+                    findings = list(holds)
                 )
             }
         };
         if !open.is_empty() {
             said += &format!(
-                " These lie beyond the threshold, but no difference was found, for the reason given in the report: {}.",
-                list(open)
+                " No difference was found, for the reason given in the report, although these lie beyond the threshold: {these}.",
+                these = list(open)
             );
         }
         Ok(said)
@@ -340,9 +341,9 @@ mod tests {
         let said = |text: &str| text.parse::<Condition>().expect(text).said(&changes).expect(text);
         assert_eq!(
             said("worse > 5%"),
-            "'worse > 5%' does not hold. The threshold was compared with the end nearest to 1 of each interval. These \
-             lie beyond the threshold, but no difference was found, for the reason given in the report: ext4, in a hurry in \
-             transactions.rate of mail."
+            "'worse > 5%' does not hold. The threshold was compared with the end nearest to 1 of each interval. No \
+             difference was found, for the reason given in the report, although these lie beyond the threshold: ext4, in a \
+             hurry in transactions.rate of mail."
         );
         assert!(said("worse > 7%").ends_with("nearest to 1 of each interval."));
         assert!(

@@ -1,4 +1,4 @@
-//! The corners of the disk-model parameters that a run's findings await.
+//! The corners of the disk-model parameters (each at one extreme) at which a run must still try candidates before it has findings.
 
 use std::collections::BTreeSet;
 
@@ -18,9 +18,9 @@ pub struct Cornered {
     pub point: Point,
 }
 
-/// The corners that findings await once the ensemble is full: one for each pair that agrees in all samples, with and without
-/// disk-model overhead, with all seeds, and at every instruction cost. Pairs may share a corner; it is tried once. Later rounds
-/// change none of them.
+/// The corners still to be tried once all samples exist: one for each pair of candidates whose result is the same in all samples,
+/// with and without disk-model overhead, with all seeds, and at every instruction cost. A corner shared by several pairs is tried
+/// once. Later rounds do not change the corners.
 pub fn of(run: &Run) -> BTreeSet<Cornered> {
     let dataset = Dataset::of(run);
     let mut due = BTreeSet::new();

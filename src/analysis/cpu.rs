@@ -1,7 +1,9 @@
-//! Which candidates need more CPU time than others, by the rules for headline metrics. No other order by CPU time is stated.
+//! Which candidates need more CPU time than others, judged by the same rules as headline metrics. Reports order candidates by CPU
+//! time only as these findings do.
 //!
-//! On testbeds whose figures scatter these pairs are a separate family, at a fifth of the headlines' error. On a modelled disk a
-//! pair must hold in all samples, with all seeds, at every instruction cost, and at the expected worst corner.
+//! On testbeds whose figures scatter, these pairs are a separate family of tests, with a fifth of the headline metrics' allowed
+//! error. On a modelled disk the result of a pair must hold in all samples, with all seeds, at every instruction cost, and at the
+//! corner where it is expected to be worst.
 
 use super::dataset::{Dataset, Series};
 use super::{ensemble, rounds};
@@ -9,8 +11,8 @@ use crate::schema::finding::{Basis, Finding, Look, Verdict};
 use crate::schema::metric::Better;
 use crate::schema::plan::Plan;
 
-/// The findings on CPU time beside this verdict: *better* is less. `is_cpu` tells whether a metric of that name is a work's CPU
-/// time.
+/// The findings on CPU time beside this verdict; less CPU time is *better*. `is_cpu` tells whether a metric of that name is the
+/// CPU time of a work.
 pub fn findings(
     plan: &Plan,
     dataset: &Dataset<'_>,
@@ -32,7 +34,7 @@ pub fn findings(
     }
 }
 
-/// The headlines' error ÷ this family's: 5 % ÷ 1 %.
+/// The allowed error of headline metrics ÷ the allowed error of this family: 5 % ÷ 1 %.
 const SHARE: f64 = 5.0;
 
 #[cfg(test)]
@@ -90,7 +92,7 @@ mod tests {
         Dataset { planned: labels.clone(), filesystems: labels, workloads: vec![work] }
     }
 
-    /// Twelve rounds with a scatter of 1 %, of CPU time and of a headline.
+    /// Twelve rounds of CPU time and of a headline metric, with a scatter of 1 %.
     fn rounds() -> Dataset<'static> {
         let mut random = Random::new(3);
         let mut values = |_: &str, takes: f64| {

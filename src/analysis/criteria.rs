@@ -1,9 +1,10 @@
 //! The figures by which needs are judged: each need's metrics, and each metric's value per candidate. Pure.
 //!
-//! A value is the geometric mean over the rounds that all candidates have. Ratios of these means are the geometric means of the
-//! ratios within rounds, so effects that a round has in common (a warm machine, a full disk) cancel.
+//! A value is the geometric mean over the rounds that all candidates have. The ratio of two such means is the geometric mean of
+//! the ratios within rounds, so what affects a whole round alike (a warm machine, a full disk) cancels.
 //!
-//! Misleads: a mean of few rounds does not show how far the next one would lie from it; the findings do.
+//! Where a mean misleads: with few rounds it does not show how much it would change if the rounds were repeated. Findings take
+//! this scatter into account.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +20,7 @@ pub struct Stated {
     pub weight: f64,
     /// The criteria of this need, all with equal weight.
     pub criteria: Vec<Criterion>,
-    /// Why there is no criterion.
+    /// Why the need has no criterion.
     pub missing: Option<Missing>,
 }
 
@@ -31,21 +32,21 @@ pub struct Criterion {
     pub dimensions: String,
     pub unit: String,
     pub better: Better,
-    /// Number of rounds in each of the means.
+    /// The number of rounds over which each mean is taken.
     pub rounds: usize,
     /// Each candidate's mean.
     pub means: Vec<Option<f64>>,
 }
 
 impl Criterion {
-    /// The logarithm, oriented so that larger is better.
+    /// The logarithm of a candidate's mean, oriented so that larger is better.
     pub fn goodness(&self, candidate: usize) -> Option<f64> {
         let ln = self.means.get(candidate).copied().flatten()?.ln();
         Some(if self.better == Better::Lower { -ln } else { ln })
     }
 }
 
-/// Every need with a weight, and the one that decides a draw, over these candidates.
+/// Every need with a weight, and the need that decides a draw, with figures of these candidates.
 pub fn stated(
     dataset: &Dataset<'_>,
     needs: &Needs,
@@ -89,7 +90,7 @@ struct Look<'d> {
     candidates: &'d [String],
 }
 
-/// The needs with their weights. Without any, the workloads have all the weight.
+/// The needs with their weights. If no need has a weight, only the workloads count.
 fn weighed(look: &Look<'_>, needs: &Needs) -> Vec<(Need, f64)> {
     let is_own = |label: &str| needs.workload.contains_key(label);
     let shared: Vec<&Work<'_>> =
@@ -114,12 +115,12 @@ fn weighed(look: &Look<'_>, needs: &Needs) -> Vec<(Need, f64)> {
 }
 
 impl Look<'_> {
-    /// A metric of an aspect is not one of the workload, and a metric that stands in for times is no speed.
+    /// Whether the metric is a headline metric that shows speed: it measures no aspect, and does not stand in for times.
     fn is_headline(&self, series: &Series) -> bool {
         series.headline && !series.stands_in && (self.aspect_of)(&series.name).is_none()
     }
 
-    /// Whether the workload only measures aspects, as a power cut measures the recovery time.
+    /// Whether the workload only measures aspects; for example, a workload with a power cut measures the recovery time.
     fn is_for_an_aspect(&self, work: &Work<'_>) -> bool {
         let mut headlines =
             work.counted.iter().flat_map(|r| &r.metrics).filter(|metric| metric.headline).peekable();
@@ -182,7 +183,7 @@ fn values(cell: &Cell) -> BTreeMap<u32, f64> {
     cell.values.iter().map(|value| (value.round, value.value)).collect()
 }
 
-/// Whether records have the requested metrics, but none from a machine whose times count.
+/// Whether records have the requested metrics, but only from machines whose times do not count.
 fn has_only_times_that_say_nothing(work: &Work<'_>, is_it: &dyn Fn(&Series) -> bool) -> bool {
     let unsaid = |record: &&&crate::schema::record::Record| {
         record.metrics.iter().any(|metric| !record.says(metric) && is_it(&Series::named_as(metric)))

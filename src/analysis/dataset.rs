@@ -13,7 +13,7 @@ use crate::schema::record::Record;
 use crate::store::Run;
 
 pub struct Dataset<'r> {
-    /// Every planned label, in plan order; a label that only records have comes last.
+    /// Every label of the plan, in plan order, and then the labels that occur only in records.
     pub planned: Vec<String>,
     /// Labels with at least one trial begun. A label that is skipped everywhere is in no table.
     pub filesystems: Vec<String>,
@@ -23,11 +23,11 @@ pub struct Dataset<'r> {
 /// One workload.
 pub struct Work<'r> {
     pub label: String,
-    /// Its counted trials.
+    /// The trials of this workload that count.
     pub counted: Vec<&'r Record>,
     /// Trials on modelled disks outside the rounds: see [`Purpose`].
     pub extras: Vec<&'r Record>,
-    /// The metrics of the rounds first, then those of the integrity check alone.
+    /// First the metrics of the rounds, then the metrics that only the integrity check measures.
     pub series: Vec<Series>,
 }
 
@@ -35,7 +35,7 @@ pub struct Work<'r> {
 #[derive(Clone, Debug)]
 pub struct Series {
     pub name: String,
-    /// `file_bytes=4096, phase=write`; empty if the name suffices.
+    /// The metric's dimensions, such as `file_bytes=4096, phase=write`; empty if the name identifies the metric.
     pub dimensions: String,
     /// The numeric dimensions: see [`quantities`].
     pub quantities: Vec<(String, u64)>,
@@ -47,7 +47,7 @@ pub struct Series {
     pub headline: bool,
     /// Whether the metric is a headline only because times do not count on this testbed: see [`super::standing_in`].
     pub stands_in: bool,
-    /// Measured once, in the integrity check, not in the rounds.
+    /// Whether the metric is measured once, in the integrity check, and not in the rounds.
     pub once: bool,
     pub cells: Vec<Cell>,
 }
@@ -65,7 +65,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The arithmetic mean, as papers print it.
+    /// The arithmetic mean of the values, as papers print it.
     pub fn mean(&self) -> Option<f64> {
         let sum: f64 = self.values.iter().map(|value| value.value).sum();
         (self.n > 0).then(|| sum / self.n as f64)
@@ -74,7 +74,7 @@ impl Cell {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Value {
-    /// Shared by all values of a trial: a run may have a million of them.
+    /// The trial's name, shared by all values of a trial, because a run may have a million values.
     #[serde(serialize_with = "as_text")]
     pub trial: Arc<str>,
     pub round: u32,
@@ -139,7 +139,7 @@ impl<'r> Work<'r> {
 }
 
 impl Series {
-    /// This metric's value in a trial; `None` if it is missing or has no logarithm.
+    /// This metric's value in a trial; `None` if the value is missing or not positive.
     pub fn value_in(&self, record: &Record) -> Option<f64> {
         let mut metrics = record.metrics.iter().filter(|metric| metric.name == self.name);
         let metric = metrics.find(|metric| dimensions(metric) == self.dimensions)?;
@@ -170,7 +170,7 @@ pub fn log_ratio(better: Better, a: f64, b: f64) -> f64 {
     sign * (a / b).ln()
 }
 
-/// Makes stand-ins for times headlines, if the workload has no other headline.
+/// Makes metrics that stand in for times headline metrics, if the workload has no other headline metric.
 fn stand_in(series: &mut [Series], counted: &[&Record]) {
     let Some(standing_in) = StandingIn::of(counted).filter(|_| series.iter().all(|one| !one.headline)) else {
         return;
@@ -193,13 +193,13 @@ pub fn counted(run: &Run) -> Vec<&Record> {
         .collect()
 }
 
-/// `file_bytes=4096, phase=write`.
+/// The metric's dimensions as text: `file_bytes=4096, phase=write`.
 pub fn dimensions(metric: &Metric) -> String {
     let pairs: Vec<String> = metric.dimensions.iter().map(|(k, v)| format!("{k}={v}")).collect();
     pairs.join(", ")
 }
 
-/// Its dimensions except the work, such as sizes; empty unless all are whole numbers.
+/// The metric's dimensions except the work, such as sizes; empty unless all of them are whole numbers.
 pub fn quantities(metric: &Metric) -> Vec<(String, u64)> {
     let own = metric.dimensions.iter().filter(|(name, _)| *name != WORK);
     let numbers: Option<Vec<(String, u64)>> =
@@ -217,7 +217,7 @@ fn each_once<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
     once
 }
 
-/// One for each name and set of dimensions, in order of first appearance.
+/// One series for each name and set of dimensions, in order of first appearance.
 fn series(records: &[&Record], filesystems: &[String], once: bool) -> Vec<Series> {
     let mut all = Collected::default();
     let at: HashMap<&str, usize> =
@@ -245,10 +245,10 @@ struct Collected<'r> {
 }
 
 struct Found<'r> {
-    /// The first metric found with this name and these dimensions.
+    /// The first metric found with the name and dimensions of its key.
     like: &'r Metric,
     is_said: bool,
-    /// Number of the last record with this metric, counted from 1. If a record has the metric twice, the first one counts.
+    /// Number of the last record with this metric, counted from 1. If a record has the metric twice, its first value counts.
     last: usize,
     /// The metric's values, by index of the filesystem.
     values: BTreeMap<usize, Vec<Value>>,
@@ -276,7 +276,7 @@ impl<'r> Collected<'r> {
         }
     }
 
-    /// Most records list their metrics in the same order, so the next one is mostly known without a search.
+    /// The index of a metric. Most records list metrics in the same order, so the guess `next` mostly saves a search.
     fn at(&mut self, metric: &'r Metric, next: usize) -> usize {
         let is_it = |found: &Found<'_>| {
             (&found.like.name, &found.like.dimensions) == (&metric.name, &metric.dimensions)
@@ -297,7 +297,7 @@ fn cells(filesystems: &[String], mut values: BTreeMap<usize, Vec<Value>>) -> Vec
     filesystems.iter().enumerate().map(of).collect()
 }
 
-/// A cell with the values in round order, their median and their range.
+/// Makes a cell of these values: in round order, with their median and range.
 pub fn cell(filesystem: &str, mut values: Vec<Value>) -> Cell {
     values.sort_by_key(|v| v.round);
     let plain: Vec<f64> = values.iter().map(|v| v.value).collect();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::schema::record::Record;
 
-/// Host time in which at least one of these launches ran: in virtual time several run at once.
+/// Host time in which at least one of these launches ran: in virtual time several launches run at once.
 pub fn elapsed<'r>(records: impl Iterator<Item = &'r Record>) -> Duration {
     let launch = |r: &Record| {
         let started: jiff::Timestamp = r.circumstances.started.parse().ok()?;

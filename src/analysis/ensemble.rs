@@ -3,12 +3,12 @@
 //! ```text
 //! round 1         the nominal disk, as its file states it
 //! rounds 2 to 13  a screening design: every factor at one of its extremes, differently in each row
-//! further rounds  the same rows folded, then all again with other seeds
-//! extra trials    disk-model overhead; other workload seeds; other instruction costs; the corner where a pair is
-//!                 expected to be worst
+//! further rounds  the same rows folded (every factor at its other extreme), then all rows again with other seeds
+//! extra trials    disk-model overhead; other workload seeds; other instruction costs; the corner where the result of a
+//!                 pair is expected to be worst
 //! ```
 //! Virtual time has no noise, so repetition proves nothing. The uncertainty lies in the model and in details of the work. A
-//! finding holds in all of these trials; `robust.rs` judges those beyond the samples.
+//! finding must hold in all of these trials; `robust.rs` judges the extra trials.
 
 use std::array;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,11 +29,11 @@ use fsderby_stats::discovery::{Discovered, Estimated, discover};
 use fsderby_stats::ensemble::{Division, divide, divide_intervals, mean_ratio};
 use fsderby_stats::screening::RUNS;
 
-/// Samples needed for a finding: the nominal disk and each row of the design. Fewer give a preliminary result.
+/// The number of samples needed for a finding: the nominal disk and each row of the design. With fewer, a result is preliminary.
 pub const SAMPLES_NEEDED: usize = 1 + RUNS;
 
-/// False discovery rate of the factors named as deciding a ratio. Pairs share candidates: at 5 %, 5.4 % of reports without any
-/// effect would name a factor (10,000 simulations).
+/// The allowed false discovery rate of factors that a report names as deciding a ratio. It is below 5 %, because pairs share
+/// candidates: at 5 %, 5.4 % of reports without any effect would name a factor (10,000 simulations).
 pub const FALSE_NAMES: f64 = 0.045;
 
 /// The record's sampled disk; `None` if no disk was modelled.
@@ -41,7 +41,7 @@ pub fn sampled(record: &Record) -> Option<Sampled> {
     record.sampled()
 }
 
-/// Number of distinct samples (disk, placement and CPU) among these records. With samples off it is 1, however many rounds.
+/// Number of distinct samples (disk, placement and CPU) among these records. With samples=off it is 1, however many rounds.
 pub fn samples(records: &[&Record]) -> usize {
     let mut seen = Vec::new();
     for own in records.iter().filter_map(|r| sampled(r)).map(|sampled| varied(&sampled)) {
@@ -52,8 +52,8 @@ pub fn samples(records: &[&Record]) -> usize {
     seen.len()
 }
 
-/// Samples of the testbed that has the fewest; `None` if no disk was modelled. Candidates may differ in disk, placement or CPU:
-/// each round gives each of them one sample.
+/// The number of samples of the testbed that has the fewest; `None` if no disk was modelled. Candidates may differ in disk,
+/// placement or CPU: each round gives each candidate one sample.
 pub fn fewest_samples(run: &Run) -> Option<usize> {
     run.records.iter().find_map(sampled)?;
     let counted = counted(run);
@@ -74,7 +74,7 @@ pub fn findings(works: &[Work<'_>], margin: Percent) -> Vec<Finding> {
     all(works, &asked)
 }
 
-/// Findings on other metrics, which contain no disk time. No corner is tried for them.
+/// Findings on other metrics, which contain no disk time. No corner is tried for these metrics.
 pub fn findings_on(works: &[Work<'_>], margin: Percent, is_asked: &dyn Fn(&Series) -> bool) -> Vec<Finding> {
     all(works, &Asked { margin, is_asked, corners: Corners::Expected, of_disk: false })
 }
@@ -96,7 +96,7 @@ pub struct Asked<'a> {
     pub of_disk: bool,
 }
 
-/// Whether findings are on this metric.
+/// Whether findings judge this metric.
 pub fn is_judged(series: &Series) -> bool {
     series.headline && series.better != Better::Neither
 }
@@ -108,7 +108,7 @@ pub struct Open {
     effects: Option<([Estimated; COLUMNS], f64)>,
 }
 
-/// The finding of a pair, from one run or two; `None` without a common sample.
+/// The result of a pair, from one run or two; `None` without a common sample.
 pub fn open(pair: &Pair<'_>, samples: &[(Sampled, f64)], margin: Percent) -> Option<Open> {
     let mut judged = judge(samples, margin, &pair.excess)?;
     let Tried { chaos: seeds, costs: paid, corner: worst, refuted: why } =
@@ -164,7 +164,7 @@ pub fn decided(all: Vec<Open>) -> Vec<Finding> {
     findings
 }
 
-/// An estimate is half of an effect. The effect goes from the low level to the high one.
+/// The factor that decides a ratio. `own` estimates half of its effect: the change from the low level to the high level.
 fn decider(factors: &[Factor], mean: f64, own: &Estimated, found: Discovered) -> Decider {
     Decider {
         factors: factors.to_vec(),
@@ -205,7 +205,7 @@ fn pair<'w, 's>(
     Pair { a, b, factors, excess, model_error, means, margin: log_margin(margin), corners }
 }
 
-/// The varied factors, by column of the design.
+/// The varied factors, for each column of the design.
 pub fn factors<'s>(samples: impl Iterator<Item = &'s Sampled>) -> [Vec<Factor>; COLUMNS] {
     let varied: BTreeSet<Factor> =
         samples.flat_map(|sampled| sampled.sample.levels.all()).map(|(factor, _)| factor).collect();
@@ -222,8 +222,8 @@ fn by_round(work: &Work<'_>, cell: &Cell) -> BTreeMap<u32, (Sampled, f64)> {
     positive.filter_map(|v| Some((v.round, (disk(v.round)?, v.value)))).collect()
 }
 
-/// The samples that both had in the same round: the first one's disk, and the log ratio (positive if the first is better).
-/// Candidates may differ in disk, placement or CPU; the variation over rounds is the same for both.
+/// The samples that both candidates had in the same round: the disk of `a`, and the log ratio (positive if `a` is better).
+/// Candidates may differ in disk, placement or CPU; the variation over rounds is the same for both candidates.
 fn common(
     a: &BTreeMap<u32, (Sampled, f64)>,
     b: &BTreeMap<u32, (Sampled, f64)>,
@@ -235,7 +235,7 @@ fn common(
     let same = both.filter(|((a, _), (b, _))| at(a) == at(b));
     let mut samples: Vec<(Sampled, f64)> =
         same.map(|((modelled, a), (_, b))| (modelled.clone(), log_ratio(better, *a, *b))).collect();
-    // Rounds with the same sample count once.
+    // Several rounds with the same sample count as one.
     let mut seen = Vec::new();
     samples.retain(|(m, _)| {
         let new = !seen.contains(&varied(m));
@@ -246,7 +246,8 @@ fn common(
 }
 
 /// Judges one candidate in two runs, the second relative to the first, like two candidates of one run. Uses rounds that had the
-/// same sample and the same work in both, so that only the change can differ. A repeated disk, placement and CPU counts once.
+/// same sample and the same work in both runs, so that only the change can make a difference. Rounds with the same disk, placement
+/// and CPU count once.
 pub fn of_two_runs(before: Ran<'_>, after: Ran<'_>, label: &str, margin: Percent) -> Option<Open> {
     let rounds = |(work, series): Ran<'_>| {
         let cell = series.cells.iter().find(|cell| cell.filesystem == label);
@@ -269,7 +270,7 @@ pub fn of_two_runs(before: Ran<'_>, after: Ran<'_>, label: &str, margin: Percent
 /// A scenario, and one of its metrics.
 pub type Ran<'d> = (&'d Work<'d>, &'d Series);
 
-/// The result from one pair's samples.
+/// The result of one pair, from its samples.
 pub struct Judged {
     pub found: Found,
     pub ratio: f64,
@@ -278,7 +279,7 @@ pub struct Judged {
     pub evidence: Evidence,
 }
 
-/// `None` without samples. Withholds a finding that might not hold without the disk-model overhead.
+/// Judges the samples of a pair; `None` without samples. Withholds a finding that disk-model overhead might have caused.
 pub fn judge(samples: &[(Sampled, f64)], margin: Percent, excess: &Excess) -> Option<Judged> {
     let logs: Vec<f64> = samples.iter().map(|(_, log)| *log).collect();
     let (least, most) = fsderby_stats::range(&logs)?;
@@ -349,7 +350,7 @@ mod tests {
         sampled.sample.levels.of(factor) == Some(Level::High)
     }
 
-    /// A pair over so many samples, with this ratio in each.
+    /// The judgement of a pair over this many samples; `ratio` gives the ratio in each sample.
     fn pair(samples: u32, ratio: impl Fn(&Sampled) -> f64) -> Judged {
         judge(&logs(samples, ratio), Percent(3.0), &Excess::None).expect("there are samples")
     }
@@ -410,7 +411,7 @@ mod tests {
         let excess = |logs| Excess::Measured { floor: floor::floor(logs), mips: 500 };
         assert_eq!(judged(&Excess::None), (Found::Better, None));
         assert_eq!(judged(&excess([0.06, 0.07, 0.08])), (Found::Better, None));
-        // On a CPU of half the speed the overhead doubles: 0.06 − 0.04 is within the margin.
+        // On a CPU of half the speed the overhead doubles to 0.04, and 0.06 − 0.04 is within the margin.
         assert_eq!(judged(&excess([0.06, 0.08, 0.10])), (Found::CannotTell, Some(Found::Better)));
         assert_eq!(judged(&excess([0.06, 0.04, 0.02])), (Found::Better, None), "it is better still without");
         assert_eq!(judged(&Excess::NotMeasured), (Found::CannotTell, Some(Found::Better)));
@@ -466,7 +467,7 @@ mod tests {
         // A disk of another class has different factors at the same point.
         theirs.values_mut().for_each(|(m, _)| m.sample.levels = Levels::NOMINAL);
         assert_eq!(common(&ours, &theirs, Better::Higher).len(), 3);
-        // Without samples every round of theirs equals the first.
+        // With samples=off every round of the other run has the sample of the first round.
         let fixed: BTreeMap<_, _> = (0..3).map(|n| (n + 1, (on("fast", 250, 0), 2.0))).collect();
         assert_eq!(common(&ours, &fixed, Better::Higher).len(), 1);
     }

@@ -1,5 +1,5 @@
-//! One candidate in one metric of one scenario, with its extra trials: its seeds, and the part of its time that scales with
-//! instruction cost.
+//! One candidate in one metric of one scenario, with the candidate's extra trials: the values with other seeds, and the part of the
+//! candidate's time that scales with instruction cost.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::schema::job::{Purpose, RESEEDED, StepName};
 use crate::schema::record::Record;
 use crate::schema::units::sum;
 
-/// Scenario and metric are those of the candidate's run.
+/// A candidate in a scenario and a metric, both of the candidate's own run.
 #[derive(Clone, Copy)]
 pub struct Entrant<'w> {
     pub work: &'w Work<'w>,
@@ -28,7 +28,7 @@ impl<'w> Entrant<'w> {
         self.work.of_round(self.label, 1)
     }
 
-    /// The logarithm, oriented so that larger is better.
+    /// The logarithm of the metric's value in this record, oriented so that larger is better.
     pub fn log(&self, record: &Record) -> Option<f64> {
         Some(log_ratio(self.series.better, self.series.value_in(record)?, 1.0))
     }
@@ -59,8 +59,8 @@ impl<'w> Entrant<'w> {
         Some(Timed { time, moving: moving(time, dear, cheap, apart.ln()), shared: 0.0 })
     }
 
-    /// The share of the work's time that the workload's process spent in user mode, the mean over the seeds; 0 if not counted.
-    /// Counted over the whole work and assumed equal in each phase.
+    /// The share of the work's time that the workload's process spent in user mode, as the mean over the seeds; 0 if not counted.
+    /// The share is counted over the whole work and assumed equal in each phase.
     pub fn own_share(&self) -> f64 {
         let records = self.seeds().unwrap_or_default();
         let shares: f64 = records.iter().map(|record| self.own_share_in(record)).sum();
@@ -78,8 +78,8 @@ impl<'w> Entrant<'w> {
     }
 }
 
-/// For each seed, the mean logarithm over all candidates tried with all seeds. Another seed is other work, which shifts all of
-/// them alike.
+/// For each seed, the mean logarithm over all candidates that were tried with all seeds. With another seed the work is different,
+/// which shifts all candidates alike.
 pub fn means<'w>(all: impl Iterator<Item = Entrant<'w>>) -> Vec<f64> {
     let all: Vec<Vec<f64>> = all.filter_map(|entrant| entrant.seeded()).collect();
     let mean = |seed: usize| all.iter().map(|logs| logs[seed]).sum::<f64>() / all.len() as f64;

@@ -1,18 +1,20 @@
-//! How far a class of modelled disks is known to be from real ones, and how far a ratio may be off because of it.
+//! How far a class of modelled disks is known to be from real disks, and how wrong that may make a ratio of two candidates.
 //!
-//! Let σ be the share of a candidate's elapsed time in which it waits for one kind of access and nothing else runs, and q the
-//! class's worst miss in that access. Then a ratio of two candidates' times may be off by
+//! Let σ be the share of a candidate's elapsed time in which the candidate waits for one kind of access and nothing else runs. Let
+//! q be the factor by which the class's model is most wrong in that access. Then a ratio of two candidates' times may be wrong by
 //!
 //! ```text
 //! β = Σ |σ_a − σ_b| · ln q        over the kinds of access, of one class of disks
-//! β = Σ  σ_a · ln q_a + σ_b · ln q_b        where the candidates stand on disks of two classes, which may be off either way
+//! β = Σ  σ_a · ln q_a + σ_b · ln q_b        for candidates on disks of two classes, which may be wrong in opposite directions
 //! ```
-//! Equal waits cancel. This is first order: it misleads if a miss changes a filesystem's decisions and not only their time.
+//! Equal waits cancel. β is a first-order estimate: it misleads if the model's error changes what a filesystem does, and not only
+//! how long it takes.
 //!
-//! q was measured on the nominal disk, so σ and the ratio are those of the first round. The disk counts the time in which it
-//! holds a request (`crates/diskmodel/src/waits.rs`). It does not know whether the CPU works meanwhile, so the total is capped at
-//! the CPU's idle time and each kind scaled alike. Both are counted over all measured work and its sync, and assumed equal in
-//! each phase. If a disk did not count it, β is unknown and refutes nothing.
+//! q was measured on the nominal disk, so σ and the ratio are taken from the first round. The disk counts the time in which it
+//! holds a request (`crates/diskmodel/src/waits.rs`). The disk does not know whether the CPU works meanwhile, so the total is
+//! capped at the CPU's idle time, and the time of each kind of access is scaled by the same factor. All times are counted over all
+//! measured work and its sync, and the shares are assumed equal in each phase. If a disk did not count its times, β is unknown and
+//! refutes nothing.
 
 use std::sync::LazyLock;
 
@@ -29,11 +31,11 @@ use crate::schema::units::sum;
 /// The evidence from measured drives for the models of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
-    /// No drive was measured.
+    /// No drive of the class was measured.
     ModelOnly,
-    /// Fewer than [`fsderby_diskmodel::DRIVES_NEEDED`].
+    /// Fewer drives were measured than [`fsderby_diskmodel::DRIVES_NEEDED`].
     Untested { drives: u32 },
-    /// `held` of the published `figures` lie within a run's samples, with ranges fitted without the judged drive.
+    /// Cross-validation: `held` of the published `figures` lie within a run's samples, whose ranges were fitted without that drive.
     Tested { drives: u32, held: u32, figures: u32 },
 }
 
@@ -53,7 +55,7 @@ pub fn class_of(disk: &str) -> Option<Class> {
 }
 
 impl Coverage {
-    /// For the disk of that name. A user's file was never measured.
+    /// The evidence for the disk of that name. No drive was measured for a user's own disk file.
     pub fn of_disk(disk: &str) -> Coverage {
         class_of(disk).map_or(Coverage::ModelOnly, coverage)
     }
@@ -67,7 +69,7 @@ impl Coverage {
         }
     }
 
-    /// A sentence of a report.
+    /// The coverage as a sentence of a report.
     pub fn said(self) -> String {
         match self {
             Coverage::ModelOnly => {
@@ -91,9 +93,9 @@ impl Coverage {
 pub struct Shares([f64; Access::ALL.len()]);
 
 impl Shares {
-    /// From the elapsed nanoseconds, those with an idle CPU, and those in which the disks held each kind of request. With
-    /// several disks or a busy CPU, the time in which disks held requests can exceed the idle time; the times of all kinds are
-    /// then scaled down by the same factor. `None` if no time elapsed.
+    /// Computes the shares from the elapsed nanoseconds, the nanoseconds with an idle CPU, and the nanoseconds in which the disks
+    /// held each kind of request. With several disks or a busy CPU, the time in which disks held requests can exceed the idle time;
+    /// the times of all kinds are then scaled down by the same factor. `None` if no time elapsed.
     pub fn of(elapsed_ns: u64, idle_ns: Option<u64>, held_ns: impl Fn(Access) -> u64) -> Option<Shares> {
         let held = Access::ALL.map(|access| held_ns(access) as f64);
         let elapsed = elapsed_ns as f64;
@@ -102,7 +104,7 @@ impl Shares {
         (elapsed_ns > 0).then(|| Shares(held.map(|ns| ns * scale / elapsed)))
     }
 
-    /// For all measured work of this trial and its sync; `None` if its disk did not count it.
+    /// The shares over all measured work of this trial and its sync; `None` if the trial's disk did not count its waits.
     pub fn of_record(record: &Record) -> Option<Shares> {
         let windows: Option<Vec<u64>> = record
             .measured()
@@ -127,7 +129,7 @@ impl Shares {
 pub struct Waiting {
     /// Name of the disk.
     pub disk: String,
-    /// `None` for a user's file, which may be of any class.
+    /// Class of the disk; `None` for a user's own disk file, which may describe any class.
     pub class: Option<Class>,
     pub shares: Shares,
 }
@@ -138,14 +140,14 @@ impl Waiting {
         Some(Waiting { class: class_of(&disk), disk, shares: Shares::of_record(record)? })
     }
 
-    /// The worst miss of the model in this access, a factor of 1 or more.
+    /// The largest error of the model in this access, as a factor of 1 or more.
     fn worst(&self, access: Access) -> f64 {
         let of = |class: Class| class.worst_permille(access);
         let permille = self.class.map_or_else(|| Class::ALL.map(of).into_iter().max().unwrap_or(1000), of);
         f64::from(permille) / 1000.0
     }
 
-    /// Whether the models of both disks have the same error, because the disks are of one class or described by one file.
+    /// Whether the models of both disks have the same error, because one class or one file describes both disks.
     fn is_off_as(&self, other: &Waiting) -> bool {
         self.class == other.class && (self.class.is_some() || self.disk == other.disk)
     }
@@ -171,7 +173,7 @@ pub fn largest_error(a: &Waiting, b: &Waiting) -> (f64, Vec<ErrorPart>) {
     (parts.iter().map(|(error, _)| error).sum(), parts.into_iter().map(|(_, part)| part).collect())
 }
 
-/// The model error of the ratio on the nominal disk. `None` if the metric is no time of the work, or if a disk did not count its
+/// The model error of the ratio on the nominal disk. `None` if the metric is not a time of the work, or if a disk did not count its
 /// waits.
 pub fn model_error(a: &Entrant<'_>, b: &Entrant<'_>) -> Option<Box<ModelError>> {
     if !a.series.of.is_time() || !is_of_the_work(&a.series.name) {
@@ -228,7 +230,7 @@ mod tests {
         assert!((error - expected).abs() < 1e-12, "{error}");
         let seen: Vec<_> = parts.iter().map(|part| (part.access, part.shares)).collect();
         assert_eq!(seen, [(Access::Queued, [0.5, 0.2]), (Access::Flushes, [0.1, 0.4])], "the largest first");
-        // Queued work on a hard disk is off by 2.77: 3 shares in 10 of it are 1.36 times.
+        // For queued requests the model of hard disks is off by 2.77; a share of 0.3 makes a ratio wrong by 2.77^0.3 = 1.36.
         let queued = largest_error(&waiting(HARD, &[(Access::Queued, 30)]), &waiting(HARD, &[])).0.exp();
         assert!((queued - 2.77_f64.powf(0.3)).abs() < 0.01, "{queued}");
     }
@@ -240,7 +242,7 @@ mod tests {
         assert!((error(&hard, &flash) - expected).abs() < 1e-12);
     }
 
-    /// Only the file states its class.
+    /// A user's own file states no class, so its model may be as wrong as that of any class.
     #[test]
     fn a_file_of_the_users_own_may_be_as_far_off_as_any() {
         let own = |disk, ns| waiting(disk, &[(Access::Streams, ns)]);
@@ -270,7 +272,7 @@ mod tests {
         assert_eq!(Shares::of(0, None, |_| 0), None);
         assert_eq!(of(None, 100), Some([0.1; 5]));
         assert_eq!(of(Some(800), 100), Some([0.1; 5]), "nothing went on meanwhile");
-        // Half of it overlaps with CPU work.
+        // Half of the time in which the disk held requests overlaps with CPU work.
         assert_eq!(of(Some(250), 100), Some([0.05; 5]));
         assert_eq!(of(Some(0), 100), Some([0.0; 5]));
         // Five disks at once, with an idle time rounded up above the elapsed time.

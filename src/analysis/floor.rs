@@ -1,4 +1,4 @@
-//! Disk-model overhead in a ratio of two candidates: measured and accounted for.
+//! Measures how much disk-model overhead is in a ratio of two candidates, and allows for it.
 //!
 //! ```text
 //! log ratio   ·  1×: every round     ·  2×, 3×: one trial each, on the first round's disk
@@ -15,12 +15,12 @@ use crate::schema::job::Purpose;
 /// The overhead of a pair.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Excess {
-    /// The metric is no time, or both figures contain the same overhead.
+    /// The metric is not a time, so its figures contain no overhead, or both figures contain the same overhead.
     None,
     NotMeasured,
     Measured {
         floor: Floor,
-        /// Speed of the CPU on which it was measured.
+        /// Speed of the CPU on which the overhead was measured.
         mips: u32,
     },
 }
@@ -46,7 +46,7 @@ pub fn of(a: &Entrant<'_>, b: &Entrant<'_>) -> Excess {
     measured().unwrap_or(Excess::NotMeasured)
 }
 
-/// From the log ratios with the server's work done once, twice and three times.
+/// The overhead, from the log ratios with the disk server's work done once, twice and three times.
 pub fn floor(logs: [f64; 3]) -> Floor {
     let found = to_zero(logs);
     let moved = found.at_zero - logs[0];
@@ -59,9 +59,9 @@ pub fn floor(logs: [f64; 3]) -> Floor {
 }
 
 impl Excess {
-    /// How far the overhead may shift a ratio on a CPU of this speed. The server's instruction count is fixed, so its time grows
-    /// on a slower CPU; its effect on the ratio depends on the CPU's other work. The slack spans the overhead at both speeds, and
-    /// the measured ratio: a finding must hold with and without the server.
+    /// How far the overhead may shift a ratio on a CPU of this speed. The disk server's instruction count is fixed, so the server
+    /// takes longer on a slower CPU; how this affects the ratio depends on the CPU's other work. The slack spans the overhead at
+    /// both speeds, and the measured ratio, because a finding must hold with and without the server.
     pub fn slack(&self, mips: u32) -> Slack {
         let Excess::Measured { floor, mips: measured } = self else { return Slack::default() };
         let moved = (floor.without / floor.ratios[0]).ln();
@@ -79,7 +79,7 @@ impl Excess {
     }
 }
 
-/// A candidate's value with the server's work done once, twice and three times.
+/// A candidate's value with the disk server's work done once, twice and three times.
 struct Points {
     values: [f64; 3],
     mips: u32,

@@ -1,10 +1,10 @@
 //! Whether other load disturbed a trial, judged by the time that the work lost. Pure.
 //!
-//! A loaded machine slows every program, by a different amount in each trial. Random order within rounds keeps this fair, and the
-//! intervals grow with it, so ordinary load is reported and voids nothing. No interval repairs a trial that measures the
-//! scheduler.
+//! A loaded machine slows every program, by a different amount in each trial. Random order within rounds keeps the comparison fair,
+//! and more load makes the intervals wider, so ordinary load is reported and voids nothing. A trial that mostly measures the
+//! scheduler is void, because no interval repairs it.
 //!
-//! The effect is measured, not the load: the share of the work's runnable time in which another process had its CPU.
+//! The effect is measured, not the load: the share of the work's runnable time in which another process had the work's CPU.
 
 use super::steps;
 use crate::probes::{self, cpu::machine_ns};
@@ -15,17 +15,18 @@ use crate::schema::record::{Interference, Record};
 use crate::schema::setup::ClockKind;
 use crate::schema::units::sum;
 
-/// Above this share the trial is void. A fair scheduler leaves work that never sleeps 1/2 of its CPU beside one busy process for
-/// each CPU, 1/4 beside three, 1/6 beside five. So a build on all CPUs, or a test suite, may run beside and is reported. Beyond
-/// five the trial measures the scheduler, and no number of rounds repairs it.
+/// Above this share the trial is void. With one other busy process per CPU, a fair scheduler leaves 1/2 of a CPU to work that never
+/// sleeps; with three other processes 1/4, with five 1/6. So a build on all CPUs, or a test suite, may run at the same time and is
+/// reported. With more than five the trial measures the scheduler, and no number of rounds repairs it.
 const TOO_MUCH: f64 = 0.85;
 /// Above this share the loss is reported. An undisturbed run loses less than 1 %.
 const NOTABLE: f64 = 0.10;
-/// A smaller loss is no interference, whatever its share: it is one period of a quota, or ten ticks of the clock that counts CPU
-/// time.
+/// A smaller loss does not count as interference, whatever its share: this is one period of a quota, or ten ticks of the clock that
+/// counts CPU time.
 const TRIFLE_NS: u64 = 100_000_000;
 
-/// `None` in virtual time (the host has no influence), on an emulated CPU (times do not count), and for incomplete measurements.
+/// Judges a trial. `None` in virtual time (the host has no influence), on an emulated CPU (times do not count), and for incomplete
+/// measurements.
 pub fn check(record: &Record) -> Option<ValidityCheck> {
     let has_times = record.clock != ClockKind::Virtual && record.fidelity.times_count();
     let is_whole = record.measured().all(|stage| stage.window_ns.is_some());
@@ -60,7 +61,7 @@ pub fn check(record: &Record) -> Option<ValidityCheck> {
     })
 }
 
-/// What kept its processes from running although they could have.
+/// What stopped the trial's processes although they were ready to run.
 fn halted(record: &Record) -> Option<String> {
     record.seen.iter().find_map(|seen| match *seen {
         Seen::Halted { suspended_ns, .. } if suspended_ns > 1_000_000 => {
@@ -94,8 +95,8 @@ impl Loss {
     }
 }
 
-/// The work's waits for a CPU, at most the time that other processes had one. Beyond that it waits for itself, its other clients
-/// and the filesystem's threads. A guest runs no other processes.
+/// The work's waits for a CPU, but at most the time in which other processes had a CPU: longer waits are waits for the work's own
+/// clients and the filesystem's threads. A guest runs no other processes.
 fn others(record: &Record, seen: &Interference) -> Option<Loss> {
     if record.clock != ClockKind::Host {
         return None;
@@ -110,7 +111,7 @@ fn others(record: &Record, seen: &Interference) -> Option<Loss> {
     Some(Loss { to: "other processes", ns: waited.min(seen.others_ns?), of_ns: all })
 }
 
-/// Of the time in which a CPU had work, from the start of the work to the end of the sync.
+/// Steal time, as a share of the time in which a CPU had work, from the start of the work to the end of the sync.
 fn steal(record: &Record) -> Option<Loss> {
     let counted = probes::sum(record.measured());
     let cpu = counted.get("cpu")?;
@@ -118,7 +119,7 @@ fn steal(record: &Record) -> Option<Loss> {
     Some(Loss { to: "the hypervisor", ns, of_ns: machine_ns(cpu)? })
 }
 
-/// Of the whole launch.
+/// Time lost to a CPU quota, as a share of the whole launch.
 fn quota(record: &Record, seen: &Interference) -> Option<Loss> {
     Some(Loss { to: "a quota", ns: seen.quota_ns?, of_ns: record.circumstances.host_ns })
 }
@@ -127,7 +128,7 @@ fn heat(seen: &Interference) -> Option<String> {
     seen.heat.filter(|times| *times > 0).map(|times| format!("slowed by heat {times} times"))
 }
 
-/// Reported, not judged: it includes the trial's own waits.
+/// The state of the whole machine. It includes the trial's own waits, so it is only reported, not judged.
 fn machine(record: &Record, seen: &Interference) -> String {
     let share = |ns: u64, of: u64| format!("{:.0}%", 100.0 * ns as f64 / of.max(1) as f64);
     let host_ns = record.circumstances.host_ns;
@@ -163,7 +164,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// Ten seconds of work that waited this long, beside others that had a CPU this long.
+    /// Ten seconds of work that waited `waited_ns` for a CPU, while other processes had a CPU for `others_ns`.
     fn record(waited_ns: Option<u64>, others_ns: u64) -> Record {
         let mut record = example::record();
         record.stages = vec![StageRecord { window_ns: Some([0, 10 * SECOND]), ..StageRecord::default() }];

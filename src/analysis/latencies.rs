@@ -1,5 +1,5 @@
-//! Merged latencies of a run's counted trials: counts per value, by candidate, for each operation of each scenario. Reads each
-//! histogram file beside the records once; these are most of a run's bytes.
+//! Merged latencies of a run's counted trials: counts per value, by candidate, for each operation of each scenario. Each histogram
+//! file beside the records is read only once, because histograms are most of a run's bytes.
 
 use std::collections::HashSet;
 
@@ -57,7 +57,7 @@ impl<'r> Counted<'r> {
 }
 
 impl Latencies {
-    /// Reports an unreadable histogram in `missing` and keeps the rest.
+    /// Collects the latencies of a run. Reports each unreadable histogram in `missing` and keeps the other histograms.
     pub fn of(run: &Run) -> Self {
         let timed = Counted::of(run);
         let records: Vec<&Record> = run.records.iter().filter(|record| timed.has(record)).collect();
@@ -77,7 +77,7 @@ impl Latencies {
         Latencies::together(parallel(&records, of_part))
     }
 
-    /// Merges the parts, in their order.
+    /// Merges these parts in the given order.
     pub fn together(parts: Vec<Latencies>) -> Self {
         let mut parts = parts.into_iter();
         let mut all = parts.next().unwrap_or_default();
@@ -135,12 +135,12 @@ impl Latencies {
 
 /// Counts by value.
 ///
-/// Nearly all values are the upper bound of a bucket of three digits (2,048 per doubling and below), as `workloads::kit` records
-/// them. These values have fixed slots, in one block per doubling. All other values are stored individually.
+/// `workloads::kit` records latencies with three digits, so nearly all values are the upper bound of one of its buckets (2,048 per
+/// doubling and below). These values have fixed slots, in one block per doubling. All other values are stored individually.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     blocks: Vec<Option<Box<[u32; BLOCK]>>>,
-    /// Values of other buckets, and counts that overflow a slot.
+    /// Values without a slot, and counts that overflow a slot.
     others: Vec<(u64, u64)>,
 }
 
@@ -172,7 +172,7 @@ impl Counts {
         });
     }
 
-    /// Each value once, ascending; omits counts of 0.
+    /// Each value once with its count, in ascending order, without counts of 0.
     pub fn done(&self) -> Vec<(u64, u64)> {
         let blocks =
             self.blocks.iter().enumerate().filter_map(|(block, counts)| Some((block, counts.as_ref()?)));
@@ -187,7 +187,7 @@ impl Counts {
     }
 }
 
-/// Entries of `others` above which they are summed.
+/// If `others` has more entries than this, entries of the same value are merged.
 const OTHERS: usize = 1 << 14;
 
 fn summed(mut counts: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn what_has_no_place_is_counted_all_the_same() {
         let mut counts = Counts::default();
-        // Not ascending, not the upper bound of a bucket, and more than a slot holds.
+        // The values are not ascending and not the upper bound of a bucket, and their counts are more than a slot holds.
         (0..20_000).for_each(|_| counts.add(&[(3000, 1), (10, 2), (20, 0), (10, u64::from(u32::MAX))]));
         assert!(counts.others.len() <= OTHERS + 3);
         assert_eq!(counts.done(), [(10, 20_000 * (2 + u64::from(u32::MAX))), (3000, 20_000)]);

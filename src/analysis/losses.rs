@@ -1,7 +1,7 @@
 //! Trials that completed but lost synced files in the power cut. Pure.
 //!
-//! Such a trial has failed and is not compared. Its recovery was timed like any other, so reports show it beside the losses:
-//! recovery time and durability belong together.
+//! Such a trial has failed and is not compared. Its recovery was timed like any other recovery, so reports show the recovery time
+//! beside the losses: recovery time and durability belong together.
 
 use super::dataset::{Series, Value, Work, cell};
 use super::steps;
@@ -11,7 +11,7 @@ use crate::schema::reason::{Condition, Outcome, Reason};
 use crate::schema::record::Record;
 use crate::store::Run;
 
-/// The trials of this scenario that lost nothing but synced files; the last attempt of each.
+/// The trials of this scenario whose only failure is lost synced files; the last attempt of each trial.
 pub fn of<'r>(run: &'r Run, scenario: &str) -> Vec<&'r Record> {
     let mine = |r: &&Record| r.purpose == Purpose::Measure && r.scenario == scenario && lost_files(r);
     run.current().into_iter().filter(mine).collect()
@@ -23,7 +23,7 @@ fn lost_files(record: &Record) -> bool {
     record.outcome == Outcome::Failed && record.reason.as_ref().is_some_and(by_the_cut)
 }
 
-/// The series of a workload to show: the counted ones, plus the forced checks and recoveries of these trials.
+/// The series of a workload to show: the series that count, and the forced checks and recoveries of these trials.
 pub fn shown(work: &Work<'_>, losses: &[&Record], filesystems: &[String]) -> Vec<Series> {
     let mut all = work.series.clone();
     for record in losses {

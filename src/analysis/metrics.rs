@@ -1,5 +1,5 @@
-//! Computes a record's metrics from its raw values: those of the workload, the steps, the probes and the space. Pure and
-//! versioned: `fsderby verify` recomputes them.
+//! Computes a record's metrics from its raw values: metrics of the workload, the steps, the probes and the space. Pure and
+//! versioned, so that `fsderby verify` can recompute the metrics.
 
 use super::{capacity, clients, steps};
 use crate::probes::{self, Probe, Raw};
@@ -20,17 +20,17 @@ pub const VERSION: u32 = 3;
 pub type Works = Vec<Box<dyn Work>>;
 
 /// # Errors
-/// If there is no engine for a work, or its parameters are not understood.
+/// If a work has no engine, or the engine does not understand the work's parameters.
 pub fn parsed(record: &Record) -> Result<Works, String> {
     record.works.iter().map(|work| workloads::parsed(&work.work)).collect()
 }
 
-/// The version of all of a record's metrics: ours × 1000 + the workloads'.
+/// The version of all of a record's metrics: this file's version × 1000 + the versions of the workloads.
 pub fn version(works: &[Box<dyn Work>]) -> u32 {
     VERSION * 1000 + works.iter().map(|work| work.metrics_version()).sum::<u32>()
 }
 
-/// The metrics of each measured work, then those of every trial. Empty unless the trial is done.
+/// The metrics of each measured work, then the metrics that every trial has. Empty unless the trial is done.
 pub fn all(record: &Record, works: &[Box<dyn Work>]) -> Vec<Metric> {
     if record.outcome != Outcome::Done {
         return Vec::new();
@@ -49,7 +49,7 @@ pub fn all(record: &Record, works: &[Box<dyn Work>]) -> Vec<Metric> {
         .collect()
 }
 
-/// The metrics of the work, then of the probes. Empty if the work was cut short: its rates compare with no other run.
+/// The metrics of the work, then of the probes. Empty if the work was cut short: its rates are not comparable with other runs.
 fn of_work(record: &Record, of: usize, work: &dyn Work) -> Vec<Metric> {
     let stages: Vec<&StageRecord> = record.stages.iter().filter(|stage| stage.of == of).collect();
     if stages.is_empty() || stages.iter().any(|stage| stage.window_ns.is_none()) {
@@ -94,7 +94,7 @@ pub fn declared() -> Vec<(String, Vec<&'static Declared>)> {
     engines.chain(declared_by_all()).collect()
 }
 
-/// The metrics that records of this workload may have, the workload's first.
+/// The metrics that records of this workload may have; the workload's own metrics come first.
 pub fn declared_of(engine: &str) -> Vec<&'static Declared> {
     let own = workloads::engine(engine).map(|w| w.declared()).unwrap_or_default();
     own.into_iter().chain(declared_by_all().into_iter().flat_map(|(_, all)| all)).collect()
@@ -124,7 +124,7 @@ fn probed(record: &Record, of: usize, stages: &[&StageRecord], phases: &[Phase])
     let none = Raw::new();
     let all = probes::sum(stages.iter().copied());
     let whole = probes::TABLE.iter().flat_map(|p| p.metrics(counted(&all, *p, &none), &work));
-    // The first part creates the files that the others read.
+    // The first part creates the files that the other parts read.
     let parts = stages.iter().skip(1).flat_map(|stage| {
         let phases: Vec<&Phase> = stage.phases.iter().collect();
         let of = |p: &&dyn Probe| p.metrics_of_part(counted(&stage.probes, *p, &none), &phases);
@@ -137,7 +137,7 @@ fn counted<'r>(all: &'r Counters, probe: &dyn Probe, none: &'r Raw) -> &'r Raw {
     all.get(probe.name()).unwrap_or(none)
 }
 
-/// The work step, summed over its parts.
+/// The step of the work itself, summed over the parts of the work.
 fn work(record: &Record, of: usize) -> Option<Stepped> {
     steps::of_work(record, of, StepName::Work).cloned().reduce(|sum, part| Stepped {
         ns: sum.ns.saturating_add(part.ns),
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// `ext4 created files 1.42 times as fast as the next, xfs`
+    /// Reports use `did` in sentences such as `ext4 created files 1.42 times as fast as the next, xfs`.
     #[test]
     fn every_headline_says_what_a_candidate_did_fast() {
         let headlines = || everything().into_iter().filter(|d| d.section == Section::Headline);

@@ -1,4 +1,4 @@
-//! From records to conclusions: metrics, validity, comparisons, findings. Pure: measures nothing and writes nothing for people.
+//! Draws conclusions from records: metrics, validity, comparisons, findings. Pure: measures nothing and prints nothing.
 
 pub mod alike;
 pub mod capacity;

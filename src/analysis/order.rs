@@ -1,8 +1,9 @@
 //! Ranks candidates from the findings alone. A candidate never precedes one that was found better.
 //!
 //! ```text
-//! best rank    1 + how many were found better           worst rank    all − how many it was found better than
-//! place        the best estimate among candidates to which no remaining one was found better
+//! best rank    1 + the number of candidates found better than this one
+//! worst rank   number of all candidates − the number found worse than this one
+//! place        the next place goes to the best estimate among the candidates than which no remaining one was found better
 //! ```
 
 use crate::schema::finding::{Finding, Found, Place, Ranks};
@@ -27,7 +28,7 @@ pub fn of(findings: &[Finding]) -> Vec<Ranks> {
     all
 }
 
-/// The places of all candidates in one metric of one scenario; `findings` are those on that metric.
+/// The places of all candidates in one metric of one scenario; `findings` are the findings on that metric.
 fn places(findings: &[&Finding]) -> Vec<Place> {
     let mut remaining: Vec<&str> = Vec::new();
     for label in findings.iter().flat_map(|finding| [&finding.a, &finding.b]) {
@@ -65,7 +66,7 @@ fn next(findings: &[&Finding], remaining: &[&str]) -> usize {
     let free: Vec<usize> = (0..remaining.len()).filter(|at| !is_behind(remaining[*at])).collect();
     let among = if free.is_empty() { (0..remaining.len()).collect() } else { free };
     let of = |at: &usize| estimate(findings, remaining[*at], remaining);
-    // Of equal estimates the first in the plan.
+    // If estimates are equal, the candidate that comes first in the plan.
     among.into_iter().rev().max_by(|a, b| of(a).total_cmp(&of(b))).unwrap_or(0)
 }
 

@@ -10,9 +10,9 @@ use crate::schema::record::Record;
 
 /// Each trial's time is divided into this many parts.
 const PARTS: usize = 60;
-/// Work with fewer readings gets no chart.
+/// If a work has fewer readings, reports show no chart of it.
 const LOOKS: usize = 10;
-/// Two readings: a shorter stall cannot be told from none.
+/// The time of two readings: a shorter stall is not visible.
 const STALL_LEAST_MS: u64 = 200;
 
 /// One measured work of a scenario.
@@ -20,11 +20,11 @@ const STALL_LEAST_MS: u64 = 200;
 pub struct OverTime {
     /// The work and its part; empty if the scenario has only one.
     pub work: String,
-    /// In plan order; omits candidates without readings.
+    /// One row per candidate, in plan order, without candidates that have no readings.
     pub rows: Vec<Course>,
 }
 
-/// One candidate.
+/// One candidate's rate over the time of the work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Course {
     pub filesystem: String,
@@ -54,7 +54,7 @@ type Rounds<'r> = Vec<(u32, &'r Series)>;
 /// A stage's readings, by filesystem.
 type Stage<'r> = BTreeMap<&'r str, Rounds<'r>>;
 
-/// One for each stage with readings; none in virtual time.
+/// One chart for each stage with readings; none in virtual time.
 pub fn of(work: &Work<'_>, filesystems: &[String]) -> Vec<OverTime> {
     let mut by_stage: BTreeMap<(usize, String), Stage<'_>> = BTreeMap::new();
     for record in &work.counted {

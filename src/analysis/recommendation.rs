@@ -1,5 +1,5 @@
-//! Recommends by stated needs: which candidates meet the requirements, which are dominated, which is best by the weights, and how
-//! far these must change to change the choice. Pure; the kinds' abilities are passed in.
+//! Recommends a candidate by the user's needs: which candidates meet the requirements, which are dominated, which is best by the
+//! weights, and how far the weights must change to change the choice. Pure; the caller passes what each kind of filesystem can do.
 
 use super::criteria::{self, Criterion, Need, Stated};
 use super::dataset::Dataset;
@@ -11,7 +11,7 @@ pub use crate::schema::recommendation::{
 };
 use crate::schema::units::Percent;
 
-/// More candidates get no recommendation: it would have too many pairs and table lines.
+/// With more candidates there is no recommendation, because it would have too many pairs and table lines.
 const MOST: usize = 256;
 
 /// One candidate relative to another, by one criterion.
@@ -45,7 +45,7 @@ pub fn by_margin(margin: Percent) -> impl Fn(&Pair<'_>) -> Comparison {
     }
 }
 
-/// By the findings if there are any (headline metrics and CPU time), otherwise by the margin.
+/// Compares by the findings where there are findings (headline metrics and CPU time), otherwise by the margin.
 pub fn by_findings<'v>(verdict: &'v Verdict) -> impl Fn(&Pair<'_>) -> Comparison + 'v {
     let else_by = by_margin(verdict.margin);
     move |pair| {
@@ -124,7 +124,7 @@ pub fn recommend(asked: &Asked<'_>, compare: Compare<'_>) -> Recommendation {
         let need = &mut recommendation.needs[*at];
         (need.share, need.less, need.more) = (need.weight / all, less.map(change), more.map(change));
     }
-    // Includes the need that decides a draw, which may have no weight.
+    // This includes the need that decides a draw, even if that need has no weight.
     let figures = |stated: &Stated| stated.missing.is_none().then(|| stated.goodness(judged.len()));
     let figures: Vec<Option<Vec<f64>>> = stated.iter().map(figures).collect();
     let ratio = |candidate: usize, need: usize| {
@@ -143,7 +143,7 @@ pub fn recommend(asked: &Asked<'_>, compare: Compare<'_>) -> Recommendation {
     recommendation
 }
 
-/// Splits candidates into those with figures for every weighed need, and those without.
+/// Splits candidates: first the candidates that have figures for every weighed need, then all others.
 fn with_figures(stated: &[Stated], able: Vec<String>) -> (Vec<String>, Vec<Unjudged>) {
     let lacking = |candidate: usize| -> Vec<Need> {
         let has_all = |stated: &&Stated| stated.criteria.iter().all(|c| c.means[candidate].is_some());
@@ -161,12 +161,12 @@ fn with_figures(stated: &[Stated], able: Vec<String>) -> (Vec<String>, Vec<Unjud
 }
 
 impl Stated {
-    /// Whether it has a weight and a criterion.
+    /// Whether the need has a weight and a criterion.
     fn is_weighed(&self) -> bool {
         self.weight > 0.0 && self.missing.is_none()
     }
 
-    /// By candidate, the log ratio to the best one: the mean over its criteria.
+    /// For each candidate, the log ratio to the best candidate, as the mean over the need's criteria.
     fn goodness(&self, candidates: usize) -> Vec<f64> {
         let mean = |candidate: usize| {
             let sum: Option<f64> = self.criteria.iter().map(|c| c.goodness(candidate)).sum();
@@ -213,14 +213,15 @@ fn weighed(stated: &Stated, candidates: &[String]) -> Weighed {
     }
 }
 
-/// By candidate, the goodness at the need that decides a draw.
+/// For each candidate, the goodness at the need that decides a draw.
 fn draw(needs: &Needs, stated: &[Stated], candidates: usize) -> Option<Vec<f64>> {
     let need = Need::Aspect(needs.draw?);
     stated.iter().find(|s| s.need == need && s.missing.is_none()).map(|s| s.goodness(candidates))
 }
 
-/// The candidates that dominate this one: nowhere worse, somewhere better. Differences within the margin are equal, so three can
-/// be ahead of one another in a cycle; the one ahead must therefore have the larger score too.
+/// The candidates that dominate this candidate: worse by no criterion, and better by at least one. A difference within the margin
+/// counts as equal, so three candidates could dominate each other in a cycle. So a dominating candidate must also have the larger
+/// score.
 fn behind<'a>(
     stated: &'a [Stated],
     weighing: &'a Weighing<'a>,
@@ -229,7 +230,7 @@ fn behind<'a>(
     candidate: usize,
 ) -> impl Iterator<Item = usize> + 'a {
     let dominates = move |other: usize| {
-        // The need that decides a draw counts too, without a weight.
+        // The need that decides a draw counts too, although it has no weight.
         let criteria = stated.iter().flat_map(|stated| &stated.criteria);
         let mut is_better = false;
         for criterion in criteria {

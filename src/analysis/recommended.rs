@@ -1,4 +1,5 @@
-//! A run's recommendation by the needs of its plan, from its figures, the kinds' properties and the metrics' declarations.
+//! A run's recommendation for the needs stated in its plan, from the run's figures and the declared properties of filesystems and
+//! metrics.
 
 use super::dataset::Dataset;
 use super::recommendation::{Asked, Lack, Recommendation, by_findings, recommend};
@@ -17,12 +18,12 @@ pub struct Known {
     pub metrics: fn(&str) -> Vec<&'static Declared>,
 }
 
-/// `None` unless the plan states needs.
+/// The run's recommendation; `None` if the plan states no needs.
 pub fn of(run: &Run, dataset: &Dataset<'_>, verdict: &Verdict, known: Known) -> Option<Recommendation> {
     let needs = run.plan.needs.as_ref()?;
     let lacks = |label: &str| lacks(&run.plan, needs, known, label);
     let aspect_of = aspects(run, known);
-    // A candidate that took part twice is one choice.
+    // A candidate and its copy are one choice.
     let is_copy = |label: &str| run.plan.guard.as_ref().is_some_and(|twice| twice.copy == label);
     let candidates: Vec<String> =
         dataset.filesystems.iter().filter(|label| !is_copy(label)).cloned().collect();

@@ -1,9 +1,9 @@
-//! Checks whether a result that holds in all samples of a modelled disk also holds where it is likeliest to fail: with other
-//! workload seeds, at other instruction costs, and at the corner of the disk-model parameters where the ratio is expected to be
-//! worst.
+//! Checks whether a result that holds in all samples of a modelled disk also holds where it is most likely to fail: with other
+//! workload seeds, at other instruction costs, and at the corner of the disk-model parameters (each at one extreme) where the
+//! ratio is expected to be worst.
 //!
-//! Twelve corners do not represent all 2048: even if they agree, another may differ. The main effects predict which one, and it
-//! is tried too.
+//! The twelve corners of the design do not represent all 2048 corners: even if the twelve agree, another corner may differ. The
+//! main effect of each factor predicts which corner is worst, and that corner is tried too.
 
 use std::array;
 
@@ -22,8 +22,8 @@ use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
 use crate::schema::units::Percent;
 
-/// Factor by which an instruction may cost more or less than the machine's file states: our estimate of how far kinds differ in
-/// cycles per instruction.
+/// Factor by which an instruction may cost more or less than the machine's file states: an estimate of how far kinds of
+/// filesystems differ in cycles per instruction.
 pub const COST: f64 = 1.3;
 
 /// Two candidates, of one run or of two.
@@ -36,7 +36,7 @@ pub struct Pair<'w> {
     pub model_error: Option<Box<ModelError>>,
     /// For each workload seed, the mean logarithm over all candidates compared with these two.
     pub means: &'w [f64],
-    /// As a logarithm.
+    /// The margin as a logarithm.
     pub margin: f64,
     pub corners: Corners,
 }
@@ -44,14 +44,14 @@ pub struct Pair<'w> {
 /// How the worst corner is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Corners {
-    /// By a trial of both candidates at the corner, which the run has.
+    /// A trial of both candidates at the corner, which must be in the run, decides.
     Tried,
-    /// By a trial at the corner if there is one, otherwise by the main effects. Used for two runs, which do not know each
-    /// other's corners, and for metrics without corner trials.
+    /// A trial at the corner decides if the run has one, otherwise the main effects. Used to compare two runs, neither of
+    /// which tried the other's corners, and for metrics without corner trials.
     Expected,
 }
 
-/// The results beyond the samples, and which of them refutes the finding.
+/// The results of the checks beyond the samples, and which check refutes the finding.
 #[derive(Default)]
 pub struct Tried {
     pub chaos: Option<Chaos>,
@@ -60,7 +60,7 @@ pub struct Tried {
     pub refuted: Option<Refuted>,
 }
 
-/// If the samples disagree, tries no corner and refutes nothing.
+/// Makes the checks. If the samples disagree, uses no corner and refutes nothing.
 pub fn tried(pair: &Pair<'_>, samples: &[(Sampled, f64)], holds: Found) -> Tried {
     let (chaos, costs) = (pair.chaos(), pair.costs());
     let Some(side) = side(holds) else { return Tried { chaos, costs, ..Tried::default() } };
@@ -89,14 +89,14 @@ fn side(holds: Found) -> Option<Side> {
     }
 }
 
-/// Each factor's effect on the log ratio, (high − low) ÷ 2, with its error; and the mean. `None` before the design and its fold
-/// are complete: twelve rows give no error estimate.
+/// Each factor's effect on the log ratio, (high − low) ÷ 2, with its error; and the mean log ratio. `None` before the design and
+/// its fold are complete, because twelve rows give no error estimate.
 pub fn effects_with_error(samples: &[(Sampled, f64)]) -> Option<([Estimated; COLUMNS], f64)> {
     let (first, second) = (effects(samples, 0)?, effects(samples, 1)?);
     Some((folded(&first, &second), (first.mean + second.mean) / 2.0))
 }
 
-/// From one half of the design: rounds 2 to 13 (0), or their fold (1).
+/// The effects from one half of the design: rounds 2 to 13 (`half` = 0), or the fold of these rounds (`half` = 1).
 fn effects(samples: &[(Sampled, f64)], half: usize) -> Option<Effects> {
     let row = |point: Point| -> Option<Row> {
         (!point.is_nominal()).then(|| array::from_fn(|column| point.level(column) == Some(Level::High)))
@@ -107,7 +107,7 @@ fn effects(samples: &[(Sampled, f64)], half: usize) -> Option<Effects> {
 
 impl Pair<'_> {
     /// The log ratio of two trials (positive if `a` is better), and how far disk-model overhead may shift it. `None` unless both
-    /// had the same work on the same sample.
+    /// trials had the same work on the same sample.
     fn beside(&self, a: Option<&Record>, b: Option<&Record>) -> Option<Within> {
         let (a, b) = (a?, b?);
         let (ours, theirs) = (a.sampled()?, b.sampled()?);
@@ -138,7 +138,7 @@ impl Pair<'_> {
         Some(Chaos { ratios, spreads: [spread(&self.a)?, spread(&self.b)?] })
     }
 
-    /// The ratio at other instruction costs; `None` if untried, or if the metric is no time.
+    /// The ratio at other instruction costs; `None` if untried, or if the metric is not a time.
     pub fn costs(&self) -> Option<Costs> {
         let (a, b, one_kind) = self.timed()?;
         let logs: Vec<f64> = priced(a, b, COST).iter().map(|log| -log).collect();
@@ -154,12 +154,12 @@ impl Pair<'_> {
     }
 
     /// Both candidates' times, with the part spent on instructions that both execute. Two candidates of one kind share all
-    /// instructions of the one that executes fewer; other pairs share at most those of the workload itself.
+    /// instructions of the candidate that executes fewer; other pairs share at most the instructions of the workload itself.
     fn timed(&self) -> Option<(Timed, Timed, bool)> {
         let (first, other) = (self.a.first()?, self.b.first()?);
         self.seeds()?;
         let timed = [self.a.timed()?, self.b.timed()?];
-        // The shared part is instructions, whose time depends on the speed of the CPU.
+        // The shared part consists of instructions, whose time depends on the speed of the CPU.
         let speeds = [first, other].map(|record| record.sampled().map(|sampled| f64::from(sampled.mips)));
         let speeds = [speeds[0]?, speeds[1]?];
         let least = |[a, b]: [f64; 2]| (a * speeds[0]).min(b * speeds[1]);
@@ -177,7 +177,7 @@ impl Pair<'_> {
         Some((with(a, speeds[0]), with(b, speeds[1]), one_kind))
     }
 
-    /// Whether it holds with all seeds, at every instruction cost, and within the disk's model error.
+    /// Whether the result holds with all seeds, at every instruction cost, and within the disk's model error.
     fn withstands(&self, side: Side) -> [Held; 3] {
         [robust::survives(self.seeds().as_deref(), side, self.margin), self.bears(side), self.outdoes(side)]
     }
@@ -187,7 +187,7 @@ impl Pair<'_> {
         side(holds).is_some_and(|side| self.withstands(side) == [Held::Yes; 3])
     }
 
-    /// Whether it holds at every instruction cost. A count of requests or bytes has no such cost.
+    /// Whether the result holds at every instruction cost. A count of requests or bytes does not depend on instruction cost.
     fn bears(&self, side: Side) -> Held {
         if !self.a.series.of.is_time() {
             return Held::Yes;
@@ -207,7 +207,7 @@ impl Pair<'_> {
         widened().map_or(Held::Yes, |widened| robust::all_lie(Some(&widened), side, self.margin))
     }
 
-    /// Disk-model overhead also takes longer on the slower CPU.
+    /// The ratios at each instruction cost. Disk-model overhead also takes longer on a slower CPU.
     fn at_costs(&self) -> Option<Vec<Within>> {
         let (a, b, _) = self.timed()?;
         let usual = self.a.first()?.sampled()?.mips;
@@ -215,8 +215,8 @@ impl Pair<'_> {
         Some(priced(a, b, COST).iter().map(|log| self.within(-log, dear)).collect())
     }
 
-    /// The corner at which the main effects of rounds 2 to 13 predict the ratio nearest to the opposite finding (or farthest from
-    /// equality), and that ratio's logarithm.
+    /// The corner where, by the main effects of rounds 2 to 13, the ratio is nearest to the opposite finding (for an equivalence:
+    /// farthest from 1), and the logarithm of that ratio.
     pub fn worst(&self, samples: &[(Sampled, f64)], holds: Found) -> Option<(Point, f64)> {
         let effects = effects(samples, 0)?;
         let varied = array::from_fn(|column| !self.factors[column].is_empty());
@@ -264,7 +264,7 @@ impl Pair<'_> {
     }
 }
 
-/// As a logarithm.
+/// The margin as a logarithm.
 pub fn log_margin(margin: Percent) -> f64 {
     (margin.0 / 100.0).ln_1p()
 }

@@ -1,4 +1,4 @@
-//! The verdict of a run on testbeds whose figures scatter: findings that randomised rounds support.
+//! The verdict of a run on testbeds whose figures scatter: the findings that the randomised rounds support.
 //!
 //! All pairs of all headline metrics of all scenarios form one family, tested together at an error fixed before the first round.
 //! See [`fsderby_stats::family`] for the test and docs/method/statistics.md for the conclusions.
@@ -22,16 +22,16 @@ use crate::schema::units::Percent;
 
 /// Family-wise error of a single analysis, and of all interim analyses together.
 pub const ALPHA: f64 = 0.05;
-/// The run is void if a candidate differs from its own copy with a p below this.
+/// The run is void if a candidate differs from its own copy with a p-value below this.
 pub const VOID_BELOW: f64 = 0.001;
-/// With fewer rounds the rarest pattern of signs has p = 2 ÷ 2⁵ = 0.06, above [`ALPHA`].
+/// The least number of rounds. With five, even if all differences have one sign, p = 2 ÷ 2⁵ = 0.06, above [`ALPHA`].
 pub const FEWEST: u32 = 6;
-/// Three rounds give a standard deviation to within a factor of two.
+/// The least number of rounds for a scatter: three rounds give a standard deviation to within a factor of two.
 pub const FEWEST_FOR_SCATTER: u32 = 3;
 /// The probability with which a detectable difference is found.
 pub const POWER: f64 = 0.8;
 
-/// The interim analyses of this plan, with the error of each.
+/// The interim analyses of this plan, with the error that each may spend.
 pub fn looks(plan: &Plan) -> Looks {
     match plan.rounds {
         Rounds::Auto => Looks::auto(),
@@ -53,7 +53,7 @@ pub fn next(plan: &Plan, dataset: &Dataset<'_>, shown: &[Look]) -> Option<Look> 
     (alpha > 0.0).then_some(Look { rounds: complete, alpha })
 }
 
-/// The verdict of the last of these analyses, on its rounds. Without any, the figures so far and no finding.
+/// The verdict of the last of these analyses, on its rounds. If there was no analysis, the figures so far without a finding.
 pub fn verdict(plan: &Plan, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
     let measured = measured(plan, dataset);
     let (look, earlier) = match looks.split_last() {
@@ -87,7 +87,7 @@ pub fn verdict(plan: &Plan, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
     }
 }
 
-/// Findings on metrics other than headlines: a separate family, at this analysis' error and on its rounds.
+/// Findings on metrics other than headline metrics: a separate family of tests, with this analysis's error and rounds.
 pub fn findings_on(
     plan: &Plan,
     dataset: &Dataset<'_>,
@@ -108,16 +108,16 @@ pub fn findings_on(
 /// The observed scatter of single values within rounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scatter {
-    /// Complete rounds.
+    /// The number of complete rounds.
     pub rounds: u32,
     /// The noise of each candidate in each table of the verdict's family.
     pub seen: Expected,
-    /// The noise as measured values, if there are enough rounds to resample.
+    /// The measured deviations, if there are enough rounds to resample them.
     pub noise: Option<Noise>,
 }
 
 impl Scatter {
-    /// For each of these pairs and these analyses: the difference found with 80 % power, and the power to find `difference`. Both
+    /// For each of these pairs: the difference that these analyses find with 80 % power, and their power to find `difference`. Both
     /// differences are logarithms.
     pub fn finds(&self, looks: &Looks, pairs: &[Which], difference: f64) -> Vec<(Option<f64>, f64)> {
         if let Some(drawn) = self.noise.as_ref().and_then(|noise| noise.under(looks, pairs)) {
@@ -129,7 +129,7 @@ impl Scatter {
     }
 }
 
-/// The scatter of the rounds so far. It shows no difference between candidates, so reading it is no interim analysis and
+/// The scatter of the rounds so far. The scatter shows no difference between candidates, so computing it is no interim analysis and
 /// spends none of the allowed error. `None` with too few rounds, or with nothing to compare.
 pub fn scatter(plan: &Plan, dataset: &Dataset<'_>) -> Option<Scatter> {
     let measured = match measured(plan, dataset) {
@@ -139,7 +139,7 @@ pub fn scatter(plan: &Plan, dataset: &Dataset<'_>) -> Option<Scatter> {
     };
     let rounds = complete(&measured);
     let tables: Vec<Table> = measured.iter().map(|m| m.table(rounds as usize)).collect();
-    // The variances do not depend on the sign patterns.
+    // Only the variances are used, and these do not depend on the sign patterns, so one pattern suffices.
     let seen = Expected::seen(&family::judge_by(&tables, ALPHA, 1, plan.plan_seed))?;
     (rounds >= FEWEST_FOR_SCATTER).then(|| Scatter { rounds, seen, noise: Noise::of(&tables) })
 }
@@ -148,25 +148,25 @@ fn needed(looks: &Looks) -> u32 {
     looks.planned().first().map_or(FEWEST, |look| look.rounds as u32)
 }
 
-/// If a candidate has only its copy beside it, counts the rounds of these two: the analysis shows whether the machine tells a
-/// filesystem from itself.
+/// The number of rounds that count. If a run compares one candidate only with its copy, the rounds of these two count: such an
+/// analysis shows whether the machine gives one filesystem two different results.
 fn judged_rounds(plan: &Plan, dataset: &Dataset<'_>, measured: &[Measured<'_>]) -> u32 {
     let of_copy = || plan.guard.as_ref().map_or(0, |twice| guard(dataset, twice, usize::MAX).rounds);
     if measured.is_empty() { of_copy() } else { complete(measured) }
 }
 
-/// Complete rounds of the headline metric that has the fewest.
+/// The number of complete rounds of the headline metric that has the fewest.
 fn complete(measured: &[Measured<'_>]) -> u32 {
     measured.iter().map(|m| m.rounds.len() as u32).min().unwrap_or(0)
 }
 
-/// Shared by all findings of a verdict.
+/// What all findings of a verdict have in common.
 #[derive(Clone, Copy)]
 struct Judging<'a> {
     margin: Percent,
-    /// Whether an analysis was made; otherwise nothing may be found.
+    /// Whether an analysis was made; without one there is no finding.
     is_final: bool,
-    /// `None` below two rounds.
+    /// The expected noise; `None` with fewer than two rounds.
     expected: Option<&'a Expected>,
 }
 
@@ -179,8 +179,8 @@ struct Measured<'d> {
     rounds: Vec<u32>,
 }
 
-/// Headline metrics that at least two candidates have. Omits a candidate with fewer rounds than a verdict needs if others have
-/// enough: it failed too often.
+/// Headline metrics that at least two candidates have. A candidate that failed so often that it has too few rounds for a verdict is
+/// left out if other candidates have enough.
 fn measured<'d>(plan: &Plan, dataset: &'d Dataset<'_>) -> Vec<Measured<'d>> {
     measured_by(plan, dataset, plan.guard.as_ref())
 }
@@ -200,7 +200,7 @@ fn measured_of<'d>(
     let asked = work.series.iter().filter(|series| is_asked(series));
     let of = |series: &'d Series| {
         let is_copy = |cell: &&Cell| guard.is_some_and(|twice| twice.copy == cell.filesystem);
-        // A count that is sometimes zero has no ratio.
+        // A count that is zero in some trial has no ratio.
         let has_ratios = |cell: &&Cell| match (positive(cell).count(), series.stands_in) {
             (0, _) => false,
             (n, true) => n == cell.values.len(),
@@ -217,13 +217,13 @@ fn measured_of<'d>(
     asked.filter_map(of).collect()
 }
 
-/// Rounds and values, if the value has a logarithm.
+/// The cell's rounds and values, without values that are not positive.
 pub fn positive(cell: &Cell) -> impl Iterator<Item = (u32, f64)> + '_ {
     cell.values.iter().filter(|v| v.value > 0.0 && v.value.is_finite()).map(|v| (v.round, v.value))
 }
 
 impl Measured<'_> {
-    /// The first `rows` rounds.
+    /// The values of the first `rows` rounds as a table.
     fn table(&self, rows: usize) -> Table {
         let mut table = Table::new(self.cells.len());
         for round in self.rounds.iter().take(rows) {
@@ -294,12 +294,12 @@ impl Measured<'_> {
     }
 }
 
-/// The logarithm, oriented so that larger is better.
+/// The logarithm of a value, oriented so that larger is better.
 pub fn oriented(series: &Series, value: f64) -> f64 {
     if series.better == Better::Lower { -value.ln() } else { value.ln() }
 }
 
-/// A difference within the margin is equivalent, however significant.
+/// A difference within the margin is found equivalent, even if it is statistically significant.
 fn found(pair: &Pair, margin: Percent) -> Found {
     match pair.direction() {
         _ if pair.equivalent(log(margin)) => Found::Equivalent,
@@ -317,7 +317,7 @@ pub fn log(margin: Percent) -> f64 {
 fn overall(measured: &[Measured<'_>], tables: &[Table], seed: u64, judging: Judging<'_>) -> Vec<Overall> {
     let labels = |m: &Measured<'_>| m.cells.iter().map(|cell| cell.filesystem.clone()).collect::<Vec<_>>();
     let Some(names) = measured.first().map(labels) else { return Vec::new() };
-    // A mean over bytes and flushes says nothing.
+    // A mean over different units, such as bytes and flushes, has no meaning.
     if measured.len() < 2
         || measured.iter().any(|m| m.series.stands_in)
         || measured.iter().any(|m| labels(m) != names)
@@ -384,7 +384,7 @@ mod tests {
         Plan { rounds, ..toml::from_str(text).expect("a plan") }
     }
 
-    /// Seconds of each candidate in each round: its factor, a drift that all have, and a scatter of 2 %.
+    /// Seconds of each candidate in each round: the candidate's factor, a drift common to all candidates, and a scatter of 2 %.
     fn dataset(candidates: &[(&str, f64)], rounds: u32) -> Dataset<'static> {
         let mut random = fsderby_stats::random::Random::new(5);
         let mut values = |factor: f64| {
@@ -475,7 +475,7 @@ mod tests {
         let verdict = given(&wide, &dataset(&FOUR, 12));
         assert_eq!(between(&verdict, "quick", "slow").finding, Found::Equivalent);
         assert_eq!(between(&verdict, "quick", "slower").finding, Found::Better);
-        // "slow" and "slower" are within it too.
+        // The difference of "slow" and "slower" is within the margin too.
         let ranks: Vec<(u32, u32)> = verdict.ranks[0].places.iter().map(|p| (p.best, p.worst)).collect();
         assert_eq!(ranks, [(1, 3), (1, 3), (1, 4), (3, 4)]);
     }

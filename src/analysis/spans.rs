@@ -1,5 +1,5 @@
-//! Latencies of one operation by span of rounds: the data behind an interval. Rounds are joined into at most [`MOST`] spans and
-//! values into buckets of up to 3 %, which bounds memory in long runs.
+//! Latencies of one operation by span of rounds: the data from which an interval is computed. Rounds are joined into at most
+//! [`MOST`] spans, and values into buckets up to 3 % wide, which limits the memory in long runs.
 
 use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
@@ -7,7 +7,7 @@ use crate::schema::setup::ClockKind;
 /// Largest number of spans; more would not improve an interval.
 const MOST: u32 = 32;
 
-/// Maps rounds to spans. Neighbours share a span, because drift affects them alike.
+/// Maps rounds to spans. Neighbouring rounds share a span, because drift affects them alike.
 #[derive(Clone, Copy)]
 pub struct Joined {
     rounds: u32,
@@ -20,7 +20,7 @@ impl Joined {
         Joined { rounds: last.div_ceil(MOST).max(1) }
     }
 
-    /// `None` in virtual time: samples differ by design and are not resampled.
+    /// The span of a record; `None` in virtual time, where samples differ by design and are not resampled.
     pub fn span(self, record: &Record) -> Option<u32> {
         (record.clock != ClockKind::Virtual).then(|| record.round.saturating_sub(1) / self.rounds)
     }
@@ -29,7 +29,7 @@ impl Joined {
 /// Counts of each value, by span.
 #[derive(Debug, Default)]
 pub struct Spans {
-    /// The span being filled: records mostly arrive in round order.
+    /// The span that is being filled; records mostly arrive in round order.
     open: Option<(u32, Box<[u32; BUCKETS]>)>,
     closed: Vec<(u32, Vec<Packed>)>,
 }
@@ -61,7 +61,7 @@ impl Spans {
         let open = self.open.iter().map(|(span, counts)| (*span, packed(counts)));
         let mut all: Vec<(u32, Vec<Packed>)> = self.closed.iter().cloned().chain(open).collect();
         all.sort_by_key(|(span, _)| *span);
-        // A repeated round arrives after later rounds.
+        // Records of a repeated round arrive after records of later rounds, so a span can occur twice.
         all.dedup_by(|next, kept| {
             let is_same = next.0 == kept.0;
             if is_same {
@@ -86,7 +86,7 @@ fn in_values(mut counts: Vec<Packed>) -> Vec<(u64, u64)> {
     all
 }
 
-/// A bucket number and a count in four bytes: a run has a million of them. A larger count takes several entries.
+/// A bucket number and a count, in four bytes because a run has a million such entries. A larger count takes several entries.
 #[derive(Clone, Copy, Debug)]
 struct Packed(u32);
 
@@ -117,7 +117,7 @@ fn packed(counts: &[u32; BUCKETS]) -> Vec<Packed> {
     all
 }
 
-/// One bucket per value below 64, then 32 per doubling.
+/// The number of buckets: one per value below 64, then 32 per doubling.
 const BUCKETS: usize = EXACT + (u64::BITS as usize - EXACT_BITS as usize) * STEPS;
 const EXACT: usize = 1 << EXACT_BITS;
 const EXACT_BITS: u32 = 6;

@@ -1,4 +1,4 @@
-//! Counts that stand in for the workload's headline metrics where times do not count, as on an emulated CPU.
+//! Counts that replace the workload's headline metrics in a verdict where times do not count, as on an emulated CPU.
 
 use super::metrics;
 use crate::schema::declared::{self, Declared};
@@ -7,18 +7,18 @@ use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
 use crate::schema::units::MIB;
 
-/// Smaller counts do not matter: two flushes against three are not worth a place in the family.
+/// A counter whose medians are all smaller is not compared: two flushes against three are not worth another test in the verdict.
 const FEWEST_COUNTED: f64 = 100.0;
 const FEWEST_BYTES: f64 = MIB as f64;
 
-/// The metrics that stand in.
+/// The metrics that replace headline metrics.
 pub struct StandingIn {
     declared: Vec<&'static Declared>,
     is_modelled: bool,
 }
 
 impl StandingIn {
-    /// `None` if any trial's times count.
+    /// The metrics for these trials; `None` if the times of any trial count.
     pub fn of(counted: &[&Record]) -> Option<Self> {
         let is_timeless = !counted.is_empty() && counted.iter().all(|record| !record.fidelity.times_count());
         is_timeless.then(|| StandingIn {
@@ -36,7 +36,7 @@ impl StandingIn {
     ) -> bool {
         let fewest = if of == Of::Bytes { FEWEST_BYTES } else { FEWEST_COUNTED };
         let is_declared = declared::find(&self.declared, metric).is_some();
-        // On a modelled disk each pair needs a ratio in each sample.
+        // On a modelled disk each pair needs a ratio in each sample, so every value must be positive.
         is_declared
             && medians.any(|median| median >= fewest)
             && (!self.is_modelled || values.all(|v| v > 0.0))

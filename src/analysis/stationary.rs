@@ -1,7 +1,7 @@
-//! Whether a work ran so long that its figures are those of a longer one. Pure.
+//! Whether a work ran long enough that a longer run of the same work would give the same figures. Pure.
 //!
-//! Writes below twice the memory may stay in it and not reach the device, and a journal need not make room before its third
-//! commit. Such figures describe the beginning of the work. They void nothing: reports head them *short*.
+//! Written data of less than twice the memory may stay in memory and not reach the device, and a journal may have room until its
+//! third commit. Figures of such a short work describe only its beginning. They void nothing: reports head them *short*.
 
 use super::steps;
 use crate::filesystems;
@@ -14,11 +14,11 @@ use crate::schema::units::{Bytes, sum};
 const MEMORIES: u64 = 2;
 /// The work must last this many commit intervals of its filesystem.
 const COMMITS: u64 = 3;
-/// For an unknown filesystem: the kernel writes out data that has been dirty for this long
+/// The commit interval assumed for an unknown filesystem: the kernel writes out data that has been dirty for this long
 /// (`Documentation/admin-guide/sysctl/vm.rst`, dirty_expire_centisecs).
 const COMMIT_SECONDS: u64 = 30;
 
-/// `None` for work that writes nothing or was cut short.
+/// Judges a trial; `None` if its work writes nothing or was cut short.
 pub fn check(record: &Record) -> Option<ValidityCheck> {
     let is_whole = record.measured().all(|stage| stage.window_ns.is_some());
     if record.purpose != Purpose::Measure || !is_whole {
@@ -45,7 +45,7 @@ pub fn check(record: &Record) -> Option<ValidityCheck> {
     })
 }
 
-/// The time of all measured works together.
+/// The sum of the times of all measured works.
 fn work_ns(record: &Record) -> u64 {
     let measured = record.works.iter().enumerate().filter(|(_, work)| work.measured);
     sum(measured.flat_map(|(of, _)| steps::of_work(record, of, StepName::Work)).map(|step| step.ns))

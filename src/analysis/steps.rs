@@ -12,7 +12,7 @@ const fn step(name: &'static str, over: &'static [StepName]) -> Declared {
     Declared { name, over: Over::Steps(over), section: Section::Steps, ..Declared::SECONDS }
 }
 
-/// Measured for each work, not for the trial as a whole.
+/// The time of the sync, measured for each work and not for the trial as a whole.
 static SYNC: Declared = Declared {
     title: "sync after the work",
     short: "sync",
@@ -32,7 +32,7 @@ static STEPS: [Declared; 8] = [
     Declared {
         title: "mount",
         aspect: Some(Aspect::Mount),
-        explained: "Mounting the new filesystem.",
+        explained: "Time to mount the new filesystem.",
         ..step("mount.time", &[StepName::Mount])
     },
     Declared {
@@ -50,29 +50,29 @@ static STEPS: [Declared; 8] = [
         title: "fsck (emptied)",
         aspect: Some(Aspect::Fsck),
         short: "fsck",
-        explained: "The filesystem's own full check, read-only, after all files were deleted.",
+        explained: "Time of the filesystem's own full check, read-only, after all files were deleted.",
         key: true,
         ..step("check.time", &[StepName::Check(At::Emptied)])
     },
     Declared {
         title: "fsck (filled)",
-        explained: "The filesystem's own full check, read-only, while all files of the work were there.",
+        explained: "Time of the filesystem's own full check, read-only, while all files of the work exist.",
         ..step("check-filled.time", &[StepName::Check(At::Filled)])
     },
     Declared {
         title: "fsck (recovered)",
-        explained: "The filesystem's own full check, read-only, after the recovery from the power cut.",
+        explained: "Time of the filesystem's own full check, read-only, after the recovery from the power cut.",
         section: Section::Recovery,
         ..step("check-recovered.time", &[StepName::Check(At::Recovered)])
     },
     Declared {
         title: "reverting the conversion",
-        explained: "Time to turn the filesystem back into the kind that it was converted from.",
+        explained: "Time to convert the filesystem back into the kind that it was before the conversion.",
         ..step("revert.time", &[StepName::Revert])
     },
 ];
 
-/// User and system time of the step: of its commands, or of the thread that made the system call; for the unmount also of the
+/// User and system time of a step's commands, or of the thread that made the step's system call. The unmount also includes the
 /// daemon that ended.
 const fn cpu(name: &'static str, over: &'static [StepName]) -> Declared {
     Declared { drawn: false, ..step(name, over) }
@@ -148,7 +148,7 @@ static FORCED: [Declared; 2] = [
         title: "forced check",
         did: "was checked",
         section: Section::Headline,
-        explained: "The filesystem's own full check, read-only, with all files that exist at that point of the trial. The \
+        explained: "Time of the filesystem's own full check, read-only, with all files that exist at that point of the trial. The \
                     unmount before the check and the mount after it are not counted.",
         ..step("forced-check.time", &[StepName::ForcedCheck])
     },
@@ -196,7 +196,7 @@ static SYNCED: Declared = Declared {
     title: "files that had been synced",
     short: "synced",
     better: Better::Neither,
-    explained: "Files that the work had synced and not deleted before the power was cut.",
+    explained: "Number of files that the work had synced and not deleted before the power cut.",
     ..FILES
 };
 
@@ -204,7 +204,7 @@ static LOST: Declared = Declared {
     name: "recovery.lost",
     title: "synced files that were lost",
     short: "lost",
-    explained: "Synced files that are missing, altered or have lost their name.",
+    explained: "Number of synced files that are missing, altered or have lost their name.",
     ..FILES
 };
 
@@ -265,7 +265,7 @@ pub fn recovery(record: &Record) -> Vec<Metric> {
     metrics
 }
 
-/// Synced files that are missing, altered or without their name.
+/// The number of synced files that are missing, altered or without their name.
 pub fn lost(seen: &Survivors) -> u64 {
     sum([seen.missing, seen.altered, seen.nameless])
 }
@@ -276,7 +276,7 @@ fn taken(record: &Record, declared: &Declared) -> Option<Metric> {
     cpu_time(declared, record.steps.iter().filter(|step| steps.contains(&step.step)))
 }
 
-/// `None` for 0: older agents did not count the CPU time of their own calls.
+/// The CPU time of these steps; `None` if it is 0, because older agents did not count the CPU time of their own calls.
 fn cpu_time<'r>(declared: &Declared, steps: impl Iterator<Item = &'r Stepped>) -> Option<Metric> {
     let ns = sum(steps.flat_map(|step| [step.user_ns, step.sys_ns]));
     (ns > 0).then(|| declared.metric(ns as f64 / 1e9))

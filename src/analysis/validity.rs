@@ -14,20 +14,20 @@ use crate::schema::units::{Bytes, sum};
 /// A trial is void if its guest's clock differs from the host's by more than both of these.
 const DRIFT_SHARE: f64 = 0.001;
 const DRIFT_NS: u64 = 20_000_000;
-/// The limit if both have one clock.
+/// The limit in nanoseconds if agent and host have the same clock.
 const HEARD_NS: u64 = 60_000_000;
 /// After a cold start the device reads at least this share of the bytes that the work reads: the mount may have read a file
 /// already.
 const COLD_SHARE: f64 = 0.99;
 
-/// Host observations that are in no event of the record.
+/// Facts observed on the host that no event of the record contains.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Witness<'a> {
-    /// The requested mount.
+    /// The mount that the plan requested.
     pub asked: Option<&'a Mount>,
     /// Whether the testbed's device bypasses the host's page cache; `None` without such a device.
     pub direct: Option<bool>,
-    /// As older versions judged: see [`mount`].
+    /// Whether to judge as older versions of fsderby did: see [`mount`].
     pub labels_own: bool,
 }
 
@@ -83,7 +83,8 @@ fn yes_or(no: Held, held: bool) -> Held {
     if held { Held::Yes } else { no }
 }
 
-/// Older versions labelled an absence that the user asked for although the kind asks for it anyway.
+/// Judges the mount options. Older versions of fsderby labelled a trial if the user asked for an option to be absent that the kind
+/// of filesystem leaves out anyway.
 fn mount(record: &Record, witness: Witness<'_>) -> Option<ValidityCheck> {
     let (asked, seen) = (witness.asked?, record.mounted.as_ref()?);
     let kind = filesystems::find(&record.kind)?;
@@ -129,7 +130,7 @@ fn cold(record: &Record) -> Option<ValidityCheck> {
         Seen::Cold { asked_bytes, device_bytes_read } => Some((asked_bytes, device_bytes_read)),
         _ => None,
     };
-    // The least cold one counts.
+    // The stage with the largest shortfall counts.
     let missing = |(asked, read): &(u64, Option<u64>)| read.map_or(0, |read| asked.saturating_sub(read));
     let (asked, read) = record.seen.iter().filter_map(witness).max_by_key(missing)?;
     match read {
@@ -143,9 +144,9 @@ fn cold(record: &Record) -> Option<ValidityCheck> {
     }
 }
 
-/// After a cold start the device must read at least the bytes that the work reads. A stage that reads only names must make it
-/// read something. Without a remount a shortfall is reported and voids nothing: names and inodes may have stayed, and the
-/// device's counters include other processes.
+/// After a cold start the device must read at least the bytes that the work reads. A stage that reads only names must make the
+/// device read something. Without a remount a shortfall is reported and voids nothing: names and inodes may have stayed in memory,
+/// and the device's counters include other processes.
 fn cold_start(record: &Record, steps: &[Step]) -> Option<ValidityCheck> {
     let mounted = steps.iter().any(|step| matches!(step, Step::Cool { mount: Some(_) }));
     let cold: Vec<&StageRecord> = after_a_remount(record, steps).collect();
@@ -177,7 +178,7 @@ fn cold_start(record: &Record, steps: &[Step]) -> Option<ValidityCheck> {
     check(Condition::ColdStart, asked, seen, yes_or(no, held && all_caches))
 }
 
-/// The measured stages before which the caches were dropped, since the stage before.
+/// The measured stages before which the caches were dropped, after the end of the previous stage.
 fn after_a_remount<'r>(record: &'r Record, steps: &[Step]) -> impl Iterator<Item = &'r StageRecord> {
     let mut cooled = false;
     let mut cold = Vec::new();
@@ -227,7 +228,7 @@ fn flush(counted: &Counted<'_>, mount: Option<&Mount>) -> Option<ValidityCheck> 
 }
 
 fn clock(record: &Record) -> Option<ValidityCheck> {
-    // On the host's own kernel there is one clock; a difference is mostly the delay until the host got the message.
+    // An agent on the host's own kernel has the same clock; a difference is mostly the delay until the host got the message.
     let most_ns = match record.clock {
         ClockKind::Virtual => return None,
         ClockKind::Guest => DRIFT_NS,
@@ -244,7 +245,7 @@ fn clock(record: &Record) -> Option<ValidityCheck> {
     )
 }
 
-/// A trial that claims cold caches needs a cold host cache too.
+/// A trial with cold caches also needs an image that is not in the host's page cache.
 fn host_cache(record: &Record, steps: &[Step], direct: Option<bool>) -> Option<ValidityCheck> {
     let direct = direct?;
     let way = if direct { "direct I/O on the image" } else { "I/O through the host's page cache" };
@@ -268,7 +269,7 @@ fn host_cache(record: &Record, steps: &[Step], direct: Option<bool>) -> Option<V
 
 /// The guest's counts of its disk must have reached the host's device.
 fn host_counters(record: &Record, counters: &Counters) -> Option<ValidityCheck> {
-    // Requests are not compared: QEMU merges adjacent ones.
+    // The number of requests is not compared, because QEMU merges adjacent requests.
     const COUNTERS: [&str; 3] = ["bytes_written", "bytes_read", "flushes"];
     let pair = |name: &&str| {
         counter(counters, "block_io", name).zip(counter(&record.host_probes, "host_block_io", name))
@@ -285,7 +286,7 @@ fn host_counters(record: &Record, counters: &Counters) -> Option<ValidityCheck> 
     check(Condition::HostCounters, "what the guest counts reaches its disk", seen, yes_or(Held::No, arrived))
 }
 
-/// For sparse files, only the written bytes count.
+/// Whether every byte of the files was stored in full. Of sparse files only the written bytes count.
 fn stored(record: &Record) -> Option<ValidityCheck> {
     let stored = Stored::of(record)?;
     let Stored { bytes, written, on_device, is_at_most, .. } = stored;
@@ -302,8 +303,8 @@ fn stored(record: &Record) -> Option<ValidityCheck> {
     check(Condition::Stored, "every byte stored in full", seen, yes_or(Held::Label, held))
 }
 
-/// Compares each tree with the hash that the engines stated then, as a later work may have kept more. Without a stated hash all
-/// trees must equal the first.
+/// Compares each tree of files with the hash that the engines stated at that time, because a later work may have added files.
+/// Without a stated hash all trees must equal the first tree.
 fn read_back(trees: &[Tree]) -> Option<ValidityCheck> {
     let first = trees.first()?;
     let expected = |tree: &Tree| tree.expected.clone().unwrap_or_else(|| first.hash.clone());
@@ -325,7 +326,8 @@ fn read_back(trees: &[Tree]) -> Option<ValidityCheck> {
     }
 }
 
-/// After a power cut. A synced file must keep its content; it may lose its name only if its directory was not synced.
+/// Judges the files after a power cut. A synced file must keep its content; it may lose its name only if its directory was not
+/// synced.
 fn survivors(record: &Record) -> Option<ValidityCheck> {
     let seen = record.survivors.as_ref()?;
     let (files, bytes) = (seen.files, Bytes(seen.bytes));

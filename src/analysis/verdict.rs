@@ -10,10 +10,10 @@ use crate::schema::finding::{self, Basis, Look, Verdict};
 use crate::schema::needs::Aspect;
 use crate::store::Run;
 
-/// The verdict of the run's last analysis; without any, the figures so far.
+/// The verdict of the run's last analysis; if there was no analysis, the figures so far.
 ///
-/// On testbeds whose figures scatter each interim analysis spends some of the error. Reading a run spends none: only the runner
-/// analyses, at the run's end or at a planned point, and the seal records each analysis.
+/// On testbeds whose figures scatter, each interim analysis spends some of the allowed error. Showing a report of a run spends
+/// none of it: only the runner analyses, at the run's end or at a planned point, and the seal records each analysis.
 pub fn of(run: &Run, dataset: &Dataset<'_>) -> Verdict {
     let looks = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
     let verdict = over_samples(run, dataset).unwrap_or_else(|| over_rounds(run, dataset, looks));
@@ -43,7 +43,7 @@ fn over_rounds(run: &Run, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
     Verdict { records: run.records.len(), ..rounds::verdict(&run.plan, dataset, looks) }
 }
 
-/// On modelled disks, which have no error to spend.
+/// The verdict on modelled disks, where figures do not scatter and so there is no error to spend.
 fn over_samples(run: &Run, dataset: &Dataset<'_>) -> Option<Verdict> {
     let fewest = dataset.workloads.iter().map(Work::complete_rounds).min().unwrap_or(0);
     let complete = ensemble::fewest_samples(run)?.min(fewest) as u32;

@@ -1,28 +1,29 @@
 //! Chooses by weights, and computes how far a weight must change to change the choice. Pure mathematics on logarithms.
 //!
-//! Let v(c, i) be the logarithm of candidate i's ratio to the best one at need c (0 is the best, less is worse) and w(c) the
+//! Let v(c, i) be the logarithm of candidate i's ratio to the best candidate at need c (0 is the best, less is worse) and w(c) the
 //! weights. The score is s(i) = Σ w(c)·v(c, i) / Σ w(c): the logarithm of the weighted geometric mean of ratios. The ranking by
 //! this mean does not depend on the reference of the ratios (P. J. Fleming and J. J. Wallace, "How Not to Lie with Statistics",
 //! Communications of the ACM 29 (1986), 218–221).
 //!
-//! If one weight is multiplied by m, Σ w·v of each candidate is linear in m, and so is Σ w. So the choice changes only where two
-//! lines cross or are the margin apart. These few points are computed, and the choice is evaluated between them: the answer is
-//! exact, without a search.
+//! If one weight is multiplied by m, Σ w·v of each candidate is linear in m, and so is Σ w. So the choice changes only at values of
+//! m where the scores of two candidates are equal or differ by the margin. These few points are computed, and the choice is
+//! evaluated between them: the answer is exact, without a search.
 //!
-//! Misleads: weights are opinions, and a score over many needs can hide one in which the choice is bad. Show the needs beside it.
+//! Where a score misleads: weights are opinions, and a score over many needs can hide one need in which the choice is bad. Show
+//! the result for each need beside the score.
 
-/// Candidates by need, with the weights.
+/// The candidates' figures for each need, and the weights of the needs.
 pub struct Weighing<'v> {
-    /// By need, then by candidate: logarithms of ratios to the best.
+    /// For each need, then for each candidate: the logarithm of the ratio to the best candidate.
     pub goodness: &'v [Vec<f64>],
     pub weights: &'v [f64],
     /// Two scores within this distance (a logarithm) are a draw.
     pub margin: f64,
-    /// By candidate, the figure that decides a draw: more is better; a candidate without one comes last.
+    /// For each candidate, the figure that decides a draw: more is better; a candidate without a figure comes last.
     pub draw: Option<&'v [f64]>,
 }
 
-/// The factor of a weight from which on another candidate is chosen.
+/// A factor of a weight at which the choice changes, and the candidate that is then chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tipping {
     pub factor: f64,
@@ -44,7 +45,7 @@ impl Weighing<'_> {
         sum / weights.iter().sum::<f64>()
     }
 
-    /// All candidates in order: first the choice among all, then the choice among the rest, and so on.
+    /// All candidates in order: first the choice among all candidates, then the choice among all others, and so on.
     pub fn ranking(&self) -> Vec<usize> {
         let mut left: Vec<usize> = (0..self.candidates()).collect();
         let mut ranking = Vec::new();
@@ -63,7 +64,7 @@ impl Weighing<'_> {
         let drawn: Vec<(usize, f64)> =
             scores.into_iter().filter(|(_, score)| leader.1 - score <= self.margin).collect();
         let most = drawn.iter().map(|(c, _)| draw[*c]).fold(f64::NEG_INFINITY, f64::max);
-        // A missing figure is minus infinity, and equal to itself.
+        // A missing figure is minus infinity. Minus infinity equals itself, but its difference to itself is no number.
         let is_best = |c: usize| draw[c] == most || most - draw[c] <= self.margin;
         let best: Vec<(usize, f64)> = drawn.into_iter().filter(|(c, _)| is_best(*c)).collect();
         first_largest(&best).map(|(candidate, _)| candidate)
@@ -86,7 +87,7 @@ impl Weighing<'_> {
         let down = std::iter::once(1.0).chain(below.iter().rev().copied()).zip(down);
         let up = above.iter().copied().chain([f64::INFINITY]);
         let up = std::iter::once(1.0).chain(above.iter().copied()).zip(up);
-        // A single weight cannot change the choice.
+        // If only this need has a weight, a factor of the weight cannot change the choice.
         let is_alone = self.weights.iter().enumerate().all(|(at, weight)| at == need || *weight == 0.0);
         if is_alone {
             return (None, None);
@@ -123,7 +124,7 @@ impl Weighing<'_> {
     }
 }
 
-/// The largest score; of several equal ones, the first.
+/// The largest score; of several equal scores, the first.
 fn first_largest(scores: &[(usize, f64)]) -> Option<(usize, f64)> {
     scores.iter().copied().reduce(|most, next| if next.1 > most.1 { next } else { most })
 }
@@ -149,7 +150,8 @@ mod tests {
         assert_eq!(weighing.ranking(), [0, 1]);
     }
 
-    /// Twice as fast against four times the need: log 2 · w = log 4, so the first weight may fall to two thirds.
+    /// The first candidate is twice as good at the first need, the second four times as good at the second. With weights w and 1,
+    /// the scores are equal at w · log 2 = log 4, so w = 2: a weight of 3 may fall to two thirds.
     #[test]
     fn a_choice_tips_where_the_lines_cross() {
         let goodness = [ln(&[1.0, 0.5]), ln(&[0.25, 1.0])];

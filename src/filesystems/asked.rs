@@ -1,4 +1,4 @@
-//! The user's options that change a kind's capabilities.
+//! Reads the user's mkfs and mount options that change the capabilities of a kind of filesystem.
 
 /// Values of an mkfs flag, split at commas. Both `-m crc=0,reflink=1` and `-mcrc=0` are understood.
 pub(super) fn values<'m>(mkfs: &'m [String], flag: &str) -> Vec<&'m str> {
@@ -29,7 +29,7 @@ pub(super) fn valued<'m>(mkfs: &'m [String], flag: &str) -> Vec<(&'m str, &'m st
     found
 }
 
-/// Whether `-O` turns a feature on, or off with `^`; `None` if it does not name the feature. The last one counts.
+/// Whether `-O` turns a feature on, or off with `^`; `None` if `-O` does not name the feature. The last mention counts.
 pub(super) fn feature(mkfs: &[String], name: &str) -> Option<bool> {
     let said = |word: &&str| match word.strip_prefix('^') {
         Some(off) => (off == name).then_some(false),
@@ -53,7 +53,7 @@ pub(super) fn option<'m>(mount: &'m [String], name: &str) -> Option<&'m str> {
     mounted(mount).rev().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// Whether a mount option is given, or its opposite with the prefix `no`; `None` if neither is.
+/// Whether a mount option is given (`true`), or its opposite with the prefix `no` (`false`); `None` if neither is given.
 pub(super) fn is_on(mount: &[String], name: &str) -> Option<bool> {
     let said = |option: &str| match option.strip_prefix("no") {
         Some(off) if off == name => Some(false),

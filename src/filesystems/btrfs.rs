@@ -16,7 +16,7 @@ pub struct Btrfs;
 
 /// mkfs.btrfs 6.2: "minimum size for each btrfs device is 114294784", which is 109 MiB.
 const SMALLEST: u64 = 109 * MIB;
-/// The format allows 16 EiB, Linux's files and block devices 8 EiB.
+/// The format allows 16 EiB, but files and block devices of Linux only 8 EiB.
 const LARGEST: u64 = i64::MAX as u64;
 
 impl Filesystem for Btrfs {
@@ -60,7 +60,7 @@ impl Filesystem for Btrfs {
             snapshots: yes("btrfs-subvolume(8)"),
             compression: yes("btrfs(5): compress"),
             reflinks: yes("ioctl_ficlonerange(2)"),
-            quotas: no("btrfs-quota(8): of subvolumes, not of users"),
+            quotas: no("btrfs-quota(8): quotas are for subvolumes, not for users"),
             hard_links: yes("btrfs(5): filesystem limits"),
             symlinks: yes("btrfs(5): filesystem limits"),
             modes: yes(MAN),
@@ -82,7 +82,7 @@ impl Filesystem for Btrfs {
         }
     }
 
-    /// btrfs(5): fatal_errors
+    /// Source: btrfs(5), fatal_errors.
     fn panics(&self) -> &'static [&'static str] {
         &["fatal_errors=panic"]
     }
@@ -128,14 +128,14 @@ impl Filesystem for Btrfs {
         argv(["mkfs.btrfs", "-V"])
     }
 
-    /// Since Linux 6.2, Btrfs discards freed blocks by default (`discard=async`) on any device that supports it, even a loop
-    /// device. Other filesystems do not, and it would change the image for later trials, so it is off. A user's `discard` turns
-    /// it on.
+    /// Since Linux 6.2, Btrfs discards freed blocks by default (`discard=async`) on any device that supports discards, even a loop
+    /// device. Other filesystems do not discard by default, and discards would change the image for later trials, so they are
+    /// off. A user's `discard` turns them on.
     fn mount(&self, variant: &Variant) -> Mount {
         syscall("btrfs", &["nodiscard"], variant)
     }
 
-    /// Without checksums or copy-on-write of data nothing is compressed: btrfs(5).
+    /// Btrfs compresses nothing if checksums or copy-on-write of data are off: btrfs(5).
     fn compresses<'o>(&self, mount: &'o [String]) -> Option<&'o str> {
         let is_plain = |name| asked::is_on(mount, name) == Some(false);
         let is_it = |option: &&str| matches!(super::confirm::key(option), "compress" | "compress-force");

@@ -10,17 +10,17 @@ use crate::schema::units::Bytes;
 pub struct Capabilities {
     pub journal: Fact<Journal>,
     pub data_checksums: Fact<bool>,
-    /// Covers all metadata, verified at every read; checksums of only some structures do not count.
+    /// Whether checksums cover all metadata and are verified at every read; checksums of only some structures do not count.
     pub metadata_checksums: Fact<bool>,
     pub snapshots: Fact<bool>,
     pub compression: Fact<bool>,
-    /// Copies of files that share blocks until one copy is changed.
+    /// Whether copies of files can share blocks until one copy is changed.
     pub reflinks: Fact<bool>,
-    /// Quotas per user and group.
+    /// Whether there are quotas per user and group.
     pub quotas: Fact<bool>,
     pub hard_links: Fact<bool>,
     pub symlinks: Fact<bool>,
-    /// Owners and permission bits.
+    /// Whether files have owners and permission bits.
     pub modes: Fact<bool>,
     pub acl: Fact<bool>,
     pub xattr: Fact<bool>,
@@ -30,14 +30,14 @@ pub struct Capabilities {
     pub case_sensitive: Fact<bool>,
     pub grow: Fact<Resize>,
     pub shrink: Fact<Resize>,
-    /// `None` if the kind's check does nothing; see [`super::Filesystem::check`].
+    /// How thorough the check is; `None` if the kind's check does nothing: see [`super::Filesystem::check`].
     pub check: Fact<Option<Depth>>,
     pub largest_file: Fact<Bytes>,
-    /// Most entries in the root directory, if it is limited.
+    /// The largest number of entries in the root directory, if this number is limited.
     pub root_entries: Fact<Option<u64>>,
-    /// Whether fsderby can make it by converting another kind.
+    /// Whether fsderby can make this kind by converting another kind.
     pub conversion: Fact<bool>,
-    /// The versions of Linux that have it.
+    /// The versions of Linux that have this kind.
     pub linux: Fact<Linux>,
 }
 
@@ -53,7 +53,7 @@ pub enum Journal {
     None,
     Metadata,
     MetadataAndData,
-    /// Never overwrites in place: copy-on-write or log-structured.
+    /// The filesystem never overwrites in place: it is copy-on-write or log-structured.
     CopyOnWrite,
 }
 
@@ -67,7 +67,7 @@ pub enum Resize {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Linux {
-    /// First version of Linux with this kind, with whatever driver.
+    /// First version of Linux with this kind, with any driver.
     pub since: &'static str,
     /// First version of Linux without this kind.
     pub until: Option<&'static str>,

@@ -42,8 +42,8 @@ fn confirm_option(asked: &str, shown: &[String]) -> Result<(), String> {
     }
 }
 
-/// Options that turn a feature off, if the kernel shows nothing of that feature. It may be off by default, or the kernel may
-/// not know it any more. Omits `own`, the options that the kind gives without being asked, of which nothing is said then either.
+/// Options that turn a feature off, if the kernel shows neither the feature nor its opposite. The feature may be off by default, or
+/// the kernel may not know it any more. Omits `own`, the options that the kind always gives, because these are not reported either.
 pub fn absences_not_shown<'o>(options: &'o [String], own: &[String], seen: &Mounted) -> Vec<&'o str> {
     let is_shown = |asked: &str| seen.options.iter().any(|option| key(option) == key(asked));
     let asks_absence = |option: &&str| !option.contains('=') && option.starts_with("no");
@@ -52,7 +52,7 @@ pub fn absences_not_shown<'o>(options: &'o [String], own: &[String], seen: &Moun
     options.filter(asks_absence).filter(|option| !is_shown(option) && !is_own(option)).collect()
 }
 
-/// Whether these options leave data of an fsync in the device's volatile cache.
+/// Whether, with these options, an fsync leaves its data in the device's volatile cache.
 pub fn give_up_flushes(options: &[String]) -> bool {
     let last = |name: &str| {
         let mut options = options.iter().flat_map(|option| option.split(',')).rev();
@@ -81,7 +81,7 @@ fn agree(asked: &str, shown: &str) -> bool {
     }
 }
 
-/// Treats `nobarrier` and `barrier=0` alike.
+/// Whether an option turns its feature off; `nobarrier` and `barrier=0` are alike.
 fn is_off(option: &str) -> bool {
     match option.split_once('=') {
         Some((_, value)) => value == "0",
@@ -89,7 +89,7 @@ fn is_off(option: &str) -> bool {
     }
 }
 
-/// The kernel shows `262144` as `256k` and `22` as `0022`.
+/// Whether two values are the same number: the kernel shows `262144` as `256k` and `22` as `0022`.
 fn same_number(asked: &str, shown: &str) -> bool {
     matches!((asked.parse::<Bytes>(), shown.parse::<Bytes>()), (Ok(asked), Ok(shown)) if asked == shown)
 }

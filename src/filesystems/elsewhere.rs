@@ -1,9 +1,9 @@
-//! Filesystems that people ask for by name and that are no kind here: why, and what works.
+//! Filesystems that users ask for by name but that fsderby cannot make: the reason, and what to do instead.
 
 use super::TABLE;
 use crate::names;
 
-/// Another name, and the kinds that it may stand for.
+/// Another name of a filesystem, and the kinds that this name may stand for.
 const OTHER_NAMES: [(&str, &[&str]); 5] = [
     ("vfat", &["fat32", "fat16"]),
     ("fat", &["fat32", "fat16"]),
@@ -35,7 +35,7 @@ const NOT_MADE: [(&str, &str); 13] = [
     ("cifs", "a network filesystem is exported by a server and has no mkfs"),
 ];
 
-/// What to say of a name that no kind has.
+/// The message about a name that is not the name of a kind.
 pub fn unknown(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     if let Some((_, why)) = NOT_MADE.iter().find(|(known, _)| *known == lower) {
@@ -50,7 +50,7 @@ pub fn unknown(name: &str) -> String {
     names::unknown("filesystem", name, TABLE.iter().map(|kind| kind.name()))
 }
 
-/// Whether [`unknown`] can say more of this name than that it is none.
+/// Whether [`unknown`] has more to say about this name than that the name is unknown.
 pub fn is_known(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let others = OTHER_NAMES.iter().map(|(known, _)| *known);

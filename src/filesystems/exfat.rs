@@ -48,7 +48,8 @@ impl Filesystem for ExFat {
     }
 
     fn can(&self) -> Capabilities {
-        const FORMAT: &str = "exFAT file system specification: directory entries have no field for it";
+        const FORMAT: &str =
+            "exFAT file system specification: directory entries have no field for this feature";
         Capabilities {
             journal: fact(
                 Journal::None,
@@ -73,8 +74,8 @@ impl Filesystem for ExFat {
             ),
             preallocation: no("measured with fallocate on Linux 6.12: EOPNOTSUPP"),
             case_sensitive: no("exFAT file system specification: names are compared by the up-case table"),
-            grow: fact(Resize::No, "exfatprogs has no tool for it"),
-            shrink: fact(Resize::No, "exfatprogs has no tool for it"),
+            grow: fact(Resize::No, "exfatprogs has no resize tool"),
+            shrink: fact(Resize::No, "exfatprogs has no resize tool"),
             check: fact(Some(Depth::Full), "fsck.exfat(8)"),
             largest_file: fact(Bytes(LARGEST), "fs/exfat/super.c: limited by the volume"),
             root_entries: fact(
@@ -99,7 +100,7 @@ impl Filesystem for ExFat {
         repair_first(["fsck.exfat", "-y", DEVICE])
     }
 
-    /// mkfs.exfat 1.2.0 returns exit code 1 for it.
+    /// mkfs.exfat 1.2.0 prints its version but returns exit code 1.
     fn version(&self) -> Argv {
         argv(["mkfs.exfat", "-V"])
     }

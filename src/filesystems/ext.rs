@@ -14,24 +14,24 @@ use crate::schema::units::{Bytes, MIB};
 
 pub struct Ext {
     name: &'static str,
-    /// The type given to mke2fs `-t` and to mount: exactly one.
+    /// The type given to mke2fs `-t` and to mount; the list has exactly one entry.
     types: &'static [&'static str],
     /// The kind's mount option for the journaling mode.
     data: &'static [&'static str],
     fixed: Fixed,
     can: fn(&Ext) -> Capabilities,
-    /// In bytes: smallest and largest volume, largest file.
+    /// Bytes of the smallest volume, the largest volume and the largest file.
     smallest: u64,
     largest: u64,
     largest_file: u64,
     story: Story,
 }
 
-/// Inode tables and journal are written by mkfs and not by a kernel thread during the workload. mkfs does not discard; the
-/// reset between trials does.
+/// With these options mkfs writes inode tables and journal, so that no kernel thread writes them during the workload. mkfs does not
+/// discard the device, because the reset between trials does.
 const EXTENDED: &str = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
 
-/// With fewer than 2048 blocks of 1 KiB, mke2fs 1.47.0 reports "too small for a journal", returns 0 and makes none.
+/// With fewer than 2048 blocks of 1 KiB, mke2fs 1.47.0 reports "too small for a journal", returns 0 and makes no journal.
 const SMALLEST_WITH_JOURNAL: u64 = 2 * MIB;
 /// 32-bit block numbers: (2^32 - 1) blocks of 4 KiB.
 const LARGEST_32_BIT: u64 = ((1 << 32) - 1) * 4096;
@@ -49,10 +49,10 @@ pub static EXT2: Ext = Ext {
     name: "ext2",
     types: &["ext2"],
     data: &[],
-    // -j and -J would add a journal and so make it another kind.
+    // -j and -J would add a journal and so turn ext2 into another kind.
     fixed: Fixed { mkfs: &["-t", "-j", "-J"], mount: &["data"] },
     can: ext2,
-    // mke2fs 1.47.0 makes 106496 bytes and fails at 102400.
+    // mke2fs 1.47.0 makes a volume of 106496 bytes and fails at 102400 bytes.
     smallest: 106_496,
     largest: LARGEST_32_BIT,
     largest_file: LARGEST_FILE_MAPPED,
@@ -166,8 +166,8 @@ impl Filesystem for Ext {
         true
     }
 
-    /// `struct ext4_super_block` in fs/ext4/ext4.h: s_magic, s_errors, s_mount_opts. The last ones count more; ext4_set_def_opts
-    /// takes an unknown number for remount-ro.
+    /// Sources: `struct ext4_super_block` in fs/ext4/ext4.h (s_magic, s_errors, s_mount_opts, of which s_mount_opts takes
+    /// precedence), and ext4_set_def_opts, which treats an unknown number as remount-ro.
     fn stored_errors(&self, head: &[u8]) -> Option<&'static str> {
         const SUPERBLOCK: usize = 1024;
         const MAGIC: [u8; 2] = 0xef53_u16.to_le_bytes();
@@ -187,7 +187,7 @@ impl Filesystem for Ext {
         })
     }
 
-    /// Block maps or extents; journaling of data or only of metadata.
+    /// The options that choose block maps or extents, and journaling of data or only of metadata.
     fn algorithms(&self) -> Algorithms {
         Algorithms { features: &["extent", "extents"], mkfs: &[], mount: &["data"] }
     }
@@ -219,8 +219,8 @@ impl Filesystem for Ext {
         vec![mke2fs(self.types[0], variant)]
     }
 
-    /// mke2fs(8) and ext4(5): a kernel thread writes the inode tables after the mount, unless it is mounted with noinit_itable. The
-    /// journal is written on first use. Within `-E` the last value counts.
+    /// With lazy initialisation, a kernel thread writes the inode tables after the mount, unless the mount option noinit_itable is
+    /// given, and the journal is written on first use (mke2fs(8), ext4(5)). Within `-E` the last value counts.
     fn defers(&self, variant: &Variant) -> Option<String> {
         let last = |name: &str| {
             let values = asked::values(&variant.mkfs, "-E").into_iter().rev();
@@ -292,7 +292,7 @@ fn mke2fs(generation: &str, variant: &Variant) -> Argv {
     line
 }
 
-/// The values of `-e`, which may follow letters without a value, as in `-qepanic`: the getopt string of mke2fs 1.47.0.
+/// The values of `-e`. The letter `e` may follow letters without a value, as in `-qepanic` (the getopt string of mke2fs 1.47.0).
 fn behaviours(mkfs: &[String]) -> Vec<&str> {
     const WITHOUT_VALUE: &str = "cjnqvDFKSV";
     let mut found = Vec::new();
@@ -313,7 +313,7 @@ fn behaviours(mkfs: &[String]) -> Vec<&str> {
     found
 }
 
-/// mke2fs ignores the first of two `-E`, so the user's list is appended to ours; within a list the last value counts.
+/// mke2fs ignores the first of two `-E`, so the user's list is appended to fsderby's list; within a list the last value counts.
 fn with_one_extended(users: &[String]) -> (String, Vec<String>) {
     let mut extended = EXTENDED.to_owned();
     let mut others = Vec::new();
@@ -352,7 +352,7 @@ fn ext2(kind: &Ext) -> Capabilities {
         sparse_files: yes("Documentation/filesystems/ext2.rst"),
         preallocation: no("measured with fallocate on Linux 6.12: EOPNOTSUPP"),
         case_sensitive: yes("ext4(5): only the ext4 feature casefold, off by default, ignores case"),
-        grow: fact(Resize::Unmounted, "resize2fs(8): mounted for ext3 and ext4"),
+        grow: fact(Resize::Unmounted, "resize2fs(8): only ext3 and ext4 can grow while mounted"),
         shrink: fact(Resize::Unmounted, "resize2fs(8)"),
         check: fact(Some(Depth::Full), "e2fsck(8)"),
         largest_file: fact(Bytes(kind.largest_file), "measured with ftruncate on Linux 6.18, 4 KiB blocks"),
@@ -384,7 +384,7 @@ fn ext4(kind: &Ext) -> Capabilities {
     Capabilities {
         journal: fact(Journal::Metadata, "ext4(5): data=ordered is the default"),
         metadata_checksums: yes("ext4(5): metadata_csum, a default of e2fsprogs 1.47.0"),
-        preallocation: yes("ext4(5): extent, and measured"),
+        preallocation: yes("ext4(5): extent; confirmed by a measurement"),
         compression: no("ext4(5)"),
         grow: fact(Resize::Mounted, "resize2fs(8)"),
         conversion: no("tune2fs(8) converts ext3 to ext4, but fsderby does not support that"),

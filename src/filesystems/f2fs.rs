@@ -13,12 +13,12 @@ use crate::schema::units::{Bytes, MIB};
 
 pub struct F2fs;
 
-/// mkfs.f2fs 1.15.0 makes 52 MiB and fails with one page less.
+/// mkfs.f2fs 1.15.0 makes a volume of 52 MiB and fails if the device is one page smaller.
 const SMALLEST: u64 = 52 * MIB;
 /// 32-bit block numbers: (2^32 - 1) blocks of 4 KiB.
 const LARGEST: u64 = ((1 << 32) - 1) * 4096;
-/// Addresses of an inode's nodes, 1018 in each: two direct, two indirect and one double indirect, for blocks of 4 KiB. About
-/// 3.94 TiB.
+/// About 3.94 TiB: an inode refers to two direct nodes, two indirect nodes and one double indirect node; each node holds 1018
+/// addresses of blocks of 4 KiB or of other nodes.
 const LARGEST_FILE: u64 = (2 * 1018 + 2 * 1018 * 1018 + 1018 * 1018 * 1018) * 4096;
 
 impl Filesystem for F2fs {
@@ -97,7 +97,7 @@ impl Filesystem for F2fs {
         full_check(["fsck.f2fs", "--dry-run", DEVICE])
     }
 
-    /// Only files with one of these extensions, `*` for all, unless a file has the attribute `c`.
+    /// F2FS compresses only files with one of the given extensions (`*` means all files), and files with the attribute `c`.
     fn compresses<'o>(&self, mount: &'o [String]) -> Option<&'o str> {
         let mut options = mount.iter().flat_map(|option| option.split(','));
         options.rfind(|option| option.starts_with("compress_extension="))
@@ -115,8 +115,8 @@ impl Filesystem for F2fs {
         argv(["mkfs.f2fs", "-V"])
     }
 
-    /// By default F2FS discards freed blocks on any device that supports it. Other filesystems do not, and it would change the
-    /// image for later trials, so it is off. A user's `discard` turns it on.
+    /// By default F2FS discards freed blocks on any device that supports discards. Other filesystems do not discard by default, and
+    /// discards would change the image for later trials, so they are off. A user's `discard` turns them on.
     fn mount(&self, variant: &Variant) -> Mount {
         syscall("f2fs", &["nodiscard"], variant)
     }

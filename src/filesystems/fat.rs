@@ -1,4 +1,4 @@
-//! FAT16 and FAT32 with long names, by Linux's vfat driver.
+//! FAT16 and FAT32 with long names, mounted with Linux's vfat driver.
 
 use std::ops::RangeInclusive;
 
@@ -25,11 +25,11 @@ pub struct Fat {
 pub static FAT16: Fat = Fat {
     name: "fat16",
     bits: "16",
-    // mkfs.fat 4.2 makes 8404992 bytes and calls 8400896 "too small".
+    // mkfs.fat 4.2 makes a volume of 8404992 bytes and calls 8400896 bytes "too small".
     smallest: 8_404_992,
-    // About 65524 clusters of 64 KiB, the maximum of mkfs.fat 4.2: it makes 4294660096 bytes and calls 4294664192 "too large".
+    // About 65524 clusters of 64 KiB: mkfs.fat 4.2 makes a volume of 4294660096 bytes and calls 4294664192 bytes "too large".
     largest: 4_294_660_096,
-    // mkfs.fat rounds the entries up to a whole cluster: 1024 above 1 GiB, 2048 above 2 GiB.
+    // mkfs.fat rounds the number of entries up to a whole cluster: 1024 entries above 1 GiB, 2048 above 2 GiB.
     root_entries: Some(512),
     since: "1.3.60",
     story: Story {
@@ -46,10 +46,10 @@ pub static FAT16: Fat = Fat {
 pub static FAT32: Fat = Fat {
     name: "fat32",
     bits: "32",
-    // Readers expect FAT32 to have at least 65525 clusters, here of 512 bytes: mkfs.fat 4.2 makes 34095104 bytes without a
-    // warning, and warns of "less than suggested minimum" below that.
+    // Drivers expect FAT32 to have at least 65525 clusters, which are 512 bytes long in a small volume. mkfs.fat 4.2 makes a
+    // volume of 34095104 bytes without a warning, and for smaller volumes warns of "less than suggested minimum".
     smallest: 34_095_104,
-    // 2^32 - 1 sectors of 512 bytes; mkfs.fat leaves the rest unused.
+    // 2^32 - 1 sectors of 512 bytes; mkfs.fat leaves any further sectors unused.
     largest: 2048 * GIB - 512,
     root_entries: None,
     since: "2.0.34",
@@ -83,7 +83,7 @@ impl Filesystem for Fat {
     }
 
     fn can(&self) -> Capabilities {
-        const FORMAT: &str = "fatgen103: directory entries have no field for it";
+        const FORMAT: &str = "fatgen103: directory entries have no field for this feature";
         const DRIVER: &str = "Documentation/filesystems/vfat.rst";
         Capabilities {
             journal: fact(Journal::None, "fatgen103"),
@@ -103,8 +103,8 @@ impl Filesystem for Fat {
             sparse_files: no("fatgen103: a chain of clusters has no holes"),
             preallocation: no("fs/fat/file.c: extending a file writes zeros"),
             case_sensitive: no("Documentation/filesystems/vfat.rst: check="),
-            grow: fact(Resize::No, "dosfstools has no tool for it; fatresize is a separate package"),
-            shrink: fact(Resize::No, "dosfstools has no tool for it; fatresize is a separate package"),
+            grow: fact(Resize::No, "dosfstools has no resize tool; fatresize is a separate package"),
+            shrink: fact(Resize::No, "dosfstools has no resize tool; fatresize is a separate package"),
             check: fact(Some(Depth::Full), "fsck.fat(8)"),
             largest_file: fact(Bytes(4 * GIB - 1), "fatgen103: DIR_FileSize has 32 bits"),
             root_entries: fact(self.root_entries, "mkfs.fat(8): -r"),
@@ -117,8 +117,8 @@ impl Filesystem for Fat {
         Fixed { mkfs: &["-F"], mount: &[] }
     }
 
-    /// `-I` permits whole disks and mapped devices (a mounted one is still refused). `--mbr=n` prevents the partition table
-    /// that mkfs.fat would write there, but not on a partition.
+    /// `-I` permits whole disks and mapped devices (mkfs.fat still refuses a mounted device). `--mbr=n` prevents the partition
+    /// table that mkfs.fat would write on a whole disk, but not on a partition.
     fn make(&self, variant: &Variant) -> Vec<Argv> {
         vec![mkfs(["mkfs.fat", "-I", "--mbr=n", "-F", self.bits], variant)]
     }

@@ -15,7 +15,7 @@ pub struct Jfs;
 
 /// mkfs.jfs 1.1.15: "Partition must be at least 16 megabytes."
 const SMALLEST: u64 = 16 * MIB;
-/// 40-bit block numbers, blocks of 4 KiB: 4 PiB, for volumes and files.
+/// 40-bit block numbers and blocks of 4 KiB limit volumes and files to 4 PiB.
 const LARGEST: u64 = 4096 << 40;
 
 impl Filesystem for Jfs {
@@ -48,7 +48,7 @@ impl Filesystem for Jfs {
     }
 
     fn can(&self) -> Capabilities {
-        const FORMAT: &str = "fs/jfs/jfs_superblock.h: has no feature flag for it";
+        const FORMAT: &str = "fs/jfs/jfs_superblock.h: the superblock has no flag for this feature";
         const DRIVER: &str = "fs/jfs/namei.c";
         Capabilities {
             journal: fact(Journal::Metadata, "Documentation/admin-guide/jfs.rst"),
@@ -81,8 +81,8 @@ impl Filesystem for Jfs {
         vec![mkfs(["mkfs.jfs", "-q"], variant)]
     }
 
-    /// fs/jfs/jfs_logmgr.c: lbmStartIO requests neither flush nor FUA, and jfs_fsync sends none. Measured on Linux 6.12: 25
-    /// fsyncs, no flush.
+    /// An fsync sends no flush: lbmStartIO in fs/jfs/jfs_logmgr.c requests neither flush nor FUA, and jfs_fsync sends no flush.
+    /// Measured on Linux 6.12: 25 fsyncs, no flush.
     fn flushes_on_fsync(&self) -> bool {
         false
     }

@@ -8,8 +8,8 @@ pub(super) fn argv<const N: usize>(words: [&str; N]) -> Argv {
     words.map(str::to_owned).to_vec()
 }
 
-/// An mkfs command line: the arguments of the kind of filesystem, then the user's, then the device. If an option is given
-/// twice, mkfs uses the user's.
+/// An mkfs command line: the arguments of the kind of filesystem, then the user's arguments, then the device. If both give the
+/// same option, mkfs uses the user's value, because it comes last.
 pub(super) fn mkfs<const N: usize>(own: [&str; N], variant: &Variant) -> Argv {
     let mut line = argv(own);
     line.extend(variant.mkfs.iter().cloned());
@@ -17,7 +17,7 @@ pub(super) fn mkfs<const N: usize>(own: [&str; N], variant: &Variant) -> Argv {
     line
 }
 
-/// Mount options: those of the kind of filesystem, except those that the user replaces or turns off, then the user's.
+/// Mount options: first the kind's own options that the user neither replaces nor turns off, then the user's options.
 pub(super) fn options(own: &[&str], variant: &Variant) -> Vec<String> {
     let users: Vec<&str> = variant.mount.iter().flat_map(|option| option.split(',')).collect();
     let kept = own.iter().filter(|own| !users.iter().any(|user| key(user) == key(own)));
@@ -34,7 +34,7 @@ pub(super) fn full_check<const N: usize>(words: [&str; N]) -> Option<Check> {
     Some(Check { argv: argv(words), clean: vec![0], depth: Depth::Full })
 }
 
-/// Nothing to run after a power cut: the mount replays the journal or log.
+/// No command is needed after a power cut: the mount replays the journal or log.
 pub(super) fn replay_on_mount() -> Recovery {
     Recovery { repair: Vec::new(), replays_on_mount: true }
 }

@@ -62,8 +62,8 @@ pub static TABLE: &[&dyn Filesystem] = &[
     &nilfs::Nilfs2,
 ];
 
-/// The filesystem of a second disk from which workloads copy. It is the same for every candidate, every supported kernel has
-/// it, and its tools need no privileges.
+/// The filesystem of the second disk, from which workloads copy files. It is ext4 for every candidate, because every supported
+/// kernel has ext4 and its tools need no privileges.
 pub static BESIDE: &dyn Filesystem = &ext::EXT4;
 
 pub trait Filesystem: Sync {
@@ -73,10 +73,10 @@ pub trait Filesystem: Sync {
     /// The Debian package with its tools.
     fn package(&self) -> &'static str;
     fn kernel(&self) -> KernelNeed;
-    /// Smallest and largest volume that mkfs accepts and that the check then reports clean.
+    /// Smallest and largest volume that mkfs accepts and that the filesystem's check then reports clean.
     fn size(&self) -> RangeInclusive<Bytes>;
     fn can(&self) -> Capabilities;
-    /// Capabilities with a user's mkfs and mount options, which can remove or add some.
+    /// Capabilities of this kind. A user's mkfs and mount options can add or remove capabilities.
     fn can_with(&self, _variant: &Variant) -> Capabilities {
         self.can()
     }
@@ -92,7 +92,7 @@ pub trait Filesystem: Sync {
     fn panics(&self) -> &'static [&'static str] {
         &["errors=panic"]
     }
-    /// The mkfs arguments that store such a behaviour in the volume, if there are any.
+    /// Those of these mkfs arguments, if any, that store in the volume that the kernel must panic at an error.
     fn makes_panic(&self, _mkfs: &[String]) -> Option<String> {
         None
     }
@@ -117,26 +117,27 @@ pub trait Filesystem: Sync {
     fn flushes_on_fsync(&self) -> bool {
         true
     }
-    /// Seconds after which unsynced data becomes durable without a sync: the commit interval of its journal or log, or else the
-    /// age at which the kernel writes dirty pages.
+    /// Seconds after which data becomes durable without a sync: the commit interval of the journal or log, or without these the age
+    /// at which the kernel writes dirty pages.
     fn commits_after(&self) -> Fact<u64> {
         fact(30, "Documentation/admin-guide/sysctl/vm.rst: dirty_expire_centisecs")
     }
     /// What an administrator runs after a power cut.
     fn recover(&self) -> Recovery;
-    /// Prints the version of its tools, on standard output or standard error; some tools return an exit code other than 0.
+    /// The command line that prints the version of the tools, on standard output or standard error; some tools then return an
+    /// exit code other than 0.
     fn version(&self) -> Argv;
     fn mount(&self, variant: &Variant) -> Mount;
-    /// Privileges that its tools need in addition to the device.
+    /// Privileges that the tools need in addition to access to the device.
     fn privileges(&self) -> Privileges {
         Privileges::default()
     }
-    /// What mkfs leaves to be written after the mount, if these options ask for it: it disturbs the workload.
+    /// What these options make mkfs leave to be written after the mount, which would disturb the workload; `None` if nothing.
     fn defers(&self, _variant: &Variant) -> Option<String> {
         None
     }
-    /// The mount option, of these, by which it compresses new files; `None` if it does not compress them. The last of contradicting
-    /// options counts.
+    /// The one of these mount options that makes the filesystem compress new files; `None` if it does not compress them. If options
+    /// contradict each other, the last one counts.
     fn compresses<'o>(&self, _mount: &'o [String]) -> Option<&'o str> {
         None
     }
@@ -173,9 +174,9 @@ pub struct Algorithms {
 pub struct KernelNeed {
     /// Names in /proc/filesystems; one of them is enough.
     pub types: &'static [&'static str],
-    /// Names or aliases for modprobe. If the type is missing, all are loaded in this order; one that does not exist as a module
-    /// is built in. Besides the driver they include modules that it requests by alias at run time: modules.dep does not list
-    /// these, and a guest without modprobe would lack them.
+    /// Names or aliases for modprobe. If the type is missing, all of these modules are loaded in this order; a module that does not
+    /// exist is built into the kernel. The list has the driver and the modules that the driver requests by alias at run time:
+    /// modules.dep does not list these, so a guest without modprobe would lack them.
     pub modules: &'static [&'static str],
 }
 
@@ -194,8 +195,8 @@ pub fn find(name: &str) -> Option<&'static dyn Filesystem> {
 }
 
 /// The options of a variant that replace one algorithm by another, such as a compression, a checksum or a method to map blocks.
-/// Two candidates of one kind with the same algorithms run the same code, as far as both use it. An option that adds or removes
-/// a part (`noatime`, `^has_journal`) or sets a quantity (`commit=30`) is not included.
+/// Two candidates of one kind with the same algorithms run the same code in all parts that both use. An option that adds or
+/// removes a part (`noatime`, `^has_journal`) or sets a quantity (`commit=30`) is not included.
 pub fn algorithms(kind: &dyn Filesystem, variant: &Variant) -> BTreeSet<String> {
     let Algorithms { features, mkfs, mount } = kind.algorithms();
     let options = variant.mount.iter().flat_map(|option| option.split(','));
@@ -213,7 +214,7 @@ pub fn algorithms(kind: &dyn Filesystem, variant: &Variant) -> BTreeSet<String> 
 pub fn commit_seconds(kind: &dyn Filesystem, variant: &Variant) -> u64 {
     let options = variant.mount.iter().flat_map(|option| option.split(','));
     let chosen = options.filter_map(|option| option.strip_prefix("commit=")?.parse().ok()).next_back();
-    // 0 is the default, whatever that is.
+    // `commit=0` means the default interval.
     chosen.filter(|seconds| *seconds > 0).unwrap_or_else(|| kind.commits_after().value)
 }
 
@@ -221,32 +222,35 @@ pub fn commit_seconds(kind: &dyn Filesystem, variant: &Variant) -> u64 {
 pub fn accept(kind: &dyn Filesystem, variant: &Variant) -> Result<(), String> {
     let options = || variant.mount.iter().flat_map(|option| option.split(','));
     if options().chain(variant.mkfs.iter().map(String::as_str)).any(str::is_empty) {
-        return Err(format!("an empty option of {}; write mount=noatime, or leave it out", kind.name()));
+        return Err(format!(
+            "an option of {} is empty; write an option such as mount=noatime, or leave it out",
+            kind.name()
+        ));
     }
     if variant.conversion && !kind.can().conversion.value {
         let others: Vec<_> = TABLE.iter().filter(|k| k.can().conversion.value).map(|k| k.name()).collect();
         return Err(format!(
-            "{} cannot be made by conversion; remove 'conversion' or use one of {}",
-            kind.name(),
-            others.join(", ")
+            "{filesystem} cannot be made by conversion; remove 'conversion' or use one of {others}",
+            filesystem = kind.name(),
+            others = others.join(", ")
         ));
     }
     let fixed = kind.fixed();
     let flag = fixed.mkfs.iter().find_map(|flag| other_flag(kind, &variant.mkfs, flag));
     let own = kind.mount(&Variant::default());
-    // Repeating what the kind gives anyway turns it into no other.
+    // An option that the kind gives anyway does not turn it into another kind.
     let is_own = |option: &str| own.options().iter().any(|own| own == option);
     let option = options().find(|option| fixed.mount.contains(&confirm::key(option)) && !is_own(option));
     match flag.or(option) {
         None => Ok(()),
         Some(word) => Err(format!(
-            "'{word}' would turn {} into another kind; remove it, or use that kind (see: fsderby list filesystems)",
-            kind.name()
+            "'{word}' would turn {filesystem} into another kind; remove it, or use that kind (see: fsderby list filesystems)",
+            filesystem = kind.name()
         )),
     }
 }
 
-/// The user's word that gives this mkfs flag another value than the kind does.
+/// The user's argument that gives this mkfs flag a value other than the kind's own value.
 fn other_flag<'m>(kind: &dyn Filesystem, mkfs: &'m [String], flag: &str) -> Option<&'m str> {
     let own = kind.make(&Variant::default());
     let own = asked::valued(own.first().map(Vec::as_slice).unwrap_or_default(), flag);
@@ -254,7 +258,7 @@ fn other_flag<'m>(kind: &dyn Filesystem, mkfs: &'m [String], flag: &str) -> Opti
     others.into_iter().find(|(_, value)| !own.iter().any(|(_, own)| own == value)).map(|(word, _)| word)
 }
 
-/// The programs that a kind needs, from its own command lines: what `doctor` looks for and a guest must hold.
+/// The programs in the command lines of a kind: `doctor` looks for these programs, and a guest must contain them.
 pub fn tools(kind: &dyn Filesystem) -> Vec<String> {
     let plain = Variant::default();
     let converted = Variant { conversion: true, ..Variant::default() };

@@ -9,12 +9,12 @@ use crate::schema::units::Bytes;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub is_met: bool,
-    /// An explanation: a limit, or what the kind has instead; empty if a plain no says all.
+    /// An explanation: a limit, or what the kind has instead; empty if there is nothing to add to yes or no.
     pub said: String,
     pub source: &'static str,
 }
 
-/// A closed list: a new entry of [`Required`] needs a line here and a fact in every kind.
+/// Whether the kind meets the requirement. A new entry of [`Required`] needs a line in this function and a fact in every kind.
 pub fn answer(kind: &dyn Filesystem, variant: &Variant, required: Required) -> Answer {
     let can = kind.can_with(variant);
     match required {
@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Of each, some that can and some that cannot; who is added must not be listed here.
+    /// For each requirement, some kinds that meet it and some that do not. A new kind of filesystem need not be added to this list.
     #[test]
     fn who_can_do_what_is_required() {
         for (required, can, cannot) in [

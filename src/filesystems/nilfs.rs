@@ -99,9 +99,9 @@ impl Filesystem for Nilfs2 {
         argv(["mkfs.nilfs2", "-V"])
     }
 
-    /// mount.nilfs2 would start nilfs_cleanerd. Its wake-ups would disturb the measurement at random times, and it keeps
-    /// umount(2) busy until umount.nilfs2 stops it. With its default configuration it would not help a trial: it cleans nothing
-    /// younger than an hour.
+    /// The mount does not use mount.nilfs2, which would start nilfs_cleanerd. The cleaner's wake-ups would disturb the measurement
+    /// at random times, and umount(2) fails as busy until umount.nilfs2 stops the cleaner. By default the cleaner would not help a
+    /// trial either: it cleans nothing younger than an hour.
     fn mount(&self, variant: &Variant) -> Mount {
         syscall("nilfs2", &[], variant)
     }

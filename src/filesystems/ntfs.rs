@@ -43,7 +43,7 @@ pub static NTFS_3G: Ntfs = Ntfs {
     },
 };
 
-/// mkntfs 2022.10.3 makes 1052672 bytes and fails at 1048576.
+/// mkntfs 2022.10.3 makes a volume of 1052672 bytes and fails at 1048576 bytes.
 const SMALLEST: u64 = 1_052_672;
 /// 2^32 - 1 clusters of 4 KiB, made by mkntfs 2022.10.3; larger volumes have larger clusters, so figures would not be
 /// comparable.
@@ -78,13 +78,13 @@ impl Filesystem for Ntfs {
         if self.fuse { ntfs_3g() } else { ntfs3() }
     }
 
-    /// fs/ntfs3/super.c and fs/fuse/inode.c have no such option.
+    /// fs/ntfs3/super.c and fs/fuse/inode.c have no option that makes the kernel panic.
     fn panics(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// `-Q` skips overwriting the data area. `-F` accepts whole disks and files, but also a mounted device, which only mkntfs
-    /// would then overwrite. So the testbed must have exclusive access to the device first.
+    /// `-Q` skips overwriting the data area. `-F` accepts whole disks and files, but also a mounted device, which mkntfs would then
+    /// overwrite. So the testbed must first have exclusive access to the device.
     fn make(&self, variant: &Variant) -> Vec<Argv> {
         vec![mkfs(["mkntfs", "-Q", "-F", "-q"], variant)]
     }
@@ -93,8 +93,8 @@ impl Filesystem for Ntfs {
         Some(Check { argv: argv(["ntfsfix", "-n", DEVICE]), clean: vec![0], depth: Depth::Shallow })
     }
 
-    /// ntfs3 refuses a dirty volume (EINVAL on Linux 6.12). ntfs-3g mounts it and clears the log unread, but its manual also
-    /// recommends ntfsfix if damage is suspected. Only Windows's chkdsk makes a full repair.
+    /// ntfs3 refuses a dirty volume (EINVAL on Linux 6.12). ntfs-3g mounts a dirty volume and clears the log without reading it,
+    /// but its manual recommends ntfsfix if damage is suspected. Only Windows's chkdsk makes a full repair.
     fn recover(&self) -> Recovery {
         let clear = Check { argv: argv(["ntfsfix", "-d", DEVICE]), clean: vec![0], depth: Depth::Shallow };
         Recovery { repair: vec![clear], replays_on_mount: false }
@@ -104,7 +104,7 @@ impl Filesystem for Ntfs {
         argv([if self.fuse { "ntfs-3g" } else { "mkntfs" }, "--version"])
     }
 
-    /// The program mounts by itself, briefly takes its caller's identity, and then answers the kernel's requests.
+    /// ntfs-3g mounts the filesystem itself, briefly takes its caller's identity, and then answers the kernel's requests.
     fn privileges(&self) -> Privileges {
         if !self.fuse {
             return Privileges::default();
@@ -132,7 +132,7 @@ fn ntfs3() -> Capabilities {
     Capabilities {
         journal: fact(Journal::None, "Documentation/filesystems/ntfs3.rst: the driver only replays it"),
         data_checksums: no("fs/ntfs3/ntfs.h: no structure has a checksum"),
-        metadata_checksums: no("fs/ntfs3/ntfs.h: update sequences detect torn records, not changed ones"),
+        metadata_checksums: no("fs/ntfs3/ntfs.h: update sequences detect torn records, not changed records"),
         snapshots: no(DOC),
         compression: yes(DOC),
         reflinks: no("ioctl_ficlonerange(2): EOPNOTSUPP"),
@@ -145,7 +145,7 @@ fn ntfs3() -> Capabilities {
         ),
         xattr: yes(DOC),
         sparse_files: no(
-            "Documentation/filesystems/ntfs3.rst: only with sparse; measured: holes take blocks",
+            "Documentation/filesystems/ntfs3.rst: only with the mount option sparse; measured: holes take blocks",
         ),
         preallocation: yes("fallocate succeeds, as measured on Linux 6.12"),
         case_sensitive: yes("fs/ntfs3/super.c: unless mounted with nocase"),
@@ -161,17 +161,17 @@ fn ntfs3() -> Capabilities {
 
 fn ntfs_3g() -> Capabilities {
     Capabilities {
-        journal: fact(Journal::None, "ntfs-3g(8): recover: the logfile is cleared"),
+        journal: fact(Journal::None, "ntfs-3g(8): the option recover clears the logfile"),
         snapshots: no("ntfs-3g(8)"),
         compression: yes("ntfs-3g(8): compression"),
-        hard_links: yes("ntfs-3g(8), and measured"),
+        hard_links: yes("ntfs-3g(8); confirmed by a measurement"),
         symlinks: yes("measured with ntfs-3g 2022.10.3"),
-        modes: no("ntfs-3g(8): only with permissions; measured: chmod has no effect without"),
-        acl: no("ntfs-3g(8): only with acl"),
+        modes: no("ntfs-3g(8): only with the option permissions; measured: chmod has no effect without it"),
+        acl: no("ntfs-3g(8): only with the option acl"),
         xattr: yes("measured with ntfs-3g 2022.10.3"),
-        sparse_files: yes("ntfs-3g(8), and measured"),
+        sparse_files: yes("ntfs-3g(8); confirmed by a measurement"),
         preallocation: no("measured with fallocate on Linux 6.12: EOPNOTSUPP"),
-        case_sensitive: yes("ntfs-3g(8): ignore_case is lowntfs-3g's"),
+        case_sensitive: yes("ntfs-3g(8): only lowntfs-3g has the option ignore_case"),
         largest_file: fact(Bytes(LARGEST), "limited by the volume: 2^32 - 1 clusters of 4 KiB"),
         linux: linux("2.6.20", "fuse", "fuseblk in fs/fuse/inode.c"),
         ..ntfs3()

@@ -1,5 +1,5 @@
-//! What makes a kernel panic at an error of a filesystem. Guests may have it; on this machine's own kernel nothing is mounted with
-//! it.
+//! Options that make a kernel panic at an error of a filesystem. Guests may have these options; on this machine's own kernel
+//! nothing is mounted with them.
 
 use super::asked::mounted;
 use super::confirm::key;
@@ -17,9 +17,9 @@ pub fn accept_on_host(kind: &dyn Filesystem, variant: &Variant) -> Result<(), St
     match mounts.or_else(|| Some(format!("the mkfs option {}", kind.makes_panic(&variant.mkfs)?))) {
         None => Ok(()),
         Some(option) => Err(format!(
-            "{option} of {} makes the kernel panic at an error, here this machine's own\n  try: --on vm or model:DISK, whose \
-             guests may panic, or without it",
-            kind.name()
+            "{option} of {filesystem} makes this machine's kernel panic at an error\n  try: --on vm or model:DISK, whose \
+             guests may panic, or without this option",
+            filesystem = kind.name()
         )),
     }
 }
@@ -30,8 +30,8 @@ pub fn panics_with(options: &[String]) -> Option<&str> {
     all.find(|option| TABLE.iter().any(|kind| kind.panics().contains(option)))
 }
 
-/// The mount options with which a filesystem of this type does not panic whatever its superblock asks for: the given ones, and the
-/// behaviour that the head of its volume holds, if they name none. `head` reads [`HEAD`] bytes.
+/// Mount options with which a filesystem of this type does not panic, whatever its superblock asks for: the given options, and if
+/// they name no error behaviour, the behaviour stored in the head of the volume. `head` reads [`HEAD`] bytes.
 ///
 /// # Errors
 /// If an option or the superblock makes the kernel panic at an error, or the head cannot be read.
@@ -40,7 +40,7 @@ pub fn harmless(
     options: &[String],
     head: impl FnOnce() -> Result<Vec<u8>, String>,
 ) -> Result<Vec<String>, String> {
-    const WHY: &str = "makes the kernel panic at an error, here this machine's own";
+    const WHY: &str = "makes this machine's kernel panic at an error";
     if let Some(option) = panics_with(options) {
         return Err(format!("{option} {WHY}"));
     }
@@ -49,7 +49,7 @@ pub fn harmless(
     let Some(kind) = kinds.into_iter().find(|kind| kind.stores_errors()) else { return Ok(all) };
     let Some(stored) = kind.stored_errors(&head()?) else { return Ok(all) };
     if kind.panics().contains(&stored) {
-        return Err(format!("its superblock holds {stored}, which {WHY}"));
+        return Err(format!("the volume's superblock holds {stored}, which {WHY}"));
     }
     if !mounted(options).any(|option| key(option) == key(stored)) {
         all.push(stored.to_owned());
@@ -104,14 +104,14 @@ mod tests {
                 assert!(said(kind, panics, &[]).contains("panic"), "{kind} {panics:?}");
             }
         }
-        // A label, a comment for `-L`, another behaviour, and another tool's option.
+        // None of these makes the kernel panic: a label, a value of `-L`, another error behaviour, and an option of another tool.
         for harmless in [&["-L", "-epanic"][..], &["-Lepanic"], &["-e", "remount-ro"], &["-L", "panic"]] {
             assert_eq!(said("ext4", harmless, &[]), "", "{harmless:?}");
         }
         assert_eq!(said("xfs", &["-e", "panic"], &[]), "");
     }
 
-    /// As mke2fs writes it: the magic number, the error behaviour, and mount options that tune2fs stores.
+    /// The head of a volume as mke2fs writes it: the magic number, the error behaviour, and mount options that tune2fs stores.
     fn head(errors: u16, options: &str) -> Vec<u8> {
         let mut head = vec![0; HEAD];
         head[1024 + 0x38..][..2].copy_from_slice(&0xef53_u16.to_le_bytes());

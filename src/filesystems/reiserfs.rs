@@ -13,8 +13,8 @@ use crate::schema::units::Bytes;
 
 pub struct ReiserFs;
 
-/// mkreiserfs 3.6.27 makes 33636352 bytes (the journal alone has 8193 blocks of 4 KiB) and fails at 33632256. A directory and a
-/// few files fit from 33652736 bytes on.
+/// mkreiserfs 3.6.27 makes a volume of 33636352 bytes (the journal alone has 8193 blocks of 4 KiB) and fails at 33632256 bytes. A
+/// directory and a few files fit from 33652736 bytes on.
 const SMALLEST: u64 = 33_636_352;
 /// mkreiserfs 3.6.27: "Up to 4294967295 blocks", each of 4 KiB.
 const LARGEST: u64 = ((1 << 32) - 1) * 4096;
@@ -82,12 +82,12 @@ impl Filesystem for ReiserFs {
         Algorithms { features: &[], mkfs: &["-h", "--hash", "--format"], mount: &["hash", "data"] }
     }
 
-    /// Given twice, the force option suppresses questions; mkreiserfs never discards.
+    /// If the force option is given twice, mkreiserfs asks no questions. mkreiserfs never discards the device.
     fn make(&self, variant: &Variant) -> Vec<Argv> {
         vec![mkfs(["mkreiserfs", "-q", "-f", "-f"], variant)]
     }
 
-    /// `-y` answers its only question, whether to begin.
+    /// `-y` answers the only question of reiserfsck, whether to begin.
     fn check(&self) -> Option<Check> {
         full_check(["reiserfsck", "--check", "-q", "-y", DEVICE])
     }

@@ -1,4 +1,4 @@
-//! Over the whole table: what each kind's file cannot test alone.
+//! Tests over all kinds of filesystems, which the file of one kind cannot contain.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use super::confirm::tests::mounted;
 use super::lines::options;
 use super::*;
 
-/// As a user would read them: the one place where all command lines stand together.
+/// All command lines as a user reads them, in one snapshot.
 #[test]
 fn every_command_line_of_every_kind() {
     let mut all = String::new();
@@ -164,7 +164,8 @@ fn a_conversion_that_a_kind_cannot_do_is_refused_with_the_kinds_that_can() {
     assert_eq!(accept(find("ext3-ordered").unwrap(), &converted), Ok(()));
 }
 
-/// What Linux 6.12 of Debian 12 showed for each kind mounted as it asks to be; fuseblk and the ext family elsewhere too.
+/// The mountinfo lines that Linux 6.12 of Debian 12 showed for each kind with its own mount options; fuseblk and the ext family
+/// were also seen on other kernels.
 #[test]
 fn what_linux_6_12_shows_is_confirmed() {
     const FAT: &str = "vfat /dev/vda rw,fmask=0022,dmask=0022,codepage=437,iocharset=ascii,shortname=mixed,utf8,errors=remount-ro";

@@ -89,11 +89,11 @@ impl Filesystem for Xfs {
         can
     }
 
-    /// mkfs.xfs sets the block size of its device (BLKBSZSET), which needs a privilege.
+    /// mkfs.xfs sets the block size of the device (BLKBSZSET), which needs a privilege.
     fn privileges(&self) -> Privileges {
         Privileges { capabilities: vec![Capability::SysAdmin], ..Privileges::default() }
     }
-    /// fs/xfs/xfs_super.c has no such option; the sysctl fs.xfs.panic_mask is the administrator's.
+    /// fs/xfs/xfs_super.c has no option that makes the kernel panic; the sysctl fs.xfs.panic_mask is for the administrator to set.
     fn panics(&self) -> &'static [&'static str] {
         &[]
     }

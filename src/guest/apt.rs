@@ -11,11 +11,11 @@ use super::bundle::Package;
 use super::{kernel, package};
 use crate::host::programs;
 
-/// The package that depends on the newest kernel of the last long-term series with every filesystem here.
+/// The package that depends on the newest kernel of the last long-term series that has every filesystem of fsderby.
 const NEWEST: &str = "linux-image-6.12-amd64";
 
-/// Downloads the package of this kernel release, of the newest in this series (`6.1`), or of the newest, into `folder`. Refuses
-/// it unless its checksum is in apt's signed lists.
+/// Downloads the package of a kernel into `folder`: of this release, of the newest release of this series (`6.1`), or of the newest
+/// kernel. Fails unless the package's checksum is in apt's signed lists.
 pub fn download(release: Option<&str>, folder: &Path) -> anyhow::Result<PathBuf> {
     let apt = Apt::new(folder)?;
     let package = match release {
@@ -40,11 +40,12 @@ pub fn download(release: Option<&str>, folder: &Path) -> anyhow::Result<PathBuf>
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stated {
     pub package: Package,
-    /// Names; the first one of alternatives.
+    /// Names of packages; of alternatives only the first name.
     pub depends: Vec<String>,
 }
 
-/// Apt's statements on these packages, each a name, optionally with a version as in `e2fsprogs=1.47.0-2+b2`. Omits unknown ones.
+/// What apt states about these packages. Each is given by name, optionally with a version as in `e2fsprogs=1.47.0-2+b2`. Unknown
+/// packages are left out.
 ///
 /// # Errors
 /// If a name is invalid, or there is no apt.
@@ -57,7 +58,7 @@ pub fn stated(wanted: &[String], folder: &Path) -> anyhow::Result<Vec<Stated>> {
         let arguments: Vec<&str> = ["show", "--no-all-versions"].into_iter().chain(names).collect();
         apt.run("apt-cache", &arguments)
     };
-    // An unknown package may hide the others.
+    // If one package is unknown, apt-cache may print nothing about the others, so each is asked for separately.
     let said = show(wanted).unwrap_or_else(|_| {
         let each = wanted.iter().filter_map(|name| show(std::slice::from_ref(name)).ok());
         each.collect::<Vec<_>>().join("\n")
@@ -68,7 +69,7 @@ pub fn stated(wanted: &[String], folder: &Path) -> anyhow::Result<Vec<Stated>> {
 /// Downloads these packages into `folder`, and returns their paths.
 ///
 /// # Errors
-/// If one is not available, or differs from its stated checksum.
+/// If a package is not available, or differs from its stated checksum.
 pub fn bring(packages: &[Package], folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if packages.is_empty() {
         return Ok(Vec::new());
@@ -94,7 +95,7 @@ pub fn bring(packages: &[Package], folder: &Path) -> anyhow::Result<Vec<PathBuf>
     packages.iter().map(file).collect()
 }
 
-/// A name, optionally with a version; nothing that apt could take for an option.
+/// Whether the text is a name, optionally with a version, that apt cannot take for an option.
 fn is_package(text: &str) -> bool {
     let is_plain = |part: &str, more: &[u8]| {
         part.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -113,7 +114,7 @@ fn stanza(text: &str) -> Option<Stated> {
         found.map(|value| value.trim().to_owned())
     };
     let listed = [field("Pre-Depends"), field("Depends")].into_iter().flatten().collect::<Vec<_>>().join(",");
-    // `libc6 (>= 2.34) | libc6.1, python3:any`
+    // The text looks like `libc6 (>= 2.34) | libc6.1, python3:any`.
     let name = |one: &str| {
         let first = one.split('|').next()?.split_whitespace().next()?;
         Some(first.split(':').next()?.to_owned())
@@ -124,7 +125,7 @@ fn stanza(text: &str) -> Option<Stated> {
     })
 }
 
-/// `6.1`; a release has more: `6.1.0-56-amd64`.
+/// Whether the text is a series such as `6.1`, and not a release such as `6.1.0-56-amd64`.
 fn is_series(text: &str) -> bool {
     text.contains('.') && text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
 }
@@ -138,7 +139,7 @@ fn release_of(package: &str) -> Option<&str> {
     is_plain.then_some(release)
 }
 
-/// apt with the machine's sources; with our own lists if the machine's are missing or unreadable.
+/// apt with the machine's package sources; if the machine's lists are missing or unreadable, with lists in a private folder.
 struct Apt<'a> {
     folder: &'a Path,
     configuration: Option<PathBuf>,

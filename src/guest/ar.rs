@@ -3,7 +3,7 @@
 //! ```text
 //! !<arch>\n
 //! NAME/16 MTIME/12 UID/6 GID/6 MODE/8 SIZE/10 `\n      sizes of the fields in bytes, padded with blanks
-//! SIZE bytes, and a line feed where that is odd
+//! SIZE bytes, and a line feed if SIZE is odd
 //! ```
 //! See ar(5) of FreeBSD. Archives are untrusted: a claimed size reserves no memory.
 
@@ -17,13 +17,13 @@ pub struct Archive<R> {
     source: R,
     /// Unread bytes of the current member.
     left: u64,
-    /// Bytes between its end and the next header.
+    /// Bytes between the end of the current member and the next header.
     padding: u64,
 }
 
 impl<R: Read> Archive<R> {
     /// # Errors
-    /// If this is no ar archive.
+    /// If the source is not an ar archive.
     pub fn new(mut source: R) -> io::Result<Self> {
         let mut magic = [0; MAGIC.len()];
         source.read_exact(&mut magic)?;
@@ -52,7 +52,7 @@ impl<R: Read> Archive<R> {
         if !header.ends_with(b"`\n") {
             return Err(damaged("the header of an ar member is not terminated"));
         }
-        // At most ten digits, which fit into u64.
+        // The field has at most ten digits, so the number fits into u64.
         self.left =
             number(&header[48..58]).ok_or_else(|| damaged("the size of an ar member is not a number"))?;
         self.padding = self.left % 2;
@@ -75,7 +75,7 @@ impl<R: Read> Read for Archive<R> {
     }
 }
 
-/// Decimal digits only, except for trailing blanks.
+/// A number in decimal digits, followed only by blanks.
 fn number(field: &[u8]) -> Option<u64> {
     let text = str::from_utf8(field).ok()?.trim_end_matches(' ');
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
@@ -105,7 +105,7 @@ pub mod tests {
     }
 
     fn header(name: &str, size: &str) -> Vec<u8> {
-        // Without time, owner, group and mode.
+        // The fields of time, owner, group and mode are blank.
         format!("{name:<16}{:<32}{size:<10}`\n", "").into_bytes()
     }
 

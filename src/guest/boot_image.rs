@@ -1,12 +1,12 @@
 //! The kernel inside a bzImage: an ELF file that QEMU boots directly, which saves the guest the unpacking.
 //!
 //! ```text
-//! 0x1f1 u8   sectors of the setup code, without the first
+//! 0x1f1 u8   number of sectors of the setup code, without the first sector
 //! 0x202 "HdrS"
-//! 0x248 u32  where the payload begins, from the end of the setup code
-//! 0x24c u32  its length, with four bytes at its end that hold its unpacked size
+//! 0x248 u32  offset of the payload from the end of the setup code
+//! 0x24c u32  length of the payload; its last four bytes are its unpacked size
 //! ```
-//! `Documentation/arch/x86/boot.rst` of the kernel.
+//! Source: `Documentation/arch/x86/boot.rst` of the kernel.
 
 use anyhow::{Context, ensure};
 
@@ -17,7 +17,7 @@ const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 const ELF: [u8; 4] = [0x7f, b'E', b'L', b'F'];
 
-/// The file for QEMU to boot: the ELF file inside if its compression is known, otherwise the image.
+/// The file for QEMU to boot: the ELF file inside the image if the compression is known, otherwise the image itself.
 pub fn bootable(image: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     if image.starts_with(&ELF) {
         return Ok(image);

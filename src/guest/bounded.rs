@@ -10,18 +10,18 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::schema::units::{Bytes, GIB, MIB};
 
-/// Kernel packages have 30 to 200 MiB.
+/// Limit of a package file; kernel packages have 30 to 200 MiB.
 pub const PACKAGE: Bytes = Bytes(GIB);
-/// All files of a package: large kernels have 600 MiB, with unpacked modules.
+/// Limit of all unpacked files of a package; a large kernel with unpacked modules has 600 MiB.
 pub const ALL: Bytes = Bytes(GIB);
-/// An image; a kernel's own ELF file has 60 MiB.
+/// Limit of a boot image; the ELF file of a kernel has 60 MiB.
 pub const IMAGE: Bytes = Bytes(256 * MIB);
-/// One module; the largest that a filesystem needs has 5 MiB.
+/// Limit of one module; the largest module that a filesystem needs has 5 MiB.
 pub const MODULE: Bytes = Bytes(64 * MIB);
-/// Memory for unpacking one stream; kernels are packed with a dictionary of at most 128 MiB.
+/// Limit of the memory for unpacking one stream; kernels are packed with a dictionary of at most 128 MiB.
 const MEMORY: Bytes = Bytes(160 * MIB);
 
-/// Reads at most this many bytes, and fails if there are more.
+/// A reader that fails if the source has more bytes than the bound.
 pub struct Bounded<R> {
     source: R,
     bound: Bytes,
@@ -33,10 +33,10 @@ impl<R: Read> Bounded<R> {
         Bounded { source, bound, left: bound.0 }
     }
 
-    /// Reads all of it.
+    /// Reads the whole source.
     ///
     /// # Errors
-    /// If it is damaged, truncated, or larger than the bound.
+    /// If the source is damaged, truncated, or larger than the bound.
     pub fn all(mut self) -> anyhow::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.read_to_end(&mut bytes).context("the file is damaged, truncated or too large")?;
@@ -54,7 +54,7 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-/// The content of an .xz file; may consist of several streams.
+/// The content of an .xz file. If `several` is set, the file may consist of several streams.
 pub fn xz<R: Read>(packed: R, several: bool) -> lzma_rust2::XzReader<R> {
     let kib = u32::try_from(MEMORY.0 / 1024).unwrap_or(u32::MAX);
     lzma_rust2::XzReader::new_mem_limit(packed, several, kib)
@@ -63,7 +63,7 @@ pub fn xz<R: Read>(packed: R, several: bool) -> lzma_rust2::XzReader<R> {
 /// The content of a .zst file.
 ///
 /// # Errors
-/// If it does not begin like one, or would take too much memory.
+/// If the data does not begin like a .zst file, or unpacking would take too much memory.
 pub fn zstd<R: Read>(packed: R) -> anyhow::Result<impl Read> {
     ruzstd::decoding::StreamingDecoder::new_with_max_window_size(packed, MEMORY.0).context("it is damaged")
 }
@@ -71,18 +71,18 @@ pub fn zstd<R: Read>(packed: R) -> anyhow::Result<impl Read> {
 /// Opens a regular file: no device, pipe or folder.
 ///
 /// # Errors
-/// If it is something else, or larger than the bound.
+/// If the file is not a regular file, or is larger than the bound.
 pub fn open(path: &Path, bound: Bytes) -> anyhow::Result<Bounded<File>> {
     open_as(path, bound, "fsderby kernel fetch FILE.deb, or …/boot/vmlinuz-RELEASE")
 }
 
-/// The same, with the remedy for other file types.
+/// Opens a regular file like [`open`]; for other file types the error advises `instead`.
 ///
 /// # Errors
-/// If it is something else, or larger than the bound.
+/// If the file is not a regular file, or is larger than the bound.
 pub fn open_as(path: &Path, bound: Bytes, instead: &str) -> anyhow::Result<Bounded<File>> {
     let shown = path.display();
-    // Does not wait for a pipe without writer.
+    // With NONBLOCK the call does not wait if the file is a pipe without a writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::empty());
     let file = File::from(opened.with_context(|| format!("could not open {shown}"))?);

@@ -1,4 +1,4 @@
-//! A guest as a bundle: all inputs of a guest, under the hash of its content.
+//! A guest as a bundle: all inputs of a guest, stored under the hash of their content.
 //!
 //! ```text
 //! $XDG_CACHE_HOME/fsderby/guests/ID/     ID is the SHA-256 of manifest.json
@@ -8,8 +8,8 @@
 //!   modules/NAME.ko
 //!   files/SHA256      programs, libraries, their configuration
 //! ```
-//! A bundle is a function of its kernel, packages and agent: it contains no time and no machine name, and is ordered by name.
-//! Each file is verified before use, like a kernel's.
+//! The same kernel, packages and agent always give the same bundle: it contains no time and no machine name, and files are ordered
+//! by name. Each file is verified before use, like the files of a kernel.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,24 +33,24 @@ const SCHEMA: u32 = 1;
 /// The folder of bundles in the cache.
 pub const GUESTS: &str = "guests";
 pub const MANIFEST: &str = "manifest.json";
-/// A manifest with 300 modules and as many files has 100 KiB.
+/// Limit of a manifest; with 300 modules and 300 other files it has 100 KiB.
 pub const LONGEST_MANIFEST: Bytes = Bytes(4 * MIB);
-/// A kernel's modules, and the files of a few dozen packages.
+/// Limit of the number of files, enough for a kernel's modules and the files of a few dozen packages.
 const MOST_FILES: usize = 4096;
-/// Digits of an ID in a testbed's name: a collision cannot be found.
+/// Digits of an ID in a testbed's name: so many that nobody can find two bundles with the same digits.
 const SHORT: usize = 16;
 
 pub const AGENT: &str = "agent";
 pub const KERNEL: &str = "image";
 
-/// A bundle's self-description.
+/// The manifest: a bundle's description of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     pub schema: u32,
-    /// The protocol of its agent's jobs and events.
+    /// Version of the protocol that the agent uses for jobs and events.
     pub protocol: u32,
-    /// The version of the program that built it and is its agent.
+    /// Version of the fsderby that built the bundle and is its agent.
     pub fsderby: String,
     pub kernel: Index,
     /// The origin of everything except the agent.
@@ -87,10 +87,10 @@ pub struct Bundle {
 }
 
 impl Manifest {
-    /// Parses untrusted bytes.
+    /// Parses a manifest from untrusted bytes.
     ///
     /// # Errors
-    /// If it is of another version, or invalid.
+    /// If the manifest has another version, or is invalid.
     pub fn read(bytes: &[u8]) -> anyhow::Result<Self> {
         #[derive(Deserialize)]
         struct Version {
@@ -122,10 +122,14 @@ impl Manifest {
         let mut all: u64 = 0;
         for (name, file) in &self.files {
             ensure!(is_member(name, file), "the bundle has a file with an invalid name: {name:?}");
-            ensure!(Bytes(file.bytes) <= IMAGE, "{name} in the bundle is too large: {}", Bytes(file.bytes));
+            ensure!(
+                Bytes(file.bytes) <= IMAGE,
+                "{name} in the bundle is too large: {size}",
+                size = Bytes(file.bytes)
+            );
             all = all.saturating_add(file.bytes);
         }
-        ensure!(Bytes(all) <= ALL, "the bundle unpacks to {}, more than {ALL}", Bytes(all));
+        ensure!(Bytes(all) <= ALL, "the bundle unpacks to {size}, more than {ALL}", size = Bytes(all));
         kernel::check(&self.kernel)?;
         let modules = self.kernel.modules.loadable.keys().map(|name| module(name));
         let files = self.root.values().map(|sha256| stored(sha256));
@@ -146,33 +150,33 @@ impl Bundle {
         Kernel::within(&self.folder, self.manifest.kernel.clone())
     }
 
-    /// The content of one of its files.
+    /// The content of a file of the bundle.
     ///
     /// # Errors
-    /// If it differs from the manifest.
+    /// If the content differs from the manifest.
     pub fn file(&self, name: &str) -> anyhow::Result<Vec<u8>> {
         let stated = self.manifest.files.get(name).with_context(|| format!("{name} is missing"))?;
         let file = open_as(&self.folder.join(name), IMAGE, "fsderby guest import FILE again")?;
         let bytes = file.all()?;
         ensure!(
             sha256(&bytes) == stated.sha256,
-            "{name} of the guest bundle {} in the cache was altered\n  try: fsderby guest import FILE again",
-            self.short()
+            "{name} of the guest bundle {id} in the cache was altered\n  try: fsderby guest import FILE again",
+            id = self.short()
         );
         Ok(bytes)
     }
 
-    /// Whether its agent and this host use the same protocol.
+    /// Checks that the bundle's agent and this host use the same protocol.
     ///
     /// # Errors
-    /// If they do not.
+    /// If the protocols differ.
     pub fn is_spoken_with(&self) -> anyhow::Result<()> {
         let Manifest { protocol, fsderby, .. } = &self.manifest;
         ensure!(
             *protocol == PROTOCOL,
-            "the agent of the guest bundle {} is from fsderby {fsderby} and uses protocol {protocol}, but this program uses \
+            "the agent of the guest bundle {id} is from fsderby {fsderby} and uses protocol {protocol}, but this program uses \
              protocol {PROTOCOL}\n  try: a fsderby with protocol {protocol}, or fsderby guest build",
-            self.short()
+            id = self.short()
         );
         Ok(())
     }
@@ -217,17 +221,17 @@ pub fn all() -> anyhow::Result<Vec<anyhow::Result<Bundle>>> {
 /// The bundle with this ID prefix.
 ///
 /// # Errors
-/// If there is none or more than one, or it is damaged.
+/// If no bundle or more than one has this prefix, or the bundle is damaged.
 pub fn find(id: &str) -> anyhow::Result<Arc<Bundle>> {
     let guests = cache::folder(GUESTS)?;
     Ok(Arc::new(open(&guests, &whole_id(&guests, id)?)?))
 }
 
-/// Removes the bundle with this ID prefix, damaged or not, and returns its ID. A run that has it open keeps the data already
-/// read.
+/// Removes the bundle with this ID prefix, damaged or not, and returns its ID. A run that has the bundle open keeps the data that
+/// it has already read.
 ///
 /// # Errors
-/// If there is none or more than one, or it cannot be removed.
+/// If no bundle or more than one has this prefix, or the bundle cannot be removed.
 pub fn remove(id: &str) -> anyhow::Result<String> {
     let guests = cache::folder(GUESTS)?;
     remove_within(&guests, id)
@@ -254,7 +258,7 @@ fn whole_id(guests: &Path, id: &str) -> anyhow::Result<String> {
     })
 }
 
-/// Whether it could be a prefix of an ID.
+/// Whether the text could be a prefix of an ID.
 pub fn is_id(text: &str) -> bool {
     (8..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
@@ -277,7 +281,7 @@ fn open(guests: &Path, id: &str) -> anyhow::Result<Bundle> {
 /// Moves the finished folder into place, replacing a bundle with the same ID.
 ///
 /// # Errors
-/// If there is no space, or the manifest is invalid.
+/// If the disk has no free space, or the manifest is invalid.
 pub fn settle(folder: tempfile::TempDir, guests: &Path, manifest: &[u8]) -> anyhow::Result<Bundle> {
     fs::write(folder.path().join(MANIFEST), manifest)?;
     let id = sha256(manifest);
@@ -314,7 +318,7 @@ pub fn stored(sha256: &str) -> String {
     format!("files/{sha256}")
 }
 
-/// Names are ours, so none leads elsewhere.
+/// Whether a file has a name of the form that fsderby gives, which cannot lead out of the bundle.
 fn is_member(name: &str, file: &File) -> bool {
     let is_module = || {
         let name = name.strip_prefix("modules/").and_then(|name| name.strip_suffix(".ko"));

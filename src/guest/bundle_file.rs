@@ -1,7 +1,8 @@
-//! A bundle as one file: a tar archive of its ID, its manifest and its files in order of name.
+//! A bundle as one file: a tar archive of the bundle's ID, its manifest and its files in order of name.
 //!
-//! Equal bundles give equal bytes: no times, no owners, a single mode. Files are untrusted: anything but a valid manifest
-//! followed by exactly its files is refused before use; names are compared and never followed.
+//! Equal bundles give equal bytes: the archive has no times, no owners and a single mode. An imported file is untrusted: it is
+//! refused unless it has a valid manifest followed by exactly the files in the manifest. Names in it are only compared, never used
+//! as paths.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -15,13 +16,13 @@ use super::bounded::{ALL, Bounded, PACKAGE, open_as, xz, zstd};
 use super::bundle::{self, Bundle, File, LONGEST_MANIFEST, MANIFEST, Manifest};
 use crate::schema::units::Bytes;
 
-/// Contains the manifest's SHA-256, which detects any altered byte.
+/// Name of the entry with the manifest's SHA-256, which detects any altered byte.
 const ID: &str = "id";
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// A SHA-256 in hex.
+/// Length of a SHA-256 in hexadecimal digits.
 const LONGEST_ID: Bytes = Bytes(64);
-/// Headers and padding of the largest bundle's archive.
+/// Limit of headers and padding, which the archive of the largest bundle needs.
 const FRAMES: u64 = 16 << 20;
 
 /// Writes a bundle to a new file.
@@ -66,7 +67,7 @@ fn append(archive: &mut tar::Builder<&mut dyn Write>, name: &str, bytes: &[u8]) 
 /// Imports a bundle into the cache, from a file of [`export`] or that file packed as .xz or .zst.
 ///
 /// # Errors
-/// If anything differs from its manifest, or the manifest is invalid.
+/// If a file differs from the manifest, or the manifest is invalid.
 pub fn import(path: &Path) -> anyhow::Result<Bundle> {
     let file =
         open_as(path, PACKAGE, "fsderby guest import FILE, with a file written by fsderby guest export")?;
@@ -78,7 +79,7 @@ pub fn import(path: &Path) -> anyhow::Result<Bundle> {
 /// Unpacks a bundle into this folder, which has its two subfolders, and returns its manifest.
 ///
 /// # Errors
-/// If anything differs from its manifest, or the manifest is invalid.
+/// If a file differs from the manifest, or the manifest is invalid.
 pub fn unpack(file: impl Read, folder: &Path) -> anyhow::Result<Vec<u8>> {
     let mut file = BufReader::new(file);
     let mut first = Vec::new();
@@ -107,7 +108,7 @@ fn members(data: impl Read, folder: &Path) -> anyhow::Result<Vec<u8>> {
     let bytes = Bounded::new(next(MANIFEST)?, LONGEST_MANIFEST).all().context("the manifest")?;
     ensure!(id == bundle::sha256(&bytes).as_bytes(), "the bundle's manifest does not match its ID");
     let manifest = Manifest::read(&bytes)?;
-    // Exporting again gives the same bytes, so signatures and hashes stay valid.
+    // A later export then gives the same bytes, so signatures and hashes of the file stay valid.
     ensure!(serde_json::to_vec(&manifest)? == bytes, "the bundle's manifest is not in canonical form");
     for (name, stated) in &manifest.files {
         let entry = next(name)?;
@@ -206,7 +207,7 @@ mod tests {
         }
     }
 
-    /// Its manifest, followed by a member that the manifest does not name there.
+    /// After the manifest, each member must be the one that the manifest names next; any other member is refused.
     #[test]
     fn members_that_are_not_the_next_one_are_refused_and_nothing_is_written_outside() {
         let manifest = serde_json::to_vec(&small_manifest()).unwrap();

@@ -1,15 +1,16 @@
 //! The cache of kernels, snapshots and bundles: a folder of the user that nobody else can change.
 //!
-//! `$XDG_CACHE_HOME/fsderby`, or `$HOME/.cache/fsderby`. Its content is booted, so it must not be in a world-writable folder.
+//! The cache is `$XDG_CACHE_HOME/fsderby`, or `$HOME/.cache/fsderby`. Its content is booted, so the cache must not be in a
+//! world-writable folder.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Writable for group or others.
+/// Permission bits that let the group or other users write.
 const OTHERS_WRITE: u32 = 0o022;
-/// In such a folder users can rename and remove only their own files.
+/// The sticky bit: in a folder with this bit, users can rename and remove only their own files.
 const STICKY: u32 = 0o1000;
 
 /// Why the cache is unusable.
@@ -20,10 +21,10 @@ pub struct Unusable {
     pub remedy: String,
 }
 
-/// The subfolder of this name in the cache; may not exist.
+/// The path of the subfolder with this name in the cache; the subfolder need not exist.
 ///
 /// # Errors
-/// If there is no place for a cache, or others could change it.
+/// If there is no place for a cache, or other users could change it.
 pub fn folder(name: &str) -> Result<PathBuf, Unusable> {
     let given = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute());
     let base = given("XDG_CACHE_HOME").or_else(|| Some(given("HOME")?.join(".cache")));
@@ -40,7 +41,7 @@ pub fn folder(name: &str) -> Result<PathBuf, Unusable> {
     Ok(folder)
 }
 
-/// The same, created if missing, private to the user.
+/// The subfolder with this name in the cache; created, private to the user, if it is missing.
 pub fn made(name: &str) -> anyhow::Result<PathBuf> {
     let folder = folder(name)?;
     DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|e| Unusable {
@@ -50,15 +51,16 @@ pub fn made(name: &str) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Whether only this user and root can change the existing path. A folder with mode `unless` may be public.
+/// Checks that only this user and root can change the existing path. If the path has one of the permission bits `unless`, others
+/// may write to it.
 pub fn is_ours(path: &Path, unless: u32) -> Result<(), Unusable> {
     match fs::metadata(path) {
         Ok(about) => is_nobody_elses(path, &about, unless),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         Err(e) => Err(Unusable {
             what: format!(
-                "could not stat {}, the cache of kernels, snapshots and guest bundles: {e}",
-                path.display()
+                "could not stat {folder}, the cache of kernels, snapshots and guest bundles: {e}",
+                folder = path.display()
             ),
             remedy: "XDG_CACHE_HOME=DIR, a folder that you own".into(),
         }),
@@ -70,7 +72,10 @@ fn is_nobody_elses(path: &Path, about: &Metadata, unless: u32) -> Result<(), Unu
     let shown = path.display();
     if ![0, us].contains(&about.uid()) {
         return Err(Unusable {
-            what: format!("{shown} belongs to user {}, who could change the programs of guests", about.uid()),
+            what: format!(
+                "{shown} belongs to user {owner}, who could change the programs of guests",
+                owner = about.uid()
+            ),
             remedy: "XDG_CACHE_HOME=DIR, a folder that you own; or sudo -H if it is another user's home"
                 .into(),
         });

@@ -1,4 +1,4 @@
-//! The libraries of a program, found by reading ELF headers; runs nothing.
+//! Finds the libraries of a program by reading ELF headers, without running any program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,12 +16,12 @@ const FOLDERS: [&str; 4] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"];
 
 /// The source of program files: this machine, packages, or a bundle.
 pub trait Files {
-    /// Whether there is a file at this path, following links.
+    /// Whether a file exists at this path; links are followed.
     fn has(&self, path: &Path) -> bool;
     /// The file's content.
     ///
     /// # Errors
-    /// If it cannot be read, or is damaged.
+    /// If the file cannot be read, or is damaged.
     fn read(&self, path: &Path) -> anyhow::Result<Vec<u8>>;
     /// The loader's additional folders.
     fn libraries(&self) -> Vec<PathBuf>;
@@ -64,7 +64,7 @@ pub struct Closure<'f> {
     folders: Vec<PathBuf>,
 }
 
-/// A guest has its host's CPU architecture.
+/// The architecture of guests, which is that of their host.
 const MACHINE: Machine = if cfg!(target_arch = "aarch64") { EM_AARCH64 } else { EM_X86_64 };
 
 /// The dependencies of an ELF file.
@@ -85,7 +85,7 @@ impl<'f> Closure<'f> {
     /// Adds a program or library with its missing dependencies.
     ///
     /// # Errors
-    /// If it cannot run in a guest, or a dependency is missing.
+    /// If the program cannot run in a guest, or a dependency is missing.
     pub fn add(&mut self, path: &Path) -> anyhow::Result<()> {
         self.follow(path)?;
         match self.lacks.first_key_value() {
@@ -94,10 +94,10 @@ impl<'f> Closure<'f> {
         }
     }
 
-    /// The same, but notes missing dependencies in [`Closure::lacks`].
+    /// Adds a program or library like [`Closure::add`], but notes missing dependencies in [`Closure::lacks`].
     ///
     /// # Errors
-    /// If it cannot run in a guest.
+    /// If the program cannot run in a guest.
     pub fn follow(&mut self, path: &Path) -> anyhow::Result<()> {
         let name = path.to_str().context("a program's path is not valid UTF-8")?.to_owned();
         if self.files.contains_key(&name) {

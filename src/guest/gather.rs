@@ -1,7 +1,7 @@
 //! Builds a bundle: a cached kernel, programs from the distribution's packages, and this program as agent.
 //!
-//! The packages are those of the programs and of the libraries that they load, found by ELF headers among the packages'
-//! dependencies. Installs nothing, and takes only this program from this machine.
+//! The bundle has the packages of the programs and of the libraries that these load. The libraries are found by ELF headers in the
+//! packages' dependencies. Nothing is installed, and only this program is taken from this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,7 +23,7 @@ const MOST_STEPS: usize = 12;
 /// Programs that belong together: the bundle has all of them or none.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// The kind or layer that needs them.
+    /// The kind of filesystem or the layer that needs the programs.
     pub whose: String,
     pub package: String,
     pub programs: Vec<String>,
@@ -36,14 +36,14 @@ pub struct Pins {
     pub package: Vec<Package>,
 }
 
-/// A built bundle, and the omissions.
+/// A built bundle, and what was left out of it.
 pub struct Built {
     pub bundle: Bundle,
-    /// Each omission with its reason.
+    /// The kinds and layers whose programs were left out, each with the reason.
     pub left_out: Vec<String>,
 }
 
-/// Builds a bundle into the cache. With pins, of exactly these packages.
+/// Builds a bundle into the cache. If `pins` are given, the bundle has exactly these packages.
 ///
 /// # Errors
 /// If a package is not available, or is damaged.
@@ -90,7 +90,10 @@ fn add(closure: &mut Closure<'_>, tree: &Tree, wanted: &Wanted) -> anyhow::Resul
     for name in &wanted.programs {
         let path = tree.program(name);
         own.add(&path.with_context(|| {
-            format!("no package contains {name}, although {} should contain it", wanted.package)
+            format!(
+                "no package contains {name}, although {package} should contain it",
+                package = wanted.package
+            )
         })?)?;
     }
     closure.files.append(&mut own.files);
@@ -127,7 +130,8 @@ impl Gathered {
         Ok(())
     }
 
-    /// Downloads the programs' packages, then those of their libraries, until nothing is missing or nothing more is available.
+    /// Downloads the packages of the programs, then the packages of their libraries, until no library is missing or no further
+    /// package is available.
     fn bring_all(&mut self, wanted: &[Wanted]) -> anyhow::Result<()> {
         let names: BTreeSet<&String> = wanted.iter().map(|wanted| &wanted.package).collect();
         let names: Vec<String> = names.into_iter().cloned().collect();
@@ -158,7 +162,8 @@ impl Gathered {
         closure.lacks.into_keys().collect()
     }
 
-    /// The packages to search for these libraries: those with matching names, otherwise all libraries not yet searched.
+    /// The packages to search for these libraries: packages with matching names; if there are none, all library packages that were
+    /// not searched yet.
     fn next(&self, lacks: &BTreeSet<String>) -> Vec<String> {
         if lacks.is_empty() {
             return Vec::new();
@@ -197,7 +202,7 @@ impl Gathered {
 
 /// `libcom_err.so.2` → `libcom-err2`, `libdevmapper.so.1.02.1` → `libdevmapper1.02.1`: Debian's names.
 fn package_of(library: &str) -> String {
-    // The only library with another name.
+    // zlib is the only library whose package has a name of another form.
     if library.starts_with("libz.so") {
         return "zlib1g".into();
     }
@@ -227,7 +232,7 @@ impl Parts<'_> {
         self.file(&bundle::stored(&sha256), bytes)
     }
 
-    /// All modules of the cached kernel, so that any experiment finds those that it needs.
+    /// Adds all modules of the cached kernel, so that every experiment finds the modules that it needs.
     fn kernel(&mut self, kernel: &Kernel) -> anyhow::Result<()> {
         ensure!(
             kernel.is_sound(),

@@ -19,10 +19,10 @@ use crate::schema::job::{Job, Step};
 use crate::schema::setup::Mount;
 use crate::schema::units::{Bytes, MIB};
 
-/// Most cached bases, of a few megabytes each.
+/// The largest number of bases in memory; each has a few megabytes.
 const KEPT: usize = 32;
 
-/// The inputs of guests except the job, built once for equal requirements.
+/// The inputs of guests except the job. Jobs with equal requirements share one base.
 pub struct Bases {
     /// The modules for the disk.
     boot: &'static [&'static str],
@@ -34,12 +34,12 @@ pub struct Bases {
 pub enum Origin<'a> {
     /// A cached kernel, this machine's programs, and this program as agent.
     Here { kernel: &'a Kernel, agent: &'a Path },
-    /// A bundle, with its kernel, and nothing of this machine.
+    /// A bundle with its kernel; nothing comes from this machine.
     Bundle { kernel: &'a Kernel, bundle: &'a Bundle },
 }
 
 impl<'a> Origin<'a> {
-    /// A bundle if there is one.
+    /// The origin of a guest's inputs: the bundle if one is given, otherwise this machine.
     pub fn new(kernel: &'a Kernel, agent: &'a Path, bundle: Option<&'a Bundle>) -> Self {
         match bundle {
             Some(bundle) => Origin::Bundle { kernel, bundle },
@@ -155,7 +155,7 @@ fn tools(
     for folder in ["/dev", "/proc", "/sys", "/run", "/tmp", "/mnt", "/etc"] {
         archive.folder(folder);
     }
-    // The kernel opens it for init before init can mount anything.
+    // The kernel opens /dev/console for init before init can mount anything.
     archive.device("/dev/console", 5, 1);
     archive.link("/etc/mtab", "/proc/mounts");
     let kernel = origin.kernel();
@@ -173,7 +173,7 @@ fn program(agent: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     Ok(archive.finish())
 }
 
-/// The last archive, with the job and its files.
+/// The last archive of the initramfs, with the job and the job's files.
 pub fn job(job: &Job, files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for (path, bytes) in files {
@@ -187,16 +187,16 @@ pub fn job(job: &Job, files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
 pub struct Bare<'a> {
     pub kernel: &'a Kernel,
     pub init: &'a Path,
-    /// The modules for its disks and port.
+    /// The modules for the machine's disks and port.
     pub boot: &'a [&'a str],
-    /// Further modules, of which a host's are allowed too.
+    /// Further modules; modules that only a host needs are allowed too.
     pub modules: &'a [String],
     /// Names or paths of programs of this machine.
     pub programs: &'a [String],
 }
 
 impl Bare<'_> {
-    /// Its archive.
+    /// The archive of the machine.
     ///
     /// # Errors
     /// If a module or program is missing, or the init is not static.

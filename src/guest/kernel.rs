@@ -3,12 +3,12 @@
 //! ```text
 //! $XDG_CACHE_HOME/fsderby/kernels/RELEASE/
 //!   image          what QEMU boots
-//!   modules/*.ko   unpacked, those that a filesystem may need
+//!   modules/*.ko   the modules that a filesystem may need, unpacked
 //!   index.json     source, modules with dependencies, the BLAKE3 of image and modules
 //!   index.blake3   the BLAKE3 of index.json
 //! ```
 //! Each file is verified before use, which detects damage by disk or accident. A user with write access to the folder could
-//! change the hashes too; [`super::cache`] ensures that nobody else has it.
+//! change the hashes too; [`super::cache`] ensures that no other user has write access.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions, Permissions};
@@ -47,7 +47,7 @@ const FOLDERS: [&str; 9] = [
     "drivers/char/",
     "drivers/md/",
 ];
-/// Network and cluster filesystems, with their own modules: no guest has a network.
+/// Folders of network and cluster filesystems, which are left out because no guest has a network.
 const WITHOUT: [&str; 9] = [
     "fs/nfs",
     "fs/smb/",
@@ -60,8 +60,8 @@ const WITHOUT: [&str; 9] = [
     "drivers/char/",
 ];
 
-/// What a machine needs beyond a guest to be a host in tests: SCSI and NVMe devices, and NFS over its own loopback. Apart from
-/// the others, so that guests and bundles are the same with and without them.
+/// Modules that a machine needs to be a host in tests, but a guest does not: SCSI and NVMe devices, and NFS over loopback. They are
+/// kept apart from the other modules, so that guests and bundles are the same with and without them.
 const HOSTS: [&str; 9] = [
     "block/t10-pi",
     "drivers/nvme/",
@@ -84,7 +84,7 @@ pub struct Kernel {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Index {
     pub schema: u32,
-    /// As in uname: `6.12.117+deb12-amd64`.
+    /// The release as in uname: `6.12.117+deb12-amd64`.
     pub release: String,
     /// The source file.
     pub source: String,
@@ -93,20 +93,20 @@ pub struct Index {
     /// The BLAKE3 of the boot image.
     pub image_blake3: String,
     pub modules: Modules,
-    /// Those of a host, which no guest loads; a kernel from an older version has none.
+    /// The modules of a host, which no guest loads; empty for a kernel that an older version of fsderby unpacked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, Module>,
 }
 
 impl Index {
-    /// All modules, those of a host too.
+    /// All modules, including the modules of a host.
     pub fn with_hosts(&self) -> Modules {
         let mut all = self.modules.clone();
         all.loadable.extend(self.hosts.clone());
         all
     }
 
-    /// Without those of a host.
+    /// The index without the modules of a host.
     pub fn of_guests(&self) -> Self {
         Index { hosts: BTreeMap::new(), ..self.clone() }
     }
@@ -132,7 +132,7 @@ impl Kernel {
     /// The content of a module, ready to load.
     ///
     /// # Errors
-    /// If it differs from the cached original.
+    /// If the module differs from the file that was unpacked.
     pub fn module(&self, name: &str) -> anyhow::Result<Vec<u8>> {
         let release = &self.index.release;
         let path = self.folder.join("modules").join(format!("{name}.ko"));
@@ -147,7 +147,7 @@ impl Kernel {
     }
 }
 
-/// Whether this untrusted index is of a kernel of this version, with names valid for files.
+/// Checks that this untrusted index has the current version, and that all its names are valid file names.
 pub(super) fn check(index: &Index) -> anyhow::Result<()> {
     ensure!(index.schema == SCHEMA, "the kernel was unpacked by another version of fsderby");
     ensure!(is_plain(&index.release), "the kernel has an invalid name");
@@ -160,7 +160,7 @@ pub(super) fn check(index: &Index) -> anyhow::Result<()> {
 /// The folder of kernels.
 ///
 /// # Errors
-/// If the cache is unusable, or others could change it.
+/// If the cache is unusable, or other users could change it.
 pub fn place() -> Result<PathBuf, cache::Unusable> {
     cache::folder(KERNELS)
 }
@@ -221,7 +221,7 @@ fn open(folder: &Path) -> anyhow::Result<Kernel> {
     let text = fs::read(folder.join(INDEX)).with_context(|| format!("{INDEX} is missing in {shown}"))?;
     let is_stored = fs::read_to_string(folder.join(INDEX_HASH)).is_ok_and(|stored| stored == hash(&text));
     let altered = || format!("{shown}/{INDEX} was altered");
-    // Another version may use another hash, so the version is checked first.
+    // Another version of the index may use another hash, so the version is checked first.
     let version: Version = serde_json::from_slice(&text).with_context(altered)?;
     ensure!(version.schema == SCHEMA, "{shown} was unpacked by another version of fsderby");
     ensure!(is_stored, altered());
@@ -233,8 +233,8 @@ fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// Imports a kernel into the cache, from a package (`.deb`) or an installed image (`…/boot/vmlinuz-RELEASE`); replaces the same
-/// release.
+/// Imports a kernel into the cache, from a package (`.deb`) or an installed image (`…/boot/vmlinuz-RELEASE`). A cached kernel of
+/// the same release is replaced.
 pub fn import(file: &Path) -> anyhow::Result<Kernel> {
     let sha256 = package::sha256(file)?;
     let kernels = cache::made(KERNELS)?;
@@ -257,7 +257,7 @@ fn settle(folder: TempDir, kernels: &Path, index: Index) -> anyhow::Result<Kerne
 
 fn write_index(folder: &Path, index: &Index) -> anyhow::Result<()> {
     let text = serde_json::to_vec(index)?;
-    // Not writable for others, whatever the umask.
+    // The files must not be writable for other users, whatever the umask.
     let write = |name: &str, bytes: &[u8]| {
         let file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(folder.join(name));
@@ -344,14 +344,14 @@ impl Parts {
     }
 }
 
-/// Who may need a module.
+/// Whether a guest or only a host may need a module.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Of {
     Guests,
     Hosts,
 }
 
-/// The name of the module at this path, if one may need it.
+/// The name of the module at this path, if a guest or a host may need the module.
 fn wanted(path: &str) -> Option<(&str, Of)> {
     let inside = |folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
     let of = match inside(&FOLDERS) && (!inside(&WITHOUT) || path.contains("virtio")) {
@@ -375,7 +375,7 @@ fn unpacked(path: &str, reader: &mut dyn Read) -> anyhow::Result<Vec<u8>> {
     }
 }
 
-/// Valid as a file name.
+/// Whether the text is a valid file name.
 pub(super) fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')
@@ -409,7 +409,7 @@ mod tests {
         index.modules.loadable.insert("virtio_blk".into(), Module::default());
         assert_eq!(index.with_hosts().chain(["nfs"]).unwrap(), ["virtio_blk", "nfs"]);
         assert!(index.modules.chain(["nfs"]).is_err());
-        // As an older version wrote it.
+        // An older version of fsderby wrote the index in this form.
         let text = serde_json::to_string(&index.of_guests()).unwrap();
         assert!(!text.contains("hosts"), "{text}");
         assert_eq!(serde_json::from_str::<Index>(&text).unwrap(), index.of_guests());

@@ -1,4 +1,4 @@
-//! A kernel's modules and their dependencies, read from the modules, so that depmod is not needed.
+//! A kernel's modules and their dependencies, which are read from the module files, so that depmod is not needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,13 +18,13 @@ pub struct Modules {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Module {
-    /// The BLAKE3 of its file in the cache.
+    /// The BLAKE3 of the module's file in the cache.
     pub blake3: String,
-    /// Modules to load before it.
+    /// Modules to load before this module.
     pub depends: Vec<String>,
-    /// Names or aliases that it requests at run time; load them before it if available.
+    /// Names or aliases that this module requests at run time; these are loaded before it if they are available.
     pub wants: Vec<String>,
-    /// Aliases by which it is requested.
+    /// Aliases by which this module can be requested.
     pub aliases: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl Modules {
         Ok(())
     }
 
-    /// The module of that name, or all with this alias; empty if it is built in.
+    /// The module of this name, or all modules with this alias; empty if the module is built in.
     fn find(&self, name: &str) -> Result<Vec<&String>, NoModule> {
         let plain = plain(name);
         if let Some((found, _)) = self.loadable.get_key_value(&plain) {
@@ -81,7 +81,8 @@ impl Modules {
         Ok(found)
     }
 
-    /// From `modules.builtin` (paths) and `modules.builtin.modinfo` (`module.key=value`, each ended by a zero byte).
+    /// Adds the built-in modules from the texts of `modules.builtin` (paths) and `modules.builtin.modinfo` (`module.key=value`,
+    /// each ended by a zero byte).
     pub fn add_builtin(&mut self, paths: &str, modinfo: &[u8]) {
         let stem = |line: &str| line.rsplit('/').next().and_then(|file| file.strip_suffix(".ko")).map(plain);
         self.builtin.extend(paths.lines().filter_map(stem));
@@ -93,7 +94,7 @@ impl Modules {
     }
 }
 
-/// `nls_iso8859-1` → `nls_iso8859_1`
+/// A name as the kernel writes it: `nls_iso8859-1` → `nls_iso8859_1`.
 pub fn plain(name: &str) -> String {
     name.replace('-', "_")
 }
@@ -112,7 +113,7 @@ pub fn describe(file: &[u8]) -> anyhow::Result<Module> {
         match key {
             "depends" => module.depends.extend(value.split(',').filter(|d| !d.is_empty()).map(plain)),
             "softdep" => module.wants.extend(before(value)),
-            // Aliases with a colon name devices, which are not requested by name.
+            // An alias with a colon names a device, and fsderby requests no module by a device.
             "alias" if !value.contains(':') => module.aliases.push(value.to_owned()),
             _ => {}
         }
@@ -120,7 +121,7 @@ pub fn describe(file: &[u8]) -> anyhow::Result<Module> {
     Ok(module)
 }
 
-/// `pre: a b post: c` → a, b
+/// The modules that a softdep names after `pre:`, to be loaded first: `pre: a b post: c` → a, b.
 fn before(softdep: &str) -> Vec<String> {
     let pre = softdep.split("post:").next().unwrap_or_default().trim();
     pre.strip_prefix("pre:").unwrap_or_default().split_whitespace().map(str::to_owned).collect()

@@ -1,6 +1,7 @@
-//! Reads a Debian package without installing it: an ar archive that contains a compressed tar of its files.
+//! Reads a Debian package without installing it. A package is an ar archive that contains a compressed tar archive of files.
 //!
-//! Packages are untrusted: nothing is written to a path of their choice, and the unpacked size and number of files are bounded.
+//! Packages are untrusted: no path in a package decides where a file is written, and the unpacked size and the number of files are
+//! limited.
 
 use std::io::{BufReader, Read};
 use std::path::{Component, Path, PathBuf};
@@ -12,7 +13,7 @@ use super::ar::Archive;
 use super::bounded::{self, ALL, Bounded, IMAGE, PACKAGE, xz, zstd};
 use crate::schema::units::{Bytes, MIB};
 
-/// Kernels with all modules have 10,000 files.
+/// Limit of the number of files; a kernel with all modules has 10,000 files.
 const MOST_FILES: usize = 100_000;
 /// The kernel's limit for paths (PATH_MAX).
 const LONGEST_PATH: u64 = 4096;
@@ -38,7 +39,7 @@ pub fn for_each_file(
     })
 }
 
-/// The same, including links.
+/// Calls `takes` with each regular file and each link of the package.
 ///
 /// # Errors
 /// If the package is truncated, invalid, or has a path that leads out of it.
@@ -62,7 +63,7 @@ pub fn for_each_entry(
     bail!("{name} contains no files: it is not a Debian package, or truncated")
 }
 
-/// The same for an installed kernel: `image` is `boot/vmlinuz-RELEASE`, beside `lib/modules`.
+/// Calls `takes` with each file of an installed kernel; `image` is `boot/vmlinuz-RELEASE`, beside `lib/modules`.
 pub fn for_each_installed_file(
     image: &Path,
     takes: &mut dyn FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
@@ -76,7 +77,7 @@ pub fn for_each_installed_file(
     walk(root, &modules, &mut 0, takes)
 }
 
-/// Does not follow links: a kernel's modules are files.
+/// Walks a folder of modules. Links are not followed, because modules are regular files.
 fn walk(
     root: &Path,
     folder: &str,
@@ -104,7 +105,7 @@ fn files(
     takes: &mut dyn FnMut(&str, Entry<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut archive = tar::Archive::new(Bounded::new(data, ALL));
-    // Long paths are read here, because the library would accept any length.
+    // Long paths are read by this function, because the library would accept paths of any length.
     let entries = archive.entries().context("the package's data is damaged")?.raw(true);
     let (mut long_path, mut long_target) = (None, None);
     for (seen, entry) in (1..).zip(entries) {
@@ -215,7 +216,7 @@ mod tests {
         assert_eq!(found, [("boot/vmlinuz".to_owned(), "hello".to_owned())]);
     }
 
-    /// In dpkg-deb's format.
+    /// The package is in the format of dpkg-deb.
     #[test]
     fn a_path_too_long_for_a_header_stands_before_its_file() {
         let long = format!("lib/modules/{}.ko", "m".repeat(200));

@@ -1,4 +1,4 @@
-//! Removes bytes from a guest's files that would be unpacked, read or checked in every guest without affecting what runs.
+//! Removes from a guest's files bytes that every guest would unpack, read or check, but that do not affect the running programs.
 
 use anyhow::Context;
 use object::elf::{FileHeader64, PT_LOAD};
@@ -10,7 +10,7 @@ const SIGNED: &[u8] = b"~Module signature appended~\n";
 /// `struct module_signature`: its last four bytes are the signature's length, big-endian.
 const DESCRIPTION: usize = 12;
 
-/// Cuts a program after its last loaded segment; the rest is for debuggers.
+/// Cuts a program after its last loaded segment; only debuggers use the bytes after it.
 pub fn program(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     let header = FileHeader64::<Endianness>::parse(&*file).context("the program is not an ELF file")?;
     let endian = header.endian()?;
@@ -19,14 +19,14 @@ pub fn program(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     let ends = loaded.map(|s| s.p_offset(endian).saturating_add(s.p_filesz(endian)));
     let end = ends.max().context("the program has no segment to load")?;
     file.truncate(usize::try_from(end)?.max(size_of::<FileHeader64<Endianness>>()));
-    // e_shoff (8 bytes at 0x28), e_shnum and e_shstrndx (4 bytes at 0x3c): the sections are gone.
+    // The sections are cut off, so e_shoff (8 bytes at 0x28), e_shnum and e_shstrndx (4 bytes at 0x3c) become 0.
     file[0x28..0x30].fill(0);
     file[0x3c..0x40].fill(0);
     Ok(file)
 }
 
-/// Removes a module's signature, whose check takes longer than loading the module, and hides its type information, which only
-/// tracers read. The code is unchanged.
+/// Removes a module's signature, because its check takes longer than loading the module, and hides the module's type information,
+/// which only tracers read. The code is unchanged.
 pub fn module(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     if let Some(signed) = file.strip_suffix(SIGNED) {
         let length = signed.last_chunk::<4>().context("its signature is damaged")?;
@@ -35,7 +35,7 @@ pub fn module(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
         file.truncate(end);
     }
     if let Some(name) = name_of_types(&file)? {
-        // The loader searches the name and finds none that it knows.
+        // The kernel searches for a section of this name and ignores a section of another name.
         file[name] = b'-';
     }
     Ok(file)

@@ -1,4 +1,4 @@
-//! Programs and libraries of packages, by their paths if installed. Writes nothing.
+//! Programs and libraries of packages, by the paths that they would have if installed. No file is written.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -15,9 +15,9 @@ use crate::schema::units::Bytes;
 const FOLDERS: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
 /// Configuration files of tools.
 pub const CONFIGURATION: [&str; 1] = ["/etc/mke2fs.conf"];
-/// `lib/x86_64-linux-gnu/libc.so.6`; none of our tools loads deeper files.
+/// The largest number of components of a path, as in `lib/x86_64-linux-gnu/libc.so.6`; no tool loads files at longer paths.
 const DEEPEST: usize = 3;
-/// Most links to follow; a cycle leads nowhere.
+/// The largest number of links to follow in sequence, so that a cycle of links ends.
 const MOST_LINKS: usize = 8;
 /// Folders configured for Debian's loader.
 const LIBRARIES: [&str; 4] = [
@@ -35,7 +35,7 @@ pub struct Tree {
 }
 
 enum Node {
-    /// With the number of its package.
+    /// A file: its content, and the number of the package that it comes from.
     File(Vec<u8>, usize),
     Link(String),
 }
@@ -44,7 +44,7 @@ impl Tree {
     /// Adds the programs, libraries and configuration of a package.
     ///
     /// # Errors
-    /// If it is damaged, invalid, or exceeds a limit.
+    /// If the package is damaged, invalid, or exceeds a limit.
     pub fn unpack(&mut self, file: &Path, number: usize) -> anyhow::Result<()> {
         package::for_each_entry(file, &mut |path, entry| {
             let Some(path) = wanted(path) else { return Ok(()) };
@@ -104,7 +104,7 @@ pub fn libraries() -> Vec<PathBuf> {
     LIBRARIES.map(PathBuf::from).to_vec()
 }
 
-/// `/usr/lib/../sbin/mke2fs` → `sbin/mke2fs`; `None` if it leads out.
+/// The path without `..`: `/usr/lib/../sbin/mke2fs` → `sbin/mke2fs`; `None` if the path leads out of the root.
 fn plain(path: &Path) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.components() {

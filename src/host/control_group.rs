@@ -1,5 +1,5 @@
-//! fsderby's cgroups: each is locked as long as its creator runs, so that only leftovers of dead processes are removed. A
-//! process number would not show that, because each process namespace has its own numbers.
+//! fsderby's cgroups: each cgroup is locked as long as its creator runs, so that only cgroups of dead processes are removed. A
+//! process number would not show whether the creator runs, because each PID namespace has its own numbers.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,7 +17,7 @@ pub fn make(path: &Path) -> io::Result<File> {
     loop {
         match locked(path) {
             Ok(lock) if path.exists() => return Ok(lock),
-            // In between, another process may have taken it for an abandoned one and removed it.
+            // Before the lock, another process may have taken the cgroup for an abandoned one and removed it.
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => std::thread::yield_now(),
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
             _ => fs::create_dir(path)?,
@@ -40,7 +40,7 @@ pub fn remove_own(path: &Path) {
     when_it_is_let_go(|| fs::remove_dir(path));
 }
 
-/// Removes cgroups below `root` whose creator has ended: those named by this prefix and a job's token.
+/// Removes cgroups below `root` whose creator has ended. Only cgroups whose name is this prefix and a job's token are removed.
 pub fn remove_orphans(root: &Path, prefix: &str) {
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(|name| is_ours(name, prefix)) {
@@ -58,7 +58,7 @@ fn is_ours(name: &str, prefix: &str) -> bool {
     })
 }
 
-/// The kernel does not remove a cgroup that contains a process.
+/// Removes a cgroup whose creator has ended. The kernel refuses to remove a cgroup that contains a process.
 fn remove_of_the_dead(path: &Path) -> io::Result<()> {
     let _lock = locked(path)?;
     fs::remove_dir(path)

@@ -8,7 +8,7 @@ use std::path::Path;
 pub struct StepError {
     pub operation: String,
     pub path: String,
-    /// 0 if the failure was not that of a system call.
+    /// The error number of the system call; 0 if something other than a system call failed.
     pub errno: i32,
     pub text: String,
 }

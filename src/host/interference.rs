@@ -1,4 +1,5 @@
-//! Interference with a trial, read before and after it: other processes, CPU quotas, heat, and the time that processes waited.
+//! Interference with a trial: other processes, CPU quotas, heat, and the time that processes waited. The machine's counters are
+//! read before and after the trial.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,7 +17,7 @@ const CPUS: &str = "/sys/devices/system/cpu";
 pub struct Reading {
     cpus: u64,
     others_ns: Option<u64>,
-    /// Of CPU, disk and memory.
+    /// Time that processes waited for CPU, disk and memory.
     pressure_ns: [Option<u64>; 3],
     quota_ns: Option<u64>,
     heat: Option<u64>,
@@ -54,7 +55,7 @@ impl Reading {
     }
 }
 
-/// A process, with the CPU time of itself and of its ended children, so that short-lived children count in their parent.
+/// A process, and the CPU time that it and its ended children took, so that short-lived children are counted with their parent.
 struct One {
     parent: i32,
     is_kernels: bool,
@@ -123,13 +124,13 @@ fn group_folders(line: &str) -> Vec<PathBuf> {
         }
         _ => Vec::new(),
     };
-    // Both names may lead to the same folder.
+    // Two names of the controller may lead to the same folder.
     let root = roots.into_iter().find(|root| root.join("cpu.stat").exists());
     let inside = path.trim_start_matches('/');
     root.iter().flat_map(|root| Path::new(inside).ancestors().map(|folder| root.join(folder))).collect()
 }
 
-/// In microseconds in version 2, in nanoseconds in version 1.
+/// The throttled time in a `cpu.stat` file: cgroup version 2 states microseconds, version 1 nanoseconds.
 fn throttled_ns(text: &str) -> Option<u64> {
     let value =
         |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
@@ -186,12 +187,12 @@ mod tests {
             (1, one(0, false, 1)),
             (2, one(0, true, 10)),
             (3, one(2, true, 100)),
-            // We, what we have started, and what that has.
+            // This process, its children and their children.
             (7, one(1, false, 1000)),
             (8, one(7, false, 10_000)),
             (9, one(8, false, 100_000)),
             (20, one(1, false, 1_000_000)),
-            // Numbers that were taken again while they were read.
+            // Process numbers that were reused while /proc was read.
             (30, one(31, false, 10_000_000)),
             (31, one(30, false, 10_000_000)),
         ];

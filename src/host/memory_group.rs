@@ -13,7 +13,7 @@ const PREFIX: &str = "fsderby-";
 /// File names of a cgroup version.
 struct Names {
     limit: &'static str,
-    /// In version 1 memory plus swap, in version 2 only swap; missing if the kernel does not account for swap.
+    /// The limit of memory plus swap in version 1, and of swap in version 2; missing if the kernel does not account for swap.
     swap: &'static str,
     peak: &'static str,
 }
@@ -41,7 +41,8 @@ impl MemoryGroup {
         let lock = control_group::make(&path)?;
         let group = MemoryGroup { path, _lock: lock };
         fs::write(group.path.join(names.limit), limit.0.to_string())?;
-        // In version 2, where one group has all limits; there is no such file without the controller.
+        // In version 2 one cgroup has all limits, so this also limits the number of processes. Without the pids controller the
+        // file is missing.
         let _ = fs::write(group.path.join(process_group::LIMIT), process_group::MOST.to_string());
         let without_swap = if names.swap == V1.swap { limit.0 } else { 0 };
         match fs::write(group.path.join(names.swap), without_swap.to_string()) {
@@ -55,7 +56,7 @@ impl MemoryGroup {
     /// Resets the peak, if the kernel supports it.
     pub fn forget_peak(&self) {
         for file in [V1.peak, V2.peak] {
-            // In version 2 only an open file has its own peak; otherwise the peak remains that of all workloads so far.
+            // In version 2 only an open file can have a peak of its own; without support for this, the peak includes earlier workloads.
             let _ = fs::OpenOptions::new()
                 .write(true)
                 .open(self.path.join(file))
@@ -100,7 +101,7 @@ pub fn remove_orphans() {
     }
 }
 
-/// The version, 1 or 2; 0 without a memory controller.
+/// The cgroup version that has the memory controller, 1 or 2; 0 without a memory controller.
 pub fn version() -> u32 {
     match controller() {
         None => 0,

@@ -29,7 +29,7 @@ pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     None
 }
 
-/// The children of this thread, including ended ones that were not yet reaped. `procfs` takes twice the time for it.
+/// The children of this thread, including ended children that were not yet reaped. The library `procfs` would take twice the time.
 pub fn children() -> Vec<i32> {
     let list = std::fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
     list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()

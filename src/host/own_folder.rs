@@ -1,10 +1,10 @@
-//! A folder created by fsderby among other files. Its name cannot be guessed, and a mark inside identifies it. It is removed by
-//! file descriptors, so that no name, link or mount can redirect the removal.
+//! A folder that fsderby creates among other files. The folder's name cannot be guessed, and a mark inside identifies the folder.
+//! The removal uses file descriptors, so that no name, link or mount can redirect it.
 //!
 //! ```text
-//! fsderby-PID-RANDOM/          must not be there before
-//!   fsderby-PID-RANDOM         the mark: an empty file, locked for as long as its maker lives
-//!   work/                      for the maker's work
+//! fsderby-PID-RANDOM/          must not exist before
+//!   fsderby-PID-RANDOM         the mark: an empty file, locked as long as the folder's creator runs
+//!   work/                      for the creator's work
 //! ```
 
 use std::fs::File;
@@ -20,7 +20,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-/// No other user may write in it, whatever the umask.
+/// Permissions of the folder: no other user may write in it, whatever the umask.
 const MODE: Mode = Mode::from_bits_truncate(0o755);
 const A_FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -31,7 +31,7 @@ const A_FOLDER: OFlags = OFlags::RDONLY
 const PATIENCE: Duration = Duration::from_secs(5);
 const WORK: &str = "work";
 
-/// Dropping it removes the folder.
+/// A folder that is removed when this value is dropped.
 #[derive(Debug)]
 pub struct OwnFolder {
     work: PathBuf,
@@ -49,11 +49,11 @@ impl OwnFolder {
         let folder = openat(&above, name, A_FOLDER, Mode::empty())?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mark = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
-        // Some filesystems have no locks. There only the name protects the folder.
+        // Some filesystems have no locks; on these only the name protects the folder.
         let _ = flock(&mark, FlockOperation::NonBlockingLockExclusive);
         let held = Held { above, name: name.to_owned(), folder, _mark: mark.into() };
         mkdirat(&held.folder, WORK, MODE)?;
-        // The owner of the parent folder could replace ours, so root uses a descriptor instead of the path.
+        // The owner of the parent folder could replace fsderby's folder, so root uses a descriptor instead of the path.
         let by_descriptor = || PathBuf::from(format!("/proc/self/fd/{}", held.folder.as_raw_fd()));
         let folder = if geteuid().is_root() { by_descriptor() } else { parent.join(name) };
         Ok(OwnFolder { work: folder.join(WORK), held })
@@ -71,7 +71,7 @@ impl Drop for OwnFolder {
     }
 }
 
-/// Removes the folder of this name if it is one of ours and its creator has ended.
+/// Removes the folder of this name if fsderby created it and its creator has ended.
 pub fn remove(parent: &Path, name: &str) {
     let begin = Instant::now();
     while let Err(Errno::WOULDBLOCK | Errno::NOTEMPTY | Errno::BUSY) = remove_now(parent, name)
@@ -97,7 +97,7 @@ fn remove_now(parent: &Path, name: &str) -> rustix::io::Result<()> {
             }
             Held { above, name: name.to_owned(), folder, _mark: mark.into() }.remove()
         }
-        // Its creator died before it made the mark. A folder that is not empty is not ours.
+        // The folder's creator died before it made the mark. A folder that is not empty does not belong to fsderby and is kept.
         Err(Errno::NOENT) => match unlinkat(&above, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
             other => other,
@@ -106,7 +106,7 @@ fn remove_now(parent: &Path, name: &str) -> rustix::io::Result<()> {
     }
 }
 
-/// One of our folders, and the lock of its mark.
+/// A folder that fsderby created, and the lock of its mark.
 #[derive(Debug)]
 struct Held {
     above: OwnedFd,
@@ -116,8 +116,8 @@ struct Held {
 }
 
 impl Held {
-    /// The mark is removed last, so that an interrupted removal can be continued. The folder's name is removed only if it still
-    /// leads to our folder.
+    /// Removes the folder; its mark is removed last, so that an interrupted removal can be continued. The folder's name is removed
+    /// only if it still leads to this folder.
     fn remove(&self) -> rustix::io::Result<()> {
         empty(&self.folder, Some(&self.name))?;
         match unlinkat(&self.folder, &self.name, AtFlags::empty()) {
@@ -145,9 +145,9 @@ fn empty(folder: impl AsFd, but: Option<&str>) -> rustix::io::Result<()> {
     }
     for name in names {
         match unlinkat(&folder, &name, AtFlags::empty()) {
-            // Linux's and POSIX's error for a folder.
+            // The errors of Linux and of POSIX if the name is a folder.
             Err(Errno::ISDIR | Errno::PERM) => {
-                // A mounted filesystem is not ours.
+                // A filesystem that is mounted in the folder must not be emptied.
                 let inside = ResolveFlags::BENEATH | ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
                 empty(openat2(&folder, &name, A_FOLDER, Mode::empty(), inside)?, None)?;
                 unlinkat(&folder, &name, AtFlags::REMOVEDIR)?;
@@ -168,7 +168,7 @@ mod tests {
 
     const NAME: &str = "fsderby-1-0123456789abcdef0123456789abcdef";
 
-    /// Something of somebody else's, as a tree.
+    /// A tree of files that fsderby did not create.
     fn theirs(at: &Path) {
         fs::create_dir_all(at.join("photos")).unwrap();
         fs::write(at.join("photos/one"), "kept").unwrap();
@@ -178,7 +178,7 @@ mod tests {
         fs::read_to_string(at.join("photos/one")).is_ok_and(|text| text == "kept")
     }
 
-    /// One whose maker has died, with work in it.
+    /// A folder whose creator has died, with files of the work in it.
     fn left(parent: &Path) -> PathBuf {
         let own = OwnFolder::make(parent, NAME).unwrap();
         fs::create_dir(own.work().join("deep")).unwrap();

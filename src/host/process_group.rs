@@ -1,6 +1,7 @@
 //! A limit on the number of processes of a work that runs programs: a cgroup of version 1's pids controller.
 //!
-//! In version 2 a process is in one cgroup only; there [`super::memory_group`] has the limit too, if a run limits the memory.
+//! In version 2 a process is in one cgroup only, so [`super::memory_group`] also limits the number of processes if a run limits the
+//! memory.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::control_group;
 
-/// Most processes and threads at a time: a build on any machine has fewer.
+/// The largest number of processes and threads at a time. A build has fewer on any machine.
 pub const MOST: u64 = 4096;
 pub const LIMIT: &str = "pids.max";
 
@@ -26,7 +27,7 @@ impl ProcessGroup {
     /// A new cgroup with this limit.
     ///
     /// # Errors
-    /// If there is no such controller of version 1.
+    /// If the kernel has no pids controller of version 1.
     pub fn new(token: &str) -> io::Result<Self> {
         let path = path(token);
         let lock = control_group::make(&path)?;

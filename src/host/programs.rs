@@ -25,14 +25,15 @@ pub fn find_unusable(program: &str) -> Option<PathBuf> {
     files(program).find(|path| path.exists())
 }
 
-/// Most bytes of a program's output that are read.
+/// At most this many bytes of a program's output are read.
 const MOST_WORDS: usize = 64 * 1024;
 
-/// A program's standard output and then its standard error, as text. A program that runs longer than `patience`, or prints
-/// without end, is killed; its output until then counts.
+/// Runs a program and returns its standard output and then its standard error as text. A program that runs longer than
+/// `patience`, or prints without end, is killed; its output until then is returned.
 ///
 /// # Errors
-/// If it cannot be started, and `Interrupted` if a signal from elsewhere ended it; its output is then incomplete.
+/// If the program cannot be started; `Interrupted` if a signal that fsderby did not send ended the program, because its output is
+/// then incomplete.
 pub fn words(program: &Path, arguments: &[String], patience: Duration) -> io::Result<String> {
     let begin = Instant::now();
     let mut command = Command::new(program);
@@ -58,7 +59,7 @@ pub fn words(program: &Path, arguments: &[String], patience: Duration) -> io::Re
         }
     }
     let was_ours = out.is_cut || err.is_cut || begin.elapsed() >= patience;
-    // The program has closed its output, or is no longer read.
+    // The program has closed its output, or its output is no longer read.
     let _ = child.kill();
     let status = child.wait()?;
     if let Some(signal) = status.signal().filter(|_| !was_ours) {

@@ -1,21 +1,21 @@
-//! What mails, pages and shells put around a line, cut off, so that the line inside is found.
+//! Cuts off what mails, web pages and shells put around a line of a tool, so that the line inside is found.
 //!
 //! ```text
 //! > >host,31G,…                quote marks of a mail (as &gt; too)
 //! <p>host,31G,…<br />          tags of a page, at both ends
 //! host,31G,…\                  a backslash at the end
-//! `host,31G,…`                 quotes around all of it
+//! `host,31G,…`                 quotes around the whole line
 //! $ echo "host,31G,…" | …      a shell command around it
 //! ```
-//! Nothing inside the line is changed. No line of a tool that is read here begins or ends so by itself.
+//! The line inside is not changed. No tool whose output is imported prints a line that begins or ends in such a way.
 
-/// A line without what was put around it.
+/// A line without the text that was put around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clean<'l> {
     pub text: &'l str,
-    /// So many letters were cut off before it.
+    /// The number of letters that were cut off before the line.
     pub before: usize,
-    /// What was cut off, each once.
+    /// The kinds of text that were cut off, each kind once.
     pub cut: Vec<Cut>,
 }
 
@@ -28,11 +28,11 @@ pub enum Cut {
     Command,
 }
 
-/// Of pages, with which people break lines or show text.
+/// HTML tags that web pages put around lines or between them.
 const TAGS: [&str; 12] =
     ["br", "p", "pre", "code", "tt", "li", "div", "span", "td", "tr", "font", "blockquote"];
 const QUOTES: [char; 3] = ['`', '"', '\''];
-/// What begins a command, and the character before which it may stand.
+/// The beginning of a shell command that prints a line.
 const ECHO: &str = "echo ";
 
 impl Cut {
@@ -47,7 +47,7 @@ impl Cut {
     }
 }
 
-/// `read without the quote marks of a mail and a backslash at the end`; nothing where nothing was cut off.
+/// The note about what was cut off: `read without the quote marks of a mail and a backslash at the end`; `None` if nothing was.
 pub fn note(cut: impl IntoIterator<Item = Cut>) -> Option<String> {
     let mut all: Vec<Cut> = cut.into_iter().collect();
     all.sort_unstable();
@@ -60,7 +60,7 @@ pub fn cleaned(line: &str) -> Clean<'_> {
     without(line, true)
 }
 
-/// The same for lines that have quotes of their own: quotes and commands stay.
+/// Cleans a line of a tool that itself prints quotes: quotes and commands around a line are kept.
 pub fn cleaned_outside(line: &str) -> Clean<'_> {
     without(line, false)
 }
@@ -84,7 +84,7 @@ fn without(line: &str, with_quotes: bool) -> Clean<'_> {
             cut.push(what);
         }
     }
-    // All that is cut off leaves a part of the line.
+    // The text is a part of `line`, so the distance of the pointers is the number of bytes that were cut off.
     let at = text.as_ptr() as usize - line.as_ptr() as usize;
     Clean { text, before: line[..at].chars().count(), cut }
 }
@@ -94,7 +94,7 @@ fn marks(text: &str) -> Option<&str> {
     inner.strip_prefix('>').or_else(|| inner.strip_prefix("&gt;"))
 }
 
-/// Without a tag at one end.
+/// The text without a tag at one end; `None` if there is no tag.
 fn tags(text: &str) -> Option<&str> {
     let is_tag = |inside: &str| {
         let inside = inside.trim_start_matches('/').trim_end_matches('/').trim();
@@ -110,7 +110,7 @@ fn tags(text: &str) -> Option<&str> {
     last.filter(|(_, inside)| is_tag(inside)).map(|(rest, _)| rest)
 }
 
-/// What a command echoes: the words behind `echo`, up to a pipe or a redirection, where a prompt may stand before it.
+/// The text that an `echo` command prints: the words after `echo`, up to a pipe or a redirection. A prompt may precede the command.
 fn command(text: &str) -> Option<&str> {
     let (prompt, rest) = text.split_once(ECHO)?;
     let is_prompt = prompt.trim().is_empty() || prompt.trim_end().ends_with(['$', '#', '%', '`', '(']);

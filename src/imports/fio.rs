@@ -1,10 +1,11 @@
 //! fio's JSON: `--output-format=json` and `json+`.
 //!
 //! ```text
-//! fio: a warning of its own, passed over
+//! fio: a warning that fio printed; skipped
 //! { "fio version": "fio-3.33", "global options": {…}, "jobs": [ { "jobname": …, "job options": {…}, "read": {…}, "write": {…} } ] }
 //! ```
-//! Each job of each document is one result. What was done is what its options say; a job here is never taken for the same work.
+//! Each job of each document is one result. The job's options describe its work, which is never taken for the work of a workload of
+//! fsderby.
 
 use serde_json::{Map, Value as Json};
 use toml::{Table, Value};
@@ -14,7 +15,7 @@ use crate::schema::import::Figure;
 
 pub struct FioJson;
 
-/// Options that say what was done and how it was timed, in this order.
+/// The options that describe a job's work and how it was timed, in the order of display.
 const OPTIONS: [&str; 22] = [
     "rw",
     "readwrite",
@@ -39,7 +40,7 @@ const OPTIONS: [&str; 22] = [
     "ramp_time",
     "rate",
 ];
-/// Of an option or a name; longer ones are cut.
+/// The largest length of an option or a name; a longer text is cut.
 const LONGEST: usize = 200;
 const DIRECTIONS: [(&str, &str); 3] = [("read", "read"), ("write", "write"), ("trim", "trim")];
 
@@ -95,7 +96,7 @@ impl Tool for FioJson {
                         Ok(found) => read.found.extend(found),
                         Err(what) => wrong.push(Wrong { line: number, column: 1, what }),
                     }
-                    // On with the line behind the one in which it ends.
+                    // Reading continues with the line after the line in which this document ends.
                     let end = at + documents.byte_offset();
                     let end = text[end..].find('\n').map_or(text.len(), |more| end + more + 1);
                     number += text[at..end].matches('\n').count();
@@ -187,7 +188,7 @@ fn result(
 
 fn directed(of: &Json, direction: &str) -> Result<Vec<Figure>, String> {
     let needed = |key: &str| {
-        // Older versions have the bandwidth in KiB alone.
+        // Older versions of fio print the bandwidth only in KiB.
         number(of, key).ok_or_else(|| format!("'{direction}' has no number '{key}'"))
     };
     let name = |what: &str| format!("fio.{direction}.{what}");
@@ -205,7 +206,7 @@ fn directed(of: &Json, direction: &str) -> Result<Vec<Figure>, String> {
     let mut figures = vec![plain(name("throughput"), "KiB/s", kib[0], kib[1])];
     let iops = needed("iops")?;
     figures.push(plain(name("iops"), "1/s", iops, iops));
-    // In nanoseconds since 3.0, in microseconds before.
+    // Latencies are in nanoseconds since fio 3.0, and were in microseconds before.
     let latencies = [("clat_ns", 1.0), ("clat", 1000.0)];
     let Some((latency, ns)) = latencies.into_iter().find_map(|(key, ns)| Some((of.get(key)?, ns))) else {
         return Ok(figures);
@@ -236,7 +237,7 @@ fn cut(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// As 3.33 prints it, shortened to what is read and some that is not.
+    /// A document as fio 3.33 prints it, shortened to the fields that are read and some others.
     const DOCUMENT: &str = r#"{
   "fio version" : "fio-3.33",
   "timestamp" : 1795682314,

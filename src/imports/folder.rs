@@ -39,7 +39,7 @@ pub fn is_import(folder: &Path) -> bool {
 /// Creates a folder with the import and its sources.
 ///
 /// # Errors
-/// If the name exists, or space or permissions are missing. Then nothing is left behind.
+/// If the name exists, or space or permissions are missing. After an error no file is left behind.
 pub fn store(import: &Import, files: &[Given<'_>], path: &Path) -> Result<(), Failure> {
     if path.symlink_metadata().is_ok() {
         let text =
@@ -56,8 +56,8 @@ pub fn store(import: &Import, files: &[Given<'_>], path: &Path) -> Result<(), Fa
     })
 }
 
-/// Fills a temporary folder and renames it, so that the import exists completely or not at all. If that fails, folders created
-/// for it are removed.
+/// Fills a temporary folder and renames it, so that the import exists completely or not at all. On failure, all folders created for
+/// the import are removed.
 fn made(import: &Import, files: &[Given<'_>], path: &Path) -> anyhow::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let above: Vec<&Path> =
@@ -98,8 +98,8 @@ pub fn read(folder: &Path) -> Result<Import, Failure> {
     }
     let damaged = |what: &[String]| {
         let text = format!(
-            "{name} is not reliable: {}\n  try: fsderby import again, from the original files",
-            what.join("; ")
+            "{name} is not reliable: {problems}\n  try: fsderby import again, from the original files",
+            problems = what.join("; ")
         );
         Failure::new(DAMAGED, text)
     };
@@ -116,10 +116,11 @@ pub fn read(folder: &Path) -> Result<Import, Failure> {
     read_again(&door, import).map_err(|wrong| damaged(&wrong))
 }
 
-/// The import as its sources say it today, where what is stored is that or was read by older rules.
+/// Parses the sources again and returns the result. This must equal the stored import, unless an older version of the parser made
+/// the stored import.
 ///
 /// # Errors
-/// What does not hold, one phrase each.
+/// All mismatches, one phrase each.
 fn read_again(door: &Door, import: Import) -> Result<Import, Vec<String>> {
     if import.sources.len() > MOST_SOURCES {
         return Err(vec![format!("the import has more than {MOST_SOURCES} sources")]);

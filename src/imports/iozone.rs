@@ -1,4 +1,4 @@
-//! IOzone's tables: the one it prints, and those of `-R`.
+//! IOzone's tables: the table of rows that it always prints, and the tables of `-R`.
 //!
 //! ```text
 //!               kB  reclen    write  rewrite    read    reread    read     write …
@@ -7,8 +7,8 @@
 //!         "4"  "8"
 //! "64"   2114067  1650291
 //! ```
-//! One row, or one pair of sizes of the `-R` tables, is one result. A file that has both is read by the first. A test that was not
-//! selected leaves its columns blank, so that a figure belongs to the heading above whose end it ends.
+//! One row, or one pair of sizes of the `-R` tables, is one result. If a file has both kinds of table, only the rows are read. The
+//! columns of a test that was not selected are blank, so a figure belongs to the heading that ends in the same column.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use crate::workloads::iozone::table::Pass;
 
 pub struct IoZoneTables;
 
-/// The columns behind the two sizes, what heads them here, and the tables of `-R`.
+/// The columns after the two sizes: the pass, its heading in reports, and the title of its table of `-R`.
 const COLUMNS: [(Pass, &str, &str); 13] = [
     (Pass::Write, "write", "Writer"),
     (Pass::Rewrite, "rewrite", "Re-writer"),
@@ -41,13 +41,13 @@ const COLUMNS: [(Pass, &str, &str); 13] = [
     (Pass::Fread, "fread", "Fread"),
     (Pass::Freread, "freread", "Re-Fread"),
 ];
-/// The heading has so many words, the first two of which are the sizes.
+/// The number of words in the heading of the table; the first two words are the sizes.
 const WORDS: usize = COLUMNS.len() + 2;
-/// A figure ends where its heading ends, or so many letters beside it.
+/// A figure ends in the column in which its heading ends, or at most this many letters before or after it.
 const BESIDE: usize = 2;
-/// More digits are no figure of a disk's.
+/// The largest number of digits of a figure; no disk is fast enough for more.
 const MOST_DIGITS: usize = 15;
-/// Of a file or a record in KiB, so that bytes have 63 bits.
+/// The largest size of a file or record in KiB, so that its number of bytes has at most 63 bits.
 const MOST_KIB: u64 = 1 << 52;
 
 const TITLES: [(&str, std::ops::Range<usize>); 4] = [
@@ -128,7 +128,7 @@ impl Tool for IoZoneTables {
     }
 }
 
-/// `pass.write.throughput`
+/// The name of a pass's metric: `pass.write.throughput`.
 fn metric(pass: Pass) -> String {
     format!("pass.{}.throughput", pass.name())
 }
@@ -145,7 +145,7 @@ fn ways(ways: &Ways) -> String {
     said.into_iter().filter(|(holds, _)| *holds).map(|(_, what)| what).collect::<Vec<_>>().join(", ")
 }
 
-/// What has been read so far.
+/// The results and tables that have been read so far.
 #[derive(Default)]
 struct Reader {
     found: Vec<Found>,
@@ -153,24 +153,24 @@ struct Reader {
     other_lines: usize,
     notes: Vec<String>,
     program: Option<String>,
-    /// Options that the lines over a table say.
+    /// The options that the lines above a table state.
     said: Table,
-    /// Where the columns of the table end, as long as it lasts.
+    /// The ends of the columns of the current table; `None` outside of a table.
     ends: Option<Vec<usize>>,
-    /// Whether its figures are KiB in a second.
+    /// Whether the figures of the current table have a unit other than KiB per second.
     other_unit: bool,
     report: Option<Report>,
     reports: BTreeMap<(u64, u64), Vec<(usize, Figure)>>,
     throughputs: usize,
 }
 
-/// A table of `-R`: its pass, and its record sizes once they are read.
+/// A table of `-R`: its pass, and its record sizes as soon as they have been read.
 struct Report {
     pass: Pass,
     records: Vec<u64>,
 }
 
-/// Words with the columns behind their ends, from 1.
+/// The words of a line, each with the column after its end, counted from 1.
 fn words(line: &str) -> Vec<(&str, usize)> {
     let end_of = |word: &str| {
         let end = word.as_ptr() as usize - line.as_ptr() as usize + word.len();
@@ -223,7 +223,7 @@ impl Reader {
         }
     }
 
-    /// What a line over the tables says.
+    /// Reads a line above the tables, which may state an option or a version.
     fn about(&mut self, line: &str) {
         let text = line.trim();
         for (begin, key) in [
@@ -275,7 +275,7 @@ impl Reader {
         let mut figures = Vec::new();
         let mut last = None;
         for (at, word) in words[2..].iter().enumerate() {
-            // A full row needs no places: blanks may have been lost on its way.
+            // In a full row each figure's column is known without its position, so blanks may have been lost in copying.
             let full = (words.len() == WORDS).then_some(at);
             let by_place = || ends.iter().position(|end| end.abs_diff(word.1) <= BESIDE);
             let column = full.or_else(by_place).filter(|column| last.is_none_or(|last| *column > last));
@@ -339,9 +339,9 @@ impl Reader {
         let file = quoted(parts[0]).ok_or_else(|| format!("'{}' is not a size in kBytes", parts[0]))?;
         if parts.len() != report.records.len() + 1 {
             return Err(format!(
-                "it has {} figures below {} record sizes",
-                parts.len() - 1,
-                report.records.len()
+                "it has {figures} figures below {sizes} record sizes",
+                figures = parts.len() - 1,
+                sizes = report.records.len()
             ));
         }
         for (record, part) in report.records.iter().zip(&parts[1..]) {
@@ -381,7 +381,7 @@ fn figure(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| text.len() <= MOST_DIGITS && text.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Of whole KiB in a second, cut off; a pass that was not done has 0.
+/// A figure from IOzone's rate, which is truncated to whole KiB per second; `None` for 0, which stands for a pass that did not run.
 fn throughput(pass: Pass, kib: u64) -> Option<Figure> {
     let value = kib as f64;
     let figure = || Figure {
@@ -403,7 +403,7 @@ mod tests {
         "              kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    fread  freread\n",
     );
     const ROW: &str = "              64      16    21695    16149    16285    16087    13423     5340    16064      5324      8011     5643    15971  2467108  3588436";
-    /// Tests 0 and 2.
+    /// A row with the results of tests 0 and 2 only.
     const SOME: &str = "              64      16    21695    16149                      13423     5340";
 
     fn read(text: &str) -> Vec<Found> {

@@ -8,10 +8,10 @@ use crate::schema::import::{Entry, Import, Naming};
 /// Longest label in bytes, as in an experiment.
 const LONGEST: usize = 100;
 
-/// Sets the label of every entry. `machines` are their names, in the same order.
+/// Sets the label of every entry. `machines` are the names of the entries' machines, in the same order.
 ///
 /// # Errors
-/// If a naming matches no entry, or a label is not valid.
+/// If a `--label` option matches no entry, or a label is not valid.
 pub fn put(import: &mut Import, machines: &[String]) -> Result<(), Failure> {
     for Naming { label, .. } in &import.asked.labels {
         if label.is_empty() || label.len() > LONGEST {
@@ -39,7 +39,7 @@ pub fn put(import: &mut Import, machines: &[String]) -> Result<(), Failure> {
     unused.map_or(Ok(()), |naming| Err(fits_nothing(naming, import, machines)))
 }
 
-/// The most specific naming that matches; of two equal ones the last.
+/// The index of the most specific `--label` option that matches; of two equally specific options, the last.
 fn best(namings: &[Naming], rank: impl Fn(Option<&str>) -> Option<u8>) -> Option<usize> {
     let ranked =
         namings.iter().enumerate().filter_map(|(at, naming)| Some((rank(naming.of.as_deref())?, at)));

@@ -30,16 +30,17 @@ use crate::workloads;
 
 /// Every tool whose output can be parsed.
 pub static TABLE: &[&dyn Tool] = &[
-    // One row a line.
+    // Keep one tool per line.
     &bonnie::BonnieLines,
     &fio::FioJson,
     &iozone::IoZoneTables,
     &postmark::PostMarkReports,
 ];
 
-/// Rises where the same files are read in another way than before: an older import is read anew, and is not damaged by that.
+/// Version of the parsers, incremented if the same files give different results. An import of an older version is parsed again and
+/// does not count as damaged.
 pub const READING: u32 = 1;
-/// All sources of an import have no more results than these.
+/// The largest number of results in all sources of an import together.
 const MOST_ENTRIES: usize = 10_000;
 
 pub trait Tool: Sync {
@@ -47,18 +48,18 @@ pub trait Tool: Sync {
     fn name(&self) -> &'static str;
     /// Proper name: `Bonnie++`.
     fn title(&self) -> &'static str;
-    /// The workload whose work and metrics are the tool's; where there is none of that name, its figures stand alone.
+    /// The workload with the same work and metrics as the tool. If no workload has this name, the tool's figures are shown alone.
     fn engine(&self) -> &'static str;
-    /// Limits of its figures, printed below every table.
+    /// What the tool's figures do not tell, printed below every table.
     fn story(&self) -> &'static str;
-    /// The tables that show its figures.
+    /// The tables that show the tool's figures.
     fn parts(&self) -> Vec<Part>;
-    /// All results in a text, the rest passed over.
+    /// All results in a text; other lines are skipped.
     ///
     /// # Errors
-    /// Everything that can be read in no way or in two.
+    /// All lines that cannot be read, or that can be read in two ways.
     fn read(&self, text: &str) -> Result<Read, Vec<Wrong>>;
-    /// In what the work of an entry is another than that of these parameters of the workload, one phrase each.
+    /// The differences between the work of an entry and the work that these parameters of the workload describe, one phrase each.
     ///
     /// # Errors
     /// If the two cannot be compared.
@@ -90,9 +91,9 @@ pub struct Read {
 /// One result of the tool.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Line number, from 1.
+    /// Line number of the result, counted from 1.
     pub line: usize,
-    /// The machine's name according to the tool; empty if it prints none.
+    /// The machine's name as the tool prints it; empty if the tool prints no name.
     pub machine: String,
     pub program: String,
     pub work: Table,
@@ -174,7 +175,7 @@ pub fn collected(asked: Asked, files: &[Given<'_>]) -> Result<Import, Failure> {
     Ok(import)
 }
 
-/// Number of wrong lines that are named: with the remedy they must fit into a message, see [`crate::visible::message`].
+/// At most this many wrong lines are named: with the advice they must fit into a message, see [`crate::visible::message`].
 const MOST_WRONG: usize = 20;
 
 fn all_wrong(wrong: &[String]) -> Failure {
@@ -188,7 +189,7 @@ fn all_wrong(wrong: &[String]) -> Failure {
     Failure::usage(format!("{named}{more}\n  try: {try_this}"))
 }
 
-/// What is in the file, or its wrong lines with their places.
+/// The results in the file, or its wrong lines with their positions.
 fn found_in(tool: &dyn Tool, file: &Given<'_>) -> Result<Result<Read, Vec<String>>, Failure> {
     let text = String::from_utf8_lossy(file.bytes);
     let read = match tool.read(text.strip_prefix('\u{feff}').unwrap_or(&text)) {
@@ -230,8 +231,8 @@ fn fits_set(tool: &dyn Tool, import: &Import, set: &str) -> Result<(), Failure> 
         if !differs.is_empty() {
             let place = place(import, entry);
             let text = format!(
-                "--set {set}: {place} is a result of another workload: {}\n  try: without --set",
-                differs.join("; ")
+                "--set {set}: {place} is a result of another workload: {differences}\n  try: without --set",
+                differences = differs.join("; ")
             );
             return Err(Failure::usage(text));
         }
@@ -239,7 +240,7 @@ fn fits_set(tool: &dyn Tool, import: &Import, set: &str) -> Result<(), Failure> 
     Ok(())
 }
 
-/// `raid.txt:57`
+/// File and line of an entry: `raid.txt:57`.
 pub fn place(import: &Import, entry: &Entry) -> String {
     let name = import.sources.get(entry.source).map_or("", |source| source.name.as_str());
     format!("{name}:{}", entry.line)

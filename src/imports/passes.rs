@@ -4,8 +4,8 @@
 //! the tool's clock: it uses the smallest possible value of the larger and the largest possible value of the smaller.
 //!
 //! Why 1.1: published comparisons call filesystems different that are 7 to 11 % apart (in Bonnie++'s block writes, reads and
-//! rewrites). Passes that differ by more could reverse any such order, so their figures cannot support it. This is not a
-//! statistical test: two passes are too few.
+//! rewrites). If passes differ by more than that, they could reverse such an order, so their figures cannot support it. This is not
+//! a statistical test, because two passes are too few for a test.
 
 use crate::schema::import::Figure;
 
@@ -20,7 +20,7 @@ pub fn disagreement<'f>(figures: impl IntoIterator<Item = &'f Figure>) -> Option
         highest_least = highest_least.max(least);
         lowest_most = lowest_most.min(most);
     }
-    // A figure without an upper bound is compared with none, and no figure with itself.
+    // No figure is compared with itself, and a figure without an upper bound is not compared.
     let times = highest_least / lowest_most;
     (lowest_most > 0.0 && times.is_finite() && times > APART).then_some(times)
 }

@@ -1,10 +1,10 @@
-//! An import's folder under its temporary name: it is filled and then renamed, so that it exists completely or not at all.
+//! An import's folder under its temporary name: the folder is filled and then renamed, so that it exists completely or not at all.
 //!
 //! ```text
 //! .fsderby-import-0123456789abcdef0123456789abcdef/     locked as long as its creator runs
 //! ```
-//! If its creator dies, the folder stays, and the next import removes it: a folder with such a name that can be locked and has
-//! only files of an import.
+//! If the folder's creator dies, the folder stays until the next import removes it. An import removes a folder with such a name if
+//! it can lock the folder and finds only files of an import in it.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,7 +20,7 @@ pub const FILE: &str = "import.json";
 pub const SOURCES: &str = "sources";
 const PREFIX: &str = ".fsderby-import-";
 
-/// Removed when dropped, unless it was renamed.
+/// A folder that is removed when this value is dropped, unless the folder was renamed.
 pub struct Unready {
     at: PathBuf,
     /// A lock on the folder. Some filesystems cannot lock folders; then abandoned folders are not removed.
@@ -38,7 +38,7 @@ impl Unready {
             let lock = unnamed::opened(&at).inspect_err(|_| drop(fs::remove_dir(&at)))?;
             let is_taken = flock(&lock, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK);
             let unready = Unready { at, _lock: lock, is_ready: false };
-            // In between, another process may have taken it for an abandoned one and removed it.
+            // Before the lock, another process may have taken the folder for an abandoned one and removed it.
             if !is_taken && unready.at.exists() {
                 return Ok(unready);
             }
@@ -49,7 +49,7 @@ impl Unready {
         &self.at
     }
 
-    /// An existing folder is not replaced.
+    /// Renames the folder to its final name; an existing folder is not replaced.
     pub fn named(mut self, path: &Path) -> io::Result<()> {
         unnamed::named(&self.at, path)?;
         self.is_ready = true;
@@ -71,7 +71,8 @@ fn is_copy(name: &str) -> bool {
         .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Works on file descriptors, so that no link leads elsewhere. An unknown or new file keeps the folder from being removed.
+/// Removes an abandoned folder. Works on file descriptors, so that no link leads elsewhere. A folder with an unknown or new file
+/// is kept.
 fn remove_if_abandoned(at: &Path) -> io::Result<()> {
     let folder = unnamed::opened(at)?;
     // The lock is held until the folder is removed, so that no two processes remove it.
@@ -101,7 +102,7 @@ fn remove_if_abandoned(at: &Path) -> io::Result<()> {
     fs::remove_dir(at)
 }
 
-/// Names in a folder; a name that is not UTF-8 is returned as one that no import has.
+/// The names in a folder; for a name that is not UTF-8, a name that no import has is returned.
 fn names(folder: impl std::os::fd::AsFd) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {

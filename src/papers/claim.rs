@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// The claim in our words.
+    /// The claim in the words of fsderby's authors.
     pub says: String,
     /// Section of the paper.
     pub place: String,
-    /// Each test applies to all of these workloads.
+    /// The workloads to which each test of the claim applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<String>,
-    /// The claim holds if all tests hold.
+    /// The tests of the claim; the claim holds if all tests hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Test>,
-    /// Why no figure can test it, if it has no test.
+    /// If the claim has no test: why no figure can test it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untested: Option<String>,
-    /// How the paper's own figures contradict it, if they do.
+    /// If the paper's own figures contradict the claim: how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contradicted: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,17 +32,17 @@ pub struct Claim {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
-    /// The relation must hold for each of them.
+    /// The metrics; the relation must hold for each metric.
     pub metrics: Vec<String>,
-    /// Dimensions of the metric. Over dimensions that are not named, the mean is used.
+    /// Dimensions of the metric. If a dimension is not named, the mean over all its values is used.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub at: BTreeMap<String, String>,
     /// The candidates that the claim is about.
     pub of: Vec<String>,
-    /// The candidates to compare with; if empty, each is compared with itself in another workload or dimension.
+    /// The candidates to compare with. If empty, each candidate is compared with itself in another workload or dimension.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub than: Vec<String>,
-    /// That other workload or dimension.
+    /// The other workload or dimension with which values are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub than_workload: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub struct Test {
     pub relation: Relation,
 }
 
-/// Relations between values, not between better and worse: a shorter time is less.
+/// A relation between values, whether more is better or worse: a shorter time is *less*.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
@@ -88,12 +88,12 @@ pub struct Point<'c> {
     pub candidate: &'c str,
 }
 
-/// Result of a claim. With several tests, the last of these variants that occurs counts.
+/// Result of a claim. If its tests have different results, the result that comes last in this list counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     Held,
-    /// A value is missing that could have contradicted the claim.
+    /// A value that could have contradicted the claim is missing.
     NotMeasured,
     Contradicted,
 }
@@ -111,7 +111,7 @@ impl Claim {
 }
 
 impl Test {
-    /// Whether it compares with values of another workload or dimension.
+    /// Whether the test compares with values of another workload or dimension.
     pub fn has_others(&self) -> bool {
         !self.than.is_empty()
             || self.than_workload.is_some()
@@ -165,7 +165,7 @@ impl Relation {
                 let all = ones.iter().flat_map(|one| ones.iter().map(|other| (*one, *other)));
                 each(all.collect(), |one, other| one <= other * times)
             }
-            // These need the values of the other candidates.
+            // These relations need the values of all other candidates.
             Relation::Highest(_) | Relation::Lowest(_) => Standing::NotMeasured,
         }
     }

@@ -9,7 +9,7 @@
 //! disk = "a Disk 40 of 40 GB"
 //! model = "disk-40"                     # the modelled disk that represents it, if there is one
 //! machine = "a processor of 2.66 GHz, 512 MB of memory, Linux 2.6.15"
-//! averages = true                       # its figures are averages of its trials; ours next to them are then averages too
+//! averages = true                       # figures are averages over trials; the run's figures next to them are then averages too
 //!
 //! [environment]                         # the environment as far as the paper states it
 //! kernel = "2.6.15-1"
@@ -36,7 +36,8 @@
 //! tests = [{ metrics = ["read.throughput"], of = ["some-kind"], than = ["kind-elsewhere"], relation = { about = 2.0 } }]
 //! ```
 //!
-//! A paper's own figures are also tested against its claims. If they contradict one, the data must say so (`contradicted`).
+//! A paper's own figures are also tested against its claims. If the figures contradict a claim, the data must say so
+//! (`contradicted`).
 
 mod claim;
 mod paper;
@@ -53,7 +54,7 @@ use crate::workloads;
 
 /// The shipped papers, by name.
 pub static TABLE: &[(&str, &str)] = &[
-    // One row a line.
+    // Keep one paper per line.
     ("lauper-2002", include_str!("../../papers/lauper-2002.toml")),
     ("arena-raid-2004", include_str!("../../papers/arena-raid-2004.toml")),
     ("doelle-reitter-2004", include_str!("../../papers/doelle-reitter-2004.toml")),
@@ -61,13 +62,13 @@ pub static TABLE: &[(&str, &str)] = &[
     ("djordjevic-2008", include_str!("../../papers/djordjevic-2008.toml")),
 ];
 
-/// The paper of that name. Panics on one that does not parse: they are part of the program, and a test reads them all.
+/// The paper of that name. Panics if it does not parse, because papers are part of the program, and a test reads every paper.
 pub fn find(name: &str) -> Option<Paper> {
     let (_, text) = TABLE.iter().find(|(known, _)| *known == name)?;
     Some(toml::from_str(text).unwrap_or_else(|e| panic!("the shipped paper {name} does not parse: {e}")))
 }
 
-/// The paper, and its tables with figures of metrics of ours, for exactly this work.
+/// The paper that measured exactly this work, and its tables whose figures match metrics of fsderby.
 pub fn of_work(engine: &str, parameters: &Parameters) -> Option<(Paper, Vec<Table>)> {
     let is_same = |table: &Table| {
         let found = workloads::find(&table.workload).filter(|_| table.is_comparable());
@@ -79,7 +80,7 @@ pub fn of_work(engine: &str, parameters: &Parameters) -> Option<(Paper, Vec<Tabl
     })
 }
 
-/// What a value in one unit is multiplied by to be in the other; `None` where they measure different things.
+/// The factor that converts a value from one unit to the other; `None` if the units measure different things.
 pub fn factor(from: &str, to: &str) -> Option<f64> {
     let bytes = |unit: &str| match unit {
         "B/s" => Some(1.0),

@@ -12,17 +12,17 @@ pub struct Paper {
     /// Authors and title.
     pub title: String,
     pub year: u16,
-    /// Place and date of publication as far as it states them, and its language.
+    /// Place and date of publication as far as the paper states them, and the paper's language.
     pub published: String,
-    /// What it compared, and how.
+    /// What the paper compared, and how.
     pub story: String,
     pub disk: String,
-    /// The modelled disk that represents this disk.
+    /// The modelled disk that represents the paper's disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The rest of the environment, in one line.
+    /// The machine without the disk, in one line: processor, memory and kernel.
     pub machine: String,
-    /// Whether its figures are averages over its trials. Ours next to them are then averages too, and otherwise medians.
+    /// Whether the paper's figures are averages over trials. A run's figures next to them are then averages too, not medians.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub averages: bool,
     pub environment: Environment,
@@ -51,7 +51,7 @@ pub struct Environment {
     pub versions: Option<String>,
     /// Options of mkfs and mount.
     pub options: Option<String>,
-    /// The tool that measured.
+    /// The tool with which the paper measured.
     pub tool: Option<String>,
     pub repetitions: Option<String>,
     /// Contradictions and misprints of the paper.
@@ -74,7 +74,7 @@ pub struct Candidate {
     pub note: Option<String>,
 }
 
-/// What the paper printed for one workload.
+/// The figures that the paper printed for one workload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
@@ -83,7 +83,7 @@ pub struct Table {
     /// Further sets that the same chart covers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
-    /// Dimensions of its metrics, such as the file size.
+    /// Dimensions of the table's metrics, such as the file size.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub at: BTreeMap<String, String>,
     /// Place in the paper: `tables 3 and 4`.
@@ -94,7 +94,7 @@ pub struct Table {
     pub note: String,
     /// The metrics with the same definition, in the order of the figures.
     pub metrics: Vec<String>,
-    /// Why no metric has the same definition, if none has.
+    /// If no metric has the same definition: the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmatched: Option<String>,
     /// Figures by candidate; empty if the paper has a chart or sentences instead.
@@ -118,7 +118,7 @@ impl Table {
         [&self.workload].into_iter().chain(&self.also).map(String::as_str)
     }
 
-    /// Whether a run can be compared with it: for one set, several filesystems have figures of existing metrics.
+    /// Whether a run can be compared with the paper: for one set, several filesystems must have figures of existing metrics.
     pub fn is_comparable(&self) -> bool {
         self.figures.len() > 1 && self.unmatched.is_none() && self.also.is_empty() && self.at.is_empty()
     }

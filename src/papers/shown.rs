@@ -12,7 +12,7 @@ const INDENT: usize = 14;
 const CLAIM: usize = 5;
 
 impl Paper {
-    /// Authors, publication, environment, every figure and every claim.
+    /// The paper as text: authors, publication, environment, every figure and every claim.
     pub fn shown(&self) -> String {
         let mut text = format!("{}\n\n", wrapped(&format!("{}, {}", self.title, self.year), 0));
         for (head, said) in [("What", &self.story), ("Published", &self.published)] {
@@ -76,7 +76,7 @@ impl Table {
         format!("{text}{}", self.aligned())
     }
 
-    /// One line per metric and one column per candidate; as many columns as fit, then the remaining ones.
+    /// The figures with one line per metric and one column per candidate. Columns that do not fit follow in further tables.
     fn aligned(&self) -> String {
         let first = self.metrics.iter().map(|m| m.chars().count()).max().unwrap_or(0) + 2;
         let columns: Vec<(usize, Vec<String>)> =
@@ -144,7 +144,7 @@ impl Test {
     }
 }
 
-/// ` (file_bytes 1024)`
+/// The dimensions in brackets: ` (file_bytes 1024)`.
 fn dimensions(at: &std::collections::BTreeMap<String, String>) -> String {
     let all: Vec<String> = at.iter().map(|(name, value)| format!("{name} {value}")).collect();
     if all.is_empty() { String::new() } else { format!(" ({})", all.join(", ")) }

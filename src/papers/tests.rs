@@ -1,4 +1,4 @@
-//! What every shipped paper must be, and how claims are judged.
+//! Tests that every shipped paper must pass, and tests of how claims are judged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::filesystems;
 use crate::schema::declared::{self, Declared};
 use crate::schema::units::Scale;
 
-/// Sets that papers name and that are still to come. What is named and neither here nor shipped is a mistake.
+/// Sets that papers name but that fsderby does not have yet. A named set that is neither in this list nor shipped is a mistake.
 const AWAITED: [&str; 0] = [];
 
 fn papers() -> impl Iterator<Item = (&'static str, Paper)> {
@@ -23,7 +23,7 @@ fn claims() -> impl Iterator<Item = (&'static str, Paper, Claim)> {
     papers().flat_map(|(name, paper)| paper.claims.clone().into_iter().map(move |c| (name, paper.clone(), c)))
 }
 
-/// Each test with a workload and a metric, here and elsewhere.
+/// Each test of a claim with each of its workloads and metrics, including those with which it compares.
 fn points(claim: &Claim) -> Vec<(&Test, &str, &str, &BTreeMap<String, String>)> {
     let mut points = Vec::new();
     for test in &claim.tests {
@@ -39,7 +39,7 @@ fn points(claim: &Claim) -> Vec<(&Test, &str, &str, &BTreeMap<String, String>)> 
     points
 }
 
-/// What a trial of that set may measure; `None` where the set is still to come.
+/// The metrics that a trial of that set may have; `None` if fsderby does not have the set yet.
 fn known(workload: &str) -> Option<Vec<&'static Declared>> {
     Some(metrics::declared_of(workloads::find(workload)?.0.name()))
 }
@@ -132,7 +132,7 @@ fn a_chart_without_figures_and_figures_of_no_metric_stand_beside_no_run() {
     assert!(!table.is_comparable());
 }
 
-/// A test of a workload of which the paper has a table is of a metric of that table; others are of what the workload declares.
+/// If the paper has a table of a workload, a test must use a metric of that table; otherwise a metric that the workload declares.
 #[test]
 fn a_claim_is_of_metrics_and_candidates_that_exist() {
     for (name, paper, claim) in claims() {
@@ -175,7 +175,7 @@ fn is_within(test: &Test) -> bool {
     matches!(test.relation, Relation::Within(_))
 }
 
-/// A range is in the unit in which the metric is declared, so a run's own values can be put to it.
+/// A range in a claim has the unit in which the metric is declared, so that the values of a run can be compared with it.
 #[test]
 fn a_range_is_in_the_unit_of_its_metric() {
     for (name, paper, claim) in claims() {
@@ -189,7 +189,7 @@ fn a_range_is_in_the_unit_of_its_metric() {
     }
 }
 
-/// The papers contradict themselves at times; the data says where, and nowhere else.
+/// Some papers contradict themselves; the data must say so for exactly these claims.
 #[test]
 fn a_claim_says_so_exactly_where_the_papers_own_figures_contradict_it() {
     let mut seen = BTreeMap::new();
@@ -213,7 +213,7 @@ fn the_times_of_the_eleven_tasks_add_up_to_what_is_said_of_all() {
     }
 }
 
-/// Bonnie++'s CPU share is one of a CPU, whatever it is of.
+/// Every CPU share that Bonnie++ printed is a share of one CPU, so it is at most 100 %.
 #[test]
 fn a_share_is_at_most_all_of_it() {
     for (_, table) in all().filter(|(_, table)| table.unit == "%") {
@@ -246,7 +246,7 @@ fn judged(paper: &Paper) -> usize {
     standings.filter(|standing| *standing != Standing::NotMeasured).count()
 }
 
-/// A claim of a test that is read as papers are.
+/// A claim with this test, parsed like the claims of papers.
 fn claim(test: &str) -> Claim {
     let text = format!(
         "says = \"x\"\nplace = \"y\"\nworkloads = [\"w\"]\ntests = [{{ metrics = [\"m\"], {test} }}]"
@@ -254,7 +254,8 @@ fn claim(test: &str) -> Claim {
     toml::from_str(&text).unwrap_or_else(|e| panic!("{test}: {e}"))
 }
 
-/// By made-up values: `a` is 3, `b` 2, `c` 1 and twice as much in the workload `v`; nobody else has one.
+/// The result of a test with made-up values: `a` is 3, `b` is 2 and `c` is 1, and in workload `v` they are twice as large. No other
+/// candidate has a value.
 fn standing(test: &str) -> Standing {
     claim(test).judge(&|point| {
         let value = match point.candidate {

@@ -1,5 +1,5 @@
-//! Checks a report's claims about the order of candidates against the findings: every typed claim must repeat one, and no other
-//! text may order candidates. Only tests use this, for every format.
+//! Checks a report's claims about the order of candidates: every typed claim must repeat a finding, and no other text may order
+//! candidates. Only tests use this check, for every format.
 
 pub mod texts;
 
@@ -54,7 +54,7 @@ const LEGENDS: [&str; 9] = [
     "half as good",
 ];
 
-/// All faults of a report in any format, in words.
+/// All wrong claims of a report in any format, in words.
 ///
 /// # Errors
 /// If a format cannot be written.
@@ -65,7 +65,7 @@ pub fn wrong(report: &Report<'_>) -> anyhow::Result<Vec<String>> {
     Ok([unfounded(summary), untyped, unfounded_rows(summary, &csv)?].concat())
 }
 
-/// Rows of the CSV by candidate whose verdict no finding supports.
+/// Rows of the CSV by candidate whose verdict is not supported by a finding.
 fn unfounded_rows(summary: &Summary, csv: &str) -> anyhow::Result<Vec<String>> {
     let mut reader = ::csv::Reader::from_reader(csv.as_bytes());
     let mut wrong = Vec::new();
@@ -102,7 +102,7 @@ struct Row {
     verdict: String,
 }
 
-/// Claims that no finding supports, in words.
+/// Claims that are not supported by a finding, in words.
 pub fn unfounded(summary: &Summary) -> Vec<String> {
     let claims =
         summary.claiming().flat_map(|sentence| sentence.claims.iter().map(move |claim| (sentence, claim)));
@@ -119,7 +119,7 @@ fn is_found(verdict: &Verdict, claim: &Claim) -> bool {
     })
 }
 
-/// Claims about two runs that no finding supports, in words.
+/// Claims about two runs that are not supported by a finding, in words.
 pub fn unfounded_changes(view: &ChangesView, changes: &Changes) -> Vec<String> {
     let said = view.claiming().flat_map(|sentence| {
         let text = sentence.text;
@@ -133,7 +133,7 @@ pub fn unfounded_changes(view: &ChangesView, changes: &Changes) -> Vec<String> {
     wrong
 }
 
-/// A control has no findings, nor has a comparison with too few rounds.
+/// Whether the claim repeats a finding. A control has no findings, and a comparison with too few rounds has none either.
 fn is_found_of_two(changes: &Changes, claim: &Claim) -> bool {
     let is_its = |change: &&Change| {
         (&change.scenario, &change.metric, &change.dimensions, &change.candidate)
@@ -146,7 +146,7 @@ fn is_found_of_two(changes: &Changes, claim: &Claim) -> bool {
         && (claim.low, claim.high) == which.ends(change)
 }
 
-/// Pieces of a report's text that order candidates and are no typed sentence. `pieces` are paragraphs and cells without markup.
+/// Pieces of a report's text that order candidates but are not typed sentences. `pieces` are paragraphs and cells without markup.
 pub fn untyped<'t>(summary: &Summary, pieces: impl Iterator<Item = &'t str>) -> Vec<String> {
     let of_pairs = summary.verdict.findings.iter().map(standings::said);
     let labels = summary.filesystems.iter().map(|entry| plain(&entry.label)).collect();
@@ -154,7 +154,7 @@ pub fn untyped<'t>(summary: &Summary, pieces: impl Iterator<Item = &'t str>) -> 
     ordering(&Typed::of(summary.claiming().cloned().chain(of_pairs), labels, question), pieces)
 }
 
-/// Pieces of the text on two runs that order candidates and are no typed sentence.
+/// Pieces of the text on two runs that order candidates but are not typed sentences.
 pub fn untyped_changes<'t>(view: &ChangesView, pieces: impl Iterator<Item = &'t str>) -> Vec<String> {
     let lines = view.parts.iter().flat_map(|part| &part.lines);
     let labels = lines.map(|line| plain(&line.candidate)).collect();
@@ -163,7 +163,7 @@ pub fn untyped_changes<'t>(view: &ChangesView, pieces: impl Iterator<Item = &'t 
 
 /// Text that is allowed to order candidates.
 struct Typed {
-    /// Sentences with claims; the longest first, as one may contain another.
+    /// Sentences with claims; the longest first, because a sentence may contain another sentence.
     sentences: Vec<String>,
     labels: Vec<String>,
     /// The question is the author's text and is not checked.
@@ -200,7 +200,7 @@ fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// Whether it occurs as whole words.
+/// Whether `wanted` occurs in the text as whole words.
 fn words(text: &str, wanted: &str) -> bool {
     let is_inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '-');
     text.match_indices(wanted).any(|(at, _)| {
@@ -347,7 +347,7 @@ mod tests {
                 for change in &mut changes.findings {
                     change.finding = FOUND[next(4) as usize];
                     (change.low, change.high) = ends(change.finding);
-                    // Some have too few rounds.
+                    // Some changes have too few rounds.
                     change.n = [if next(6) == 0 { 4 } else { 13 }; 2];
                 }
             });
@@ -383,7 +383,7 @@ mod tests {
         for case in 0..200 {
             let mut verdict =
                 if case % 2 == 0 { verdict::of_one_workload(12) } else { verdict::over_rounds(12) };
-            // Few candidates, and many.
+            // The number of candidates is small or large.
             let most = 2 + next(7) as usize;
             let mut labels: Vec<String> = Vec::new();
             for label in verdict.findings.iter().flat_map(|f| [&f.a, &f.b]) {

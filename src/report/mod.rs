@@ -4,8 +4,8 @@
 //! store::Run ── analysis: dataset, findings ──▶ compose ──▶ view ──▶ formats: terminal · HTML · Markdown · JSON
 //!      └──────────────────────────────────────────────────────────▶ CSV: every trial × metric
 //! ```
-//! Imports go one way: view ← compose ← formats. A report shows medians, ranges and every single value; its findings come from
-//! `analysis`.
+//! Modules use each other in one direction only: view ← compose ← formats. A report shows medians, ranges and every single value;
+//! all findings come from `analysis`.
 
 pub mod claims;
 pub mod compose;
@@ -49,12 +49,12 @@ impl<'r> Report<'r> {
         Report::beside(run, None)
     }
 
-    /// Compares all candidates with `baseline`, or without one with the best.
+    /// A report that compares all candidates with `baseline`, or with the best candidate if there is no baseline.
     pub fn beside(run: &'r Run, baseline: Option<&str>) -> Self {
         Report::with_latencies(run, &Latencies::of(run), baseline)
     }
 
-    /// The same, with latencies that were already read.
+    /// A report like [`Report::beside`], with latencies that were already read.
     pub fn with_latencies(run: &'r Run, latencies: &Latencies, baseline: Option<&str>) -> Self {
         Report { run, summary: compose::summary(run, latencies, Report::KNOWN, baseline) }
     }
@@ -65,7 +65,7 @@ impl<'r> Report<'r> {
         self
     }
 
-    /// Adds notes on the run's files that are no damage.
+    /// Adds notes on the run's files that do not report damage.
     pub fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.summary.notes.extend(notes);
         self

@@ -128,7 +128,7 @@ mod tests {
         assert!(why(|plan| plan.candidates[0].label = "a/b".into()).contains("cannot label"));
         assert!(why(|plan| plan.candidates[1].label = "ext4".into()).contains("two filesystems"));
         assert!(why(|plan| plan.candidates.clear()).contains("no filesystem"));
-        assert!(why(|plan| plan.candidates[0].variant.mount = vec![String::new()]).contains("empty option"));
+        assert!(why(|plan| plan.candidates[0].variant.mount = vec![String::new()]).contains("is empty"));
         assert!(why(|plan| plan.workloads.clear()).contains("no workload"));
         assert!(why(|plan| plan.workloads[0].label = "a\u{1b}".into()).contains("cannot label"));
         assert!(why(|plan| plan.workloads[0].work.engine = "sh".into()).contains("no workload sh"));

@@ -90,7 +90,7 @@ pub fn beside_it(record: &Record) -> impl Iterator<Item = &FileRef> {
     record.histograms.iter().chain(&record.console).chain(&record.requests)
 }
 
-/// Renames all files that a killed run left without a record, so that files found later cannot come from it.
+/// Renames all files that a killed run left without a record, so that files found later cannot come from that run.
 pub fn make_way_for_all(run: &Door, records: &[Record]) -> anyhow::Result<()> {
     for path in unnamed(run, records)? {
         run.set_aside(&path).with_context(|| format!("could not rename {path}"))?;

@@ -3,9 +3,9 @@
 //!
 //! The folder is opened once, by the path that the user gave. Below it, each path component is opened separately and links
 //! are not followed, so neither a link nor `..` leads out of the folder. Before a file is opened, its type is checked, so that
-//! no device is opened and no FIFO blocks. It is checked again after opening, in case the file was replaced in between.
+//! no device is opened and no FIFO blocks. The type is checked again after opening, in case the file was replaced in between.
 //!
-//! `openat2` with RESOLVE_BENEATH would do this in one call, but older kernels and some containers lack it.
+//! `openat2` with RESOLVE_BENEATH would do this in one call, but older kernels and some containers lack this call.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -23,7 +23,7 @@ use crate::schema::units::Bytes;
 /// Suffix of a file that was renamed to free its name.
 pub const ORPHAN: &str = ".orphan";
 
-/// Permissions of new files: read and write for all users, less the umask.
+/// Permissions of new files: read and write for all users, except what the umask forbids.
 const MODE: Mode = Mode::from_raw_mode(0o666);
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o777);
 
@@ -34,19 +34,19 @@ pub struct Door {
     folder: Arc<File>,
 }
 
-/// Somebody else who owns or may change a part of a run's folder.
+/// Another user or group that owns or may change a part of a run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stranger {
-    /// Path of that file; empty for the folder itself.
+    /// Path of that part; empty for the folder itself.
     pub name: String,
     pub who: Who,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// By its user ID.
+    /// Another user is the owner; the value is the user ID.
     Owner(u32),
-    /// A group with write permission, by its ID.
+    /// A group has write permission; the value is the group ID.
     Group(u32),
     /// Every user has write permission.
     Everybody,
@@ -63,7 +63,7 @@ impl Door {
         &self.path
     }
 
-    /// The same folder after a rename to this path.
+    /// The access to this folder after it was renamed to this path.
     pub fn renamed(self, path: &Path) -> Self {
         Door { path: path.to_owned(), ..self }
     }
@@ -176,8 +176,8 @@ impl Door {
         }
     }
 
-    /// Another user who owns the folder or a file in it, or may write to it. Root does not count, because root has full access
-    /// anyway; nor does a group with the user's own number, which is usually the user's alone.
+    /// Another user or group that owns the folder or a file in it, or may write to them. Root does not count, because root has full
+    /// access anyway. A group with the same number as the user does not count, because it usually has no other member.
     pub fn stranger(&self) -> io::Result<Option<Stranger>> {
         let own = rustix::process::geteuid().as_raw();
         let who = |uid: u32, gid: u32, mode: u32| {
@@ -202,7 +202,7 @@ impl Door {
                 }
                 let about = rustix::fs::statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
                 let name = format!("{above}{}", entry.file_name().to_string_lossy());
-                // A link's mode says nothing; links are never followed.
+                // The mode of a symbolic link has no meaning, and links are never followed.
                 let is_link = FileType::from_raw_mode(about.st_mode) == FileType::Symlink;
                 let mode = if is_link { 0 } else { about.st_mode };
                 if let Some(who) = who(about.st_uid, about.st_gid, mode) {
@@ -295,7 +295,7 @@ mod tests {
 
     const MOST: Bytes = Bytes(16);
 
-    /// A folder with a door, beside a file that it must not lead to.
+    /// Access to a folder, and beside the folder a file that must not be reachable through it.
     fn beside_a_secret() -> (tempfile::TempDir, Door) {
         let outside = tempfile::tempdir().unwrap();
         fs::create_dir_all(outside.path().join("run/histograms")).unwrap();

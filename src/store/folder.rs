@@ -1,4 +1,4 @@
-//! A run's folder on disk. It is created completely or not at all; after that, data is only added.
+//! A run's folder on disk. The folder is created completely or not at all; after that, data is only added.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -32,7 +32,7 @@ const TRIALS_MOST: Bytes = Bytes(GIB);
 #[derive(Debug)]
 pub struct Folder {
     door: Door,
-    /// The records; this file is locked.
+    /// The file of records, which this process has locked.
     trials: File,
     last: String,
     /// Whether the last line is incomplete; the next write then begins with a line end.
@@ -40,7 +40,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Creates a new run. If that fails, nothing is left behind.
+    /// Creates a new run. If the creation fails, no file is left behind.
     pub fn create(path: &Path, plan: &Plan, machine: &Machine) -> anyhow::Result<Self> {
         if path.exists() {
             let text = format!(
@@ -72,16 +72,16 @@ impl Folder {
         })
     }
 
-    /// Opens an existing run to continue it, and returns its content. It is read after the lock is taken, so nobody else can
-    /// change it.
+    /// Opens an existing run to continue it, and returns its content. The content is read after the lock is taken, so no other
+    /// process can change it.
     ///
     /// # Errors
-    /// If the run is damaged: new records must not follow a wrong line. A torn line is no damage.
+    /// If the run is damaged: new records must not follow a damaged line. A torn line does not count as damage.
     pub fn open(path: &Path) -> anyhow::Result<(Self, Run)> {
         Folder::open_through(open_door(path)?)
     }
 
-    /// The same for a folder that is already open.
+    /// Opens an existing run like [`Self::open`], in a folder that is already open.
     pub fn open_through(door: Door) -> anyhow::Result<(Self, Run)> {
         let path = door.path();
         let refused = |e: io::Error| match e.kind() {
@@ -164,8 +164,8 @@ impl Folder {
         Ok(record)
     }
 
-    /// Stores the verdict and seals the folder's current content, when the run has ended after `rounds` rounds or a verdict is
-    /// given.
+    /// Stores the verdict and seals the folder's current content. Called when the run has ended after `rounds` rounds, and when a
+    /// verdict is made earlier.
     ///
     /// # Errors
     /// If space or permissions are missing; the records are kept.
@@ -191,7 +191,7 @@ impl Folder {
     }
 }
 
-/// Checksum to which the first record's line is chained: it detects a plan or machine file from another run.
+/// Checksum that the first record's line repeats, so that a plan or machine file from another run is detected.
 fn first_sum(plan: &str, machine: &str) -> String {
     let mut sum = crc32fast::Hasher::new();
     sum.update(plan.as_bytes());
@@ -199,7 +199,7 @@ fn first_sum(plan: &str, machine: &str) -> String {
     format!("{:08x}", sum.finalize())
 }
 
-/// Writes all files that a run has before its first trial. Returns the checksum to which the first record is chained.
+/// Writes all files that a run has before its first trial. Returns the checksum that the first record's line must repeat.
 fn fill(door: &Door, plan: &Plan, machine: &Machine) -> anyhow::Result<String> {
     let (plan, machine) = (toml::to_string(plan)?, serde_json::to_string_pretty(machine)?);
     door.make_folder(HISTOGRAMS.folder)?;
@@ -216,12 +216,12 @@ fn or_here(folder: Option<&Path>) -> &Path {
 /// Reads a run in any state; problems are listed in `damage`.
 ///
 /// # Errors
-/// If it is not a run's folder.
+/// If the path is not a run's folder.
 pub fn read(path: &Path) -> anyhow::Result<Run> {
     read_through(open_door(path)?)
 }
 
-/// The same for a folder that is already open.
+/// Reads a run like [`read`], from a folder that is already open.
 pub fn read_through(door: Door) -> anyhow::Result<Run> {
     let missing = |e: io::Error| no_trials(door.path(), &e).into();
     let trials = door.open_file(TRIALS, TRIALS_MOST).map_err(missing)?;
@@ -233,8 +233,8 @@ pub fn open_door(path: &Path) -> Result<Door, Failure> {
     Door::open(path).map_err(|e| no_folder(path, &e))
 }
 
-/// Opens a folder whose plan is about to be executed with the user's rights. It must belong to the user alone, unless `trust`
-/// is set.
+/// Opens a folder whose plan is about to be executed with the user's rights. Unless `trust` is set, no other user may own or
+/// change the folder.
 pub fn open_trusted(path: &Path, trust: bool) -> anyhow::Result<Door> {
     let door = open_door(path)?;
     if trust {
@@ -270,7 +270,7 @@ fn lacks_its_end(trials: &mut File) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// The run with these records, and the checksum of the last record.
+/// Makes a run of these records, and returns it with the checksum of the last record.
 fn parsed(
     door: &Door,
     trials: impl Read,
@@ -335,8 +335,8 @@ fn no_trials(path: &Path, e: &io::Error) -> Failure {
     }
 }
 
-/// The error for a file that could not be opened. A file of the wrong type is damage; other errors are missing permissions or a
-/// failing disk.
+/// The error for a file that could not be opened. A file of the wrong type means that the run is damaged; other errors come from
+/// missing permissions or a failing disk.
 fn unreadable(path: &Path, name: &str, e: &io::Error) -> Failure {
     match e.kind() {
         ErrorKind::InvalidData => damaged(path, name, &e.to_string()),

@@ -13,7 +13,7 @@ use crate::schema::record::{Record, SCHEMA};
 use crate::schema::units::MIB;
 use crate::visible;
 
-/// End of a complete line, without the eight hexadecimal digits.
+/// The text before the eight hexadecimal digits of the checksum at the end of a complete line.
 const KEY: &str = ",\"crc32\":\"";
 const END: &str = "\"}";
 const DIGITS: usize = 8;
@@ -30,7 +30,7 @@ pub fn write(record: &Record) -> serde_json::Result<(String, String)> {
 #[derive(Debug)]
 pub enum Line {
     Sound(Box<Record>, String),
-    /// Incomplete: the machine or process died while writing it.
+    /// The line is incomplete, because the machine or process died while writing it.
     Torn,
     Damaged(String),
 }
@@ -41,7 +41,7 @@ pub fn read(line: &str) -> Line {
         return Line::Damaged("its checksum does not match its content".into());
     }
     match serde_json::from_str::<Record>(&format!("{open}}}")) {
-        Err(e) => Line::Damaged(format!("could not parse it: {}", visible::message(&e.to_string()))),
+        Err(e) => Line::Damaged(format!("could not parse the record: {}", visible::message(&e.to_string()))),
         Ok(record) if record.schema != SCHEMA => Line::Damaged(format!(
             "the record has version {version}; this fsderby reads version {SCHEMA}",
             version = record.schema
@@ -69,19 +69,18 @@ pub struct Lines {
     pub last: String,
     /// Descriptions of damage, one sentence each.
     pub damage: Vec<String>,
-    /// Descriptions of lines that were not written completely, one sentence each; they are no damage.
+    /// Descriptions of lines that were not written completely, one sentence each. Such lines do not count as damage.
     pub torn: Vec<String>,
 }
 
-/// Bytes read at a time. Parsed records take several times as much memory as their text, so the file is not read whole.
+/// Bytes read at a time. The file is not read whole, because parsed records take several times as much memory as their text.
 const PART: u64 = 4 * MIB;
 
-/// Reads all lines. A torn line loses only its own trial: the next writer begins a new line and chains it to the last valid
-/// one. So an incomplete line counts as torn only at the end of the file, or if the next valid line is chained to the one
-/// before it.
+/// Reads all lines. A torn line loses only its own trial: the next writer begins a new line, which repeats the checksum of the last
+/// valid line. So an incomplete line counts as torn only at the end of the file, or if the next valid line repeats the checksum
+/// of the valid line before the incomplete one.
 ///
-/// `first` is the checksum of plan and machine, to which the first line is chained. `seen` is called with all bytes in file
-/// order.
+/// `first` is the checksum of plan and machine, which the first line must repeat. `seen` is called with all bytes in file order.
 pub fn read_all(mut file: impl Read, first: &str, mut seen: impl FnMut(&[u8])) -> io::Result<Lines> {
     let mut chain = Chain::from(first);
     let mut part = Vec::new();
@@ -118,7 +117,7 @@ impl<'f> Chain<'f> {
 
     /// Reads more lines; only the last line of the file may lack its line end.
     fn follow(&mut self, bytes: &[u8]) {
-        // Valid text is recognised in one pass, because there may be much of it.
+        // Valid UTF-8 is recognised in one pass and not copied, because the text may be long.
         let text = str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
         let numbered: Vec<(u32, &str)> = (self.count + 1..)
             .zip(text.split_terminator('\n'))
@@ -187,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_file_of_many_parts_is_read_as_a_whole() {
-        // Nothing of it is sound, so each line is told with its number, wherever a part ends.
+        // No line is valid, so each line is reported with its number, even if a part ends within a line.
         let line = format!("{{{KEY}00000000{END}");
         let lines = (3 * PART) as usize / (line.len() + 1);
         let mut text = format!("{line}\n").repeat(lines);

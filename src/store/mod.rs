@@ -53,7 +53,7 @@ const MACHINE: &str = "machine.json";
 const TRIALS: &str = "trials.jsonl";
 const SEAL: &str = "seal.json";
 const VERDICT: &str = "verdict.json";
-/// The file name that `minisign -V -m seal.json` expects.
+/// The name of the signature file, as `minisign -V -m seal.json` expects it.
 const SIGNATURE: &str = "seal.json.minisig";
 
 /// A run read from its folder.
@@ -67,13 +67,14 @@ pub struct Run {
     pub records: Vec<Record>,
     /// Descriptions of damage, one sentence each; empty if the run is intact.
     pub damage: Vec<String>,
-    /// Descriptions of lines that were not written completely, one sentence each. A killed run may have one; it is no damage.
+    /// Descriptions of lines that were not written completely, one sentence each. A killed run may have such a line, which does not
+    /// count as damage.
     pub torn: Vec<String>,
     /// The seal written at the last end of the run, with the number of records and hashes of files.
     pub seal: Option<Seal>,
     /// The stored findings; `verify` recomputes them.
     pub verdict: Option<Verdict>,
-    /// Bytes of `trials.jsonl` after the sealed ones, or all bytes without a seal: the writer was killed or is still running.
+    /// Bytes of `trials.jsonl` that no seal covers; above 0, the writer was killed or is still running.
     pub unsealed: usize,
 }
 
@@ -94,7 +95,7 @@ impl Run {
         at.into_iter().map(|i| &self.records[i]).collect()
     }
 
-    /// The same run, with altered files beside the records added to the damage.
+    /// Returns the run with descriptions of altered files beside the records added to `damage`.
     pub fn with_all_damage(mut self) -> Self {
         let altered: Vec<String> = self.records.iter().filter_map(|record| self.altered(record)).collect();
         self.damage.extend(altered);
@@ -104,7 +105,7 @@ impl Run {
     /// Returns the run if it can be continued.
     ///
     /// # Errors
-    /// If it is damaged: new records must not follow damaged ones.
+    /// If the run is damaged: new records must not follow damaged records.
     pub fn sound(self) -> Result<Self, Failure> {
         match self.damage.first() {
             None => Ok(self),
@@ -152,7 +153,7 @@ impl Run {
         histograms.or_else(|| self.altered_but_histograms(record))
     }
 
-    /// The same without the latencies, for callers that read those anyway and so check their hash.
+    /// Like [`Run::altered`] without the files of latencies, for callers that read these files anyway and so check their hash.
     pub fn altered_but_histograms(&self, record: &Record) -> Option<String> {
         let one = |file: &FileRef, most| self.altered_file(file, most);
         let console = || record.console.as_ref().and_then(|file| one(file, CONSOLES.most));
@@ -183,7 +184,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 
 fn sync(folder: &File) -> io::Result<()> {
     match folder.sync_all() {
-        // Some filesystems do not support syncing a folder; they do not delay its changes.
+        // Some filesystems do not support syncing a folder; these filesystems do not delay changes of a folder.
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => Ok(()),
         other => other,
     }

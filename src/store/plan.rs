@@ -9,14 +9,14 @@ use crate::schema::plan::{MARK, Plan, SCHEMA};
 /// Parses the text of a stored plan.
 ///
 /// # Errors
-/// Names the version if it is not the current one, else the faulty line.
+/// The error names the version if it is not the current version, otherwise the faulty line.
 pub fn parse(text: &str, from: &str) -> Result<Plan, Failure> {
     is_of_this_version(text, from)?;
     toml::from_str(text)
         .map_err(|e| Failure::usage(format!("could not parse {from}: {}", mistakes::in_words(&e))))
 }
 
-/// Whether the plan has the version that this fsderby reads. A text that is not a plan passes.
+/// Checks that the plan has the version that this fsderby reads. A text that is not a plan is accepted here.
 pub fn is_of_this_version(text: &str, from: &str) -> Result<(), Failure> {
     let table = text.parse::<Table>().unwrap_or_default();
     let age = match table.get(MARK).and_then(Value::as_integer) {

@@ -1,7 +1,7 @@
 //! `seal.json`: written when a run ends, so that a later loss of records is detected.
 //!
-//! The chain of checksums cannot detect records removed from its end, so the seal stores their number. It covers the first part
-//! of `trials.jsonl`: a run that continues and is killed keeps the seal of its earlier records.
+//! The checksums of the lines cannot detect records removed from the end, so the seal stores the number of records. A seal covers
+//! the first part of `trials.jsonl`: a run that is continued and then killed keeps the seal of its earlier records.
 
 use std::io::ErrorKind;
 
@@ -76,10 +76,10 @@ pub fn differences(seal: &Seal, plan: &[u8], machine: &[u8], trials: &Trials) ->
     found
 }
 
-/// The seal of the run in this folder; `None` if the run was killed before it had one.
+/// The seal of the run in this folder; `None` if the run was killed before it was sealed.
 ///
 /// # Errors
-/// A description of the problem.
+/// The error describes the problem.
 pub fn read(run: &Door) -> Result<Option<Seal>, String> {
     let damaged = |what: String| format!("{SEAL} is damaged: {what}");
     let text = match run.text(SEAL, SEAL_MOST) {

@@ -1,4 +1,4 @@
-//! The signature of a run's seal, in minisign's format. It detects any change after signing, even if all checksums were
+//! The signature of a run's seal, in minisign's format. The signature detects any change after signing, even if all checksums were
 //! recomputed.
 //!
 //! Ed25519 signs a BLAKE2b-512 hash of `seal.json`. The seal has BLAKE3 hashes of plan, machine and records, and the records
@@ -30,13 +30,13 @@ pub fn sign(run: &Door, key: &Key) -> anyhow::Result<()> {
     run.replace(SIGNATURE, text.as_bytes()).with_context(signing)
 }
 
-/// Whether the seal is the one that the owner of this key signed. Whether the run matches the seal is checked separately.
+/// Checks that the owner of this key signed the run's seal. Whether the run matches the seal is checked separately.
 ///
 /// # Errors
 /// A description of the problem in one sentence.
 pub fn check(run: &Run, key: &PublicKey) -> Result<(), String> {
     let text = match run.door.text(SIGNATURE, SEAL_MOST) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Err("it is not signed".into()),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Err("the run is not signed".into()),
         other => other.map_err(|e| format!("{SIGNATURE} cannot be read: {e}"))?,
     };
     let sealed = run

@@ -22,7 +22,7 @@ pub fn made(parent: &Path, prefix: &str) -> io::Result<PathBuf> {
     Ok(at)
 }
 
-/// All folders with such a name, whether their creators are still running or not.
+/// All folders with a temporary name of this prefix, whether their creators are still running or not.
 pub fn all(parent: &Path, prefix: &str) -> Vec<PathBuf> {
     let is_one = |name: &str| {
         let digits = name.strip_prefix(prefix).unwrap_or_default();
@@ -47,8 +47,8 @@ pub fn named(at: &Path, name: &Path) -> io::Result<()> {
     }
 }
 
-/// First takes the final name by an empty folder, which the rename then replaces. A file or a non-empty folder of that name
-/// makes it fail.
+/// First creates an empty folder with the final name, which the rename then replaces. This fails if a file or a non-empty folder of
+/// that name exists.
 fn onto_own(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir(to)?;
     fs::rename(from, to).inspect_err(|_| drop(fs::remove_dir(to)))

@@ -1,11 +1,11 @@
-//! A run's folder under its temporary name: it is filled and then renamed, so that it exists completely or not at all.
+//! A run's folder under its temporary name: the folder is filled and then renamed, so that it exists completely or not at all.
 //!
 //! ```text
 //! .fsderby-0123456789abcdef0123456789abcdef/trials.jsonl     empty, and locked as long as its creator runs
 //! ```
-//! If its creator dies, the folder stays, and the next run removes it: a folder with such a name whose file can be locked and
-//! which has only files that a creator writes. A lock works on storage shared by machines, where a process number would not
-//! tell whether the creator is alive.
+//! If the folder's creator dies, the folder stays until the next run removes it. A run removes a folder with such a name if it can
+//! lock `trials.jsonl` and finds only files that a creator writes. A lock also works on storage shared by machines, where a
+//! process number would not tell whether the creator is alive.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -21,7 +21,7 @@ use super::{MACHINE, PLAN, TRIALS, sync_folder, unnamed};
 
 const PREFIX: &str = ".fsderby-";
 
-/// Removed when dropped, unless it was renamed.
+/// A folder that is removed when this value is dropped, unless the folder was renamed.
 pub struct Unready {
     at: PathBuf,
     trials: File,
@@ -41,7 +41,7 @@ impl Unready {
             let unready = Unready { at, trials, is_ready: false };
             match flock(&unready.trials, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) if unready.trials.metadata()?.nlink() > 0 => return Ok(unready),
-                // In between, another process may have taken it for an abandoned one and removed it.
+                // Before the lock, another process may have taken the folder for an abandoned one and removed it.
                 Ok(()) | Err(Errno::WOULDBLOCK) => {}
                 Err(e) => return Err(e.into()),
             }
@@ -69,7 +69,8 @@ impl Drop for Unready {
     }
 }
 
-/// Works on file descriptors, so that no link leads elsewhere. An unknown or new file keeps the folder from being removed.
+/// Removes an abandoned folder. Works on file descriptors, so that no link leads elsewhere. A folder with an unknown or new file
+/// is kept.
 fn remove_if_abandoned(at: &Path) -> io::Result<()> {
     let folder = unnamed::opened(at)?;
     // The lock is held until the folder is removed, so that no two processes remove it.

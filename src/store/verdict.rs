@@ -8,14 +8,14 @@ use super::{Door, VERDICT};
 use crate::schema::finding::{SCHEMA, Verdict};
 use crate::schema::units::{Bytes, MIB};
 
-/// An older version, judged by other rules; its findings are still read.
+/// An older version, in which other rules judged; the findings of such a file are still read.
 const OLDER: u32 = 2;
 const OUTDATED: [&str; 2] = ["deciders", "costs"];
 
 /// Size limit; each pair of candidates takes some hundred bytes per headline metric.
 const VERDICT_MOST: Bytes = Bytes(64 * MIB);
 
-/// The stored verdict of the run in this folder; `None` if there is none.
+/// The stored verdict of the run in this folder; `None` if no verdict is stored.
 ///
 /// # Errors
 /// A description of the problem.
@@ -38,7 +38,7 @@ pub fn read(run: &Door) -> Result<Option<Verdict>, String> {
     serde_json::from_value(told).map(Some).map_err(|e| damaged(e.to_string()))
 }
 
-/// Removes evidence by rules that are no longer used from an older verdict's findings.
+/// Removes from an older verdict's findings the evidence that came from rules no longer in use.
 fn forget(older: &mut Value) {
     let findings = older.get_mut("findings").and_then(Value::as_array_mut);
     let evidence =

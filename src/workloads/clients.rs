@@ -16,15 +16,15 @@ use crate::schema::event::{Buckets, Stepped, Switches};
 use crate::schema::random::seeded;
 use crate::schema::units::sum;
 
-/// Most clients: each takes memory, and descriptors of the agent.
+/// The largest number of clients. Each client takes memory, and descriptors of the agent.
 pub const MOST: u32 = 1024;
 
-/// A client's folder, below that of a single client.
+/// A client's folder, below the folder that a single client would use.
 pub fn folder(client: u32) -> String {
     format!("c{client}")
 }
 
-/// A client's seed. The first one's is the workload's; none depends on the number of clients.
+/// A client's seed. The first client has the workload's seed; no seed depends on the number of clients.
 pub fn seed(seed: u64, client: u32) -> u64 {
     match client {
         0 => seed,
@@ -37,7 +37,7 @@ pub fn amount(work: &dyn Work, seed: u64, clients: u32) -> Amount {
     (0..clients).map(|client| work.amount(self::seed(seed, client))).fold(Amount::default(), together)
 }
 
-/// A fast estimate in little memory: each client has about as much to do as the first.
+/// Estimates the amount of work fast and in little memory, as if each client had as much to do as the first client.
 pub fn expected(work: &dyn Work, seed: u64, clients: u32) -> Amount {
     let one = work.expected(seed);
     let all = |n: u64| n.saturating_mul(clients.into());
@@ -63,7 +63,8 @@ pub fn phases(clients: &[Client]) -> Vec<Phase> {
     windows(clients).into_iter().map(|(phase, began, ended)| Phase { ns: ended - began, ..phase }).collect()
 }
 
-/// The same without overlap: together they last as long as any client was in a phase.
+/// The phases of all clients, shortened so that they do not overlap: their durations add up to the time in which any client was
+/// in a phase.
 pub fn phases_apart(clients: &[Client]) -> Vec<Phase> {
     let mut windows = windows(clients);
     windows.sort_by_key(|(_, began, ended)| (*began, *ended));
@@ -76,7 +77,7 @@ pub fn phases_apart(clients: &[Client]) -> Vec<Phase> {
     apart.collect()
 }
 
-/// In order of first appearance, each with its start and end.
+/// The phases in the order of their first start, each with its start and end over all clients.
 fn windows(clients: &[Client]) -> Vec<(Phase, u64, u64)> {
     let mut all: Vec<(Phase, u64, u64)> = Vec::new();
     for told in clients.iter().flat_map(|client| &client.phases) {
@@ -118,13 +119,13 @@ pub fn cost(clients: &[Client]) -> Stepped {
     }
 }
 
-/// The sum, if every client has a value.
+/// The sum over all clients; `None` if a client has no value.
 fn known_of_all<T>(clients: &[Client], of: fn(&Stepped) -> Option<T>, plus: fn(T, T) -> T) -> Option<T> {
     let each = clients.iter().map(|client| of(&client.cost));
     each.reduce(|a, b| a.zip(b).map(|(a, b)| plus(a, b))).flatten()
 }
 
-/// One for each operation, with the counts of equal values added.
+/// Merges the histograms: one for each operation, with the counts of equal values added.
 pub fn histograms(told: impl IntoIterator<Item = Buckets>) -> Vec<Buckets> {
     let mut all: Vec<(Buckets, BTreeMap<u64, u64>)> = Vec::new();
     for mut one in told {

@@ -39,7 +39,7 @@ pub use crate::schema::work::{Amount, LiveFile};
 
 /// Every workload engine.
 pub static TABLE: &[&dyn Workload] = &[
-    // One row a line.
+    // Keep one engine per line.
     &postmark::PostMark,
     &coldread::ColdRead,
     &fill::Fill,
@@ -67,15 +67,15 @@ pub trait Workload: Sync {
     fn sheets(&self) -> &'static [Sheet] {
         &[]
     }
-    /// What its files hold, as far as a compressing filesystem is concerned.
+    /// The kind of content that the workload's files have, which matters on a compressing filesystem.
     fn content(&self) -> Content {
         Content::Noise
     }
-    /// The operations of a phase with recorded latencies, each with the phase's count.
+    /// The operations of a phase whose latencies are recorded, each with the name of its count.
     fn timed(&self, _phase: &str) -> &'static [(&'static str, &'static str)] {
         &[]
     }
-    /// The names of its parts; another process may run the next part.
+    /// The names of the workload's parts; each part may run in another process.
     fn parts(&self) -> &'static [&'static str] {
         &[]
     }
@@ -89,9 +89,9 @@ pub trait Workload: Sync {
         let remount = || Stage::other("remount", None);
         parts.enumerate().flat_map(|(at, part)| (at > 0).then(remount).into_iter().chain([part])).collect()
     }
-    /// Parses parameters. Errors name the key, the nearest right one, or the exceeded limit.
+    /// Parses parameters. An error names the wrong key and the most similar known key, or the exceeded limit.
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String>;
-    /// The same work, smaller or larger.
+    /// The parameters of the same work, made smaller or larger.
     fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String>;
 }
 
@@ -102,7 +102,7 @@ pub enum Content {
     Noise,
     /// Generated text, which compresses better than people's files.
     Text,
-    /// Nearly the same bytes everywhere.
+    /// Nearly the same bytes in all files.
     Constant,
 }
 
@@ -139,22 +139,22 @@ pub trait Work: Send + Sync {
     fn needs(&self) -> Needs;
     /// The amount of work, as exactly as parameters and seed allow, without any I/O.
     fn amount(&self, seed: u64) -> Amount;
-    /// The amount, fast and in little memory: exact if it is quickly counted.
+    /// The amount of work, computed fast and in little memory; an estimate if an exact count would take long.
     fn expected(&self, seed: u64) -> Amount {
         self.amount(seed)
     }
-    /// The most clients that can do it in parallel, each all of it in its own folder: at most its number of files, and one if it
-    /// concerns the whole filesystem.
+    /// The largest number of clients that can do this work in parallel, each all of the work in its own folder. It is at most the
+    /// number of files, and 1 if the work concerns the whole filesystem.
     fn most_clients(&self) -> u64 {
         u64::MAX
     }
-    /// Files and folders of this machine that its programs read, as absolute paths.
+    /// Files and folders of this machine that the work's programs read, as absolute paths.
     fn input(&self) -> Vec<PathBuf> {
         Vec::new()
     }
     /// Does everything that must not be timed: buffers, tables, random data. The work runs in the current folder.
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String>;
-    /// The number of operations after which it can be stopped, including the last; 0 if it cannot.
+    /// The number of operations after each of which the work can be stopped; 0 if it cannot be stopped.
     fn operations(&self) -> u64 {
         0
     }
@@ -163,7 +163,7 @@ pub trait Work: Send + Sync {
     fn durable(&self, _seed: u64, _operations: u64) -> Durable {
         Durable::default()
     }
-    /// Pure: raw phases to metrics. `fsderby verify` recomputes them.
+    /// Computes metrics from raw phases. Pure, so that `fsderby verify` can recompute the metrics.
     fn metrics(&self, phases: &[Phase]) -> Vec<Metric>;
     /// Incremented when [`Work::metrics`] changes for the same phases.
     fn metrics_version(&self) -> u32;
@@ -175,14 +175,14 @@ pub struct Needs {
     pub hard_links: bool,
     pub symlinks: bool,
     pub largest_file: Bytes,
-    /// Uses all space, so nothing else may use the filesystem.
+    /// Whether the work uses all space, so that nothing else may use the filesystem.
     pub whole_filesystem: bool,
-    /// A second disk to copy from. Its part [`SOURCE`] fills that disk before timing starts, and [`Ready::take_source`] receives
-    /// it.
+    /// Whether the work copies from a second disk. The part [`SOURCE`] of the work fills that disk before timing starts, and
+    /// [`Ready::take_source`] receives its folder.
     pub source: bool,
     /// Programs of this machine; a guest gets copies.
     pub programs: bool,
-    /// Allocating space for a file without writing to it.
+    /// Whether the work allocates space for a file without writing to it.
     pub preallocation: bool,
     /// Memory of each client beside the page cache, if more than about a mebibyte.
     pub memory: Bytes,
@@ -191,13 +191,13 @@ pub struct Needs {
 /// The part of a work that fills its source disk.
 pub const SOURCE: &str = "source";
 
-/// Prepared work: the following is timed.
+/// Prepared work, whose run is timed.
 pub trait Ready {
     /// Works in the current folder. Stops at the first operation that fails.
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError>;
-    /// Receives the folder of its source disk, read-only, if it needs one.
+    /// Receives the folder of the source disk, read-only, if the work needs a source disk.
     fn take_source(&mut self, _source: OwnedFd) {}
-    /// The files that must now exist, in any order, if it kept them.
+    /// The files that must exist after the run, in any order, if the run kept its files.
     fn live(&self) -> Vec<LiveFile>;
 }
 
@@ -205,7 +205,8 @@ pub trait Ready {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Durable {
     pub files: Vec<LiveFile>,
-    /// Whether their names are durable too: fsync of a file covers its content, fsync of its folder its name (fsync(2)).
+    /// Whether the names of these files are durable too: fsync of a file makes its content durable, fsync of its folder its name
+    /// (fsync(2)).
     pub named: bool,
 }
 
@@ -222,7 +223,7 @@ pub struct OpError {
 /// Nanoseconds from a fixed point; never decreases.
 pub trait Clock {
     fn now_ns(&self) -> u64;
-    /// A clock for the threads of a work, which cannot share this one.
+    /// A clock for the threads of a work, which cannot share this clock.
     fn of_threads(&self) -> fn() -> u64 {
         fsderby_sys::process::monotonic_ns
     }
@@ -247,7 +248,7 @@ pub fn find(set: &str) -> Option<(&'static dyn Workload, &'static ParamSet)> {
 /// The work of these parameters.
 ///
 /// # Errors
-/// If there is no such engine, or its parameters are not understood.
+/// If no engine has the given name, or the engine does not understand the parameters.
 pub fn parsed(spec: &WorkSpec) -> Result<Box<dyn Work>, String> {
     let engine =
         engine(&spec.engine).ok_or_else(|| format!("this fsderby has no workload {}", spec.engine))?;
@@ -263,7 +264,7 @@ pub fn engine(name: &str) -> Option<&'static dyn Workload> {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetFile {
-    /// Its purpose, in a sentence or two.
+    /// The purpose of the set, in a sentence or two.
     pub story: String,
     /// The source of the parameters.
     pub source: String,
@@ -271,7 +272,7 @@ pub struct SetFile {
 }
 
 impl ParamSet {
-    /// Panics on a set that does not parse: sets are part of the program, and a test reads them all.
+    /// The parsed file. Panics if it does not parse, because sets are part of the program, and a test reads every set.
     pub fn file(&self) -> SetFile {
         toml::from_str(self.toml)
             .unwrap_or_else(|e| panic!("the shipped set {} does not parse: {e}", self.name))

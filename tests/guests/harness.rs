@@ -109,7 +109,10 @@ fn what_panics_a_guest_is_refused_on_the_hosts_own_kernel_before_and_at_the_moun
     assert_eq!(lived.panic, None, "{lived:#?}");
     assert_eq!(lived.said[0].code, 2, "{lived:#?}");
     assert!(lived.said[0].err.contains("mount option errors=panic"), "{lived:#?}");
-    assert!(lived.said[1].out.contains("errors=panic makes the kernel panic at an error"), "{lived:#?}");
+    assert!(
+        lived.said[1].out.contains("errors=panic makes this machine's kernel panic at an error"),
+        "{lived:#?}"
+    );
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn a_wrong_filesystem_spec_says_what_to_write() {
     flags(&["--filesystem", "ext4 mnt=x"], &["unknown key", "did you mean 'mount'?"]);
     flags(&["--filesystem", "ext4 mkfs"], &["'mkfs'", "mkfs=…"]);
     flags(&["--filesystem", "ext4 label=\"x"], &["a quote is not closed"]);
-    flags(&["--filesystem", "ext4 mount="], &["an empty option of ext4"]);
+    flags(&["--filesystem", "ext4 mount="], &["an option of ext4 is empty"]);
     flags(&["--filesystem", "xfs conversion"], &["cannot be made by conversion", "ext3-ordered"]);
     flags(&["--filesystem", "ext4 label=a/b"], &["cannot label a filesystem"]);
     file("filesystem = ['ext4']", &["[[filesystem]]", "filesystems = "]);

@@ -111,7 +111,7 @@ fn what_cannot_be_run_is_refused_before() {
     for (words, told) in [
         (vec!["--command", " "], "command is empty"),
         (vec!["--command", "true", "--input", "nowhere"], "could not read the input nowhere"),
-        (vec!["--command", "true", "--scale", "1/2"], "no size that a scale of 1/2 could change"),
+        (vec!["--command", "true", "--scale", "1/2"], "--scale 1/2 cannot change the amount of work"),
         (vec!["--command", "true", "--workloads", "postmark-quick"], "cannot be used with"),
         (vec!["--prepare", "true"], "--command"),
     ] {

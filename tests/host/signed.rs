@@ -102,7 +102,7 @@ fn what_was_altered_or_is_unsigned_does_not_pass_with_a_key() {
     fs::write(&signature, "nothing of the kind").unwrap();
     is_refused(&desk, "ours.pub", "is not a signature");
     fs::remove_file(&signature).unwrap();
-    is_refused(&desk, "ours.pub", "it is not signed");
+    is_refused(&desk, "ours.pub", "the run is not signed");
     assert_eq!(desk.say(&["verify", "run"]).code, 0, "nobody asked for a signature");
 }
 
@@ -117,7 +117,7 @@ fn a_run_that_goes_on_is_signed_again_or_no_longer() {
     assert_eq!(checked(&desk, "ours.pub").code, 0, "nothing was added");
     let said = on(&["--rounds", "2"]);
     assert!(said.code == 0 && said.err.contains("no longer signed"), "{said:?}");
-    is_refused(&desk, "ours.pub", "it is not signed");
+    is_refused(&desk, "ours.pub", "the run is not signed");
     assert_eq!(on(&["--rounds", "3", "--sign", "ours"]).code, 0);
     assert_eq!(checked(&desk, "ours.pub").code, 0);
     // As a killed run would have left it: records that nobody has sealed.
@@ -184,7 +184,7 @@ fn nobody_signs_a_run_that_was_altered_before_it_went_on() {
     forger::copy(&forger.folder(), &desk.path("run"));
     let said = desk.say(&["run", "--resume", "run", "--quiet", "--rounds", "2", "--sign", "other"]);
     desk.refused(&said, DAMAGED, &["run is not signed: ", "differs from what the raw values give"]);
-    is_refused(&desk, "other.pub", "it is not signed");
+    is_refused(&desk, "other.pub", "the run is not signed");
 }
 
 fn alter_a_histogram(desk: &Desk) {

@@ -128,13 +128,13 @@ fn damage_ends_the_part_that_meets_it_with_its_path() {
     let gone: Damage<'_> = &|path| fs::remove_file(path).unwrap();
     let cases: [(usize, &str, Damage<'_>, &str, &str); 8] = [
         (1, "tree/0/0/1", &cut, "tree/0/0/1", "0 bytes"),
-        (1, "tree/0/0/1", gone, ".", "61 files, 62 were created"),
+        (1, "tree/0/0/1", gone, ".", "61 files, but 62 were created"),
         (2, "tree/0/0/1", &cut, "tree/0/0/1", "read 0 bytes"),
         (2, "large/61", begin, "large/61", "content differs"),
         (3, "tree/0/0/1", begin, "tree/0/0/1", "content differs"),
         (3, "tree/0/0/1", gone, "tree/0/0/1", "No such file"),
         (4, "large/60", &cut, "large/60", "read 0 bytes at"),
-        (5, "large/60", gone, ".", "61 files, 62 were created"),
+        (5, "large/60", gone, ".", "61 files, but 62 were created"),
     ];
     for (part, file, damage, path, words) in cases {
         inside(|place| {
@@ -150,7 +150,7 @@ fn damage_ends_the_part_that_meets_it_with_its_path() {
 #[test]
 fn what_cannot_be_done_is_refused_before_anything_is() {
     let refused = |portion| work().prepare(SEED, &portion).err().unwrap();
-    assert_eq!(refused(Portion::part("rewind")), "it has no part rewind");
+    assert_eq!(refused(Portion::part("rewind")), "the workload has no part rewind");
     assert!(refused(Portion::stop_after(3)).contains("cannot be stopped"));
     assert_eq!(work().operations(), 0);
 }

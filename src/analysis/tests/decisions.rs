@@ -1,4 +1,4 @@
-//! Published decisions from such figures, stated as needs; and decisions that must not follow.
+//! Decisions that publications drew from figures, stated as needs; and decisions that must not follow from figures.
 
 use crate::analysis::criteria::{Missing, Need};
 use crate::analysis::dataset::{Cell, Dataset, Series, Value, Work};
@@ -8,7 +8,7 @@ use crate::schema::metric::{Better, Of, Owner};
 use crate::schema::needs::{Aspect, Needs, Required};
 use crate::schema::units::Percent;
 
-/// A metric: its name, which way is better, and a figure for each filesystem; 0 where it has none.
+/// A metric: its name, which direction is better, and a figure for each filesystem; 0 means no figure.
 type Row<'r> = (&'r str, Better, &'r [f64]);
 
 fn series((name, better, figures): &Row<'_>, filesystems: &[&str]) -> Series {
@@ -125,7 +125,7 @@ fn all_merits_together_give_the_balanced_one() {
     let all = recommended(&old_hardware(), needs);
     assert_eq!(chosen(&all), "xfs", "{:?}", order(&all));
     assert_eq!(all.rounds, 3);
-    // "JFS is the one that uses the least CPU": with so much more weight for it, it is the choice.
+    // "JFS is the one that uses the least CPU": if the weight of CPU time is multiplied by the tipping factor, JFS is the choice.
     let cpu = all.needs.iter().find(|weighed| weighed.need == Need::Aspect(Aspect::Cpu)).unwrap();
     let more = cpu.more.as_ref().unwrap();
     assert_eq!(more.filesystem, "jfs");
@@ -171,7 +171,7 @@ fn cpu_time_decides_a_draw() {
     assert_eq!(with_draw.ranking[0].ratios[1], Some(1.0), "what decides is shown, though it has no weight");
     let speed_alone = recommended(&three_in_a_draw, "workloads = 1");
     assert_eq!(order(&speed_alone)[..2], ["jfs", "reiserfs"]);
-    // The same without the winner: now the draw is about the choice, and the recommendation says so.
+    // Without the winner, the draw is about the choice itself, and the recommendation says so.
     let second = dataset(
         &["ext2", "reiserfs", "xfs"],
         &[(
@@ -249,7 +249,7 @@ fn a_circle_of_small_differences_leaves_a_choice() {
     assert_eq!(choice.ties.len(), 2);
 }
 
-/// A difference that may be chance puts nobody behind; without a finding the margin decides.
+/// Where there are findings, a difference that may be chance dominates no candidate; without a finding the margin decides.
 #[test]
 fn the_findings_say_who_is_behind_where_there_are_any() {
     let two =

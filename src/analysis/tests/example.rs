@@ -1,4 +1,4 @@
-//! A record to alter, for tests: a measured trial of which nothing is known yet.
+//! A record that tests alter: a measured trial with empty fields.
 
 use serde_json::json;
 

@@ -11,18 +11,18 @@ use crate::workloads::bonnie::lines::{self as layout, Layout, SMALLEST_PIECE};
 use crate::workloads::bonnie::rules::{self, Semantics};
 use crate::workloads::bonnie::trial::{STEPS, Step};
 
-/// A line with fewer commas has no figures.
+/// A line with fewer commas is not a line of Bonnie++ with figures.
 const FEWEST_COMMAS: usize = 13;
 /// Longest name in bytes.
 const LONGEST: usize = 200;
-/// A shorter phase is printed as plus signs.
+/// Bonnie++ prints plus signs for a shorter phase.
 const SHORTEST_SECONDS: f64 = 0.5;
-/// Unit of the number of files.
+/// Bonnie++ prints the number of files in units of this many files.
 const FILES: u64 = 1024;
-/// Most digits of a figure.
+/// The largest number of digits of a figure.
 const MOST_DIGITS: usize = 15;
 
-/// The places of a form's fields.
+/// The position of each field in a form of line.
 #[derive(Clone, Debug)]
 struct Form {
     layout: Layout,
@@ -43,18 +43,18 @@ impl Form {
         self.place(field).is_some()
     }
 
-    /// Of a field that every form has.
+    /// The position of a field that every form has.
     fn at(&self, field: layout::Field) -> usize {
         self.place(field).unwrap_or(self.fields.len())
     }
 
-    /// The places of the rates, each before that of its CPU share.
+    /// The positions of the rates; the CPU share of a rate is in the next position.
     fn rates(&self) -> impl Iterator<Item = usize> + '_ {
         STEPS.into_iter().filter_map(|step| self.place(layout::Field::Rate(step)))
     }
 }
 
-/// `None` where the line is other text. So many letters of it stood before.
+/// Parses a line; `None` if the line is other text. `before` is the number of letters that were cut off before the line.
 pub fn read(number: usize, line: &str, before: usize) -> Option<Result<Found, Wrong>> {
     let line = line.trim_end();
     let fields = fields(line, before);
@@ -110,9 +110,9 @@ fn found(number: usize, end: usize, fields: Vec<Field>) -> Result<Found, Wrong> 
     Ok(Found { line: number, machine: machine.to_owned(), program, work, notes, figures })
 }
 
-/// The format, by the first field; the old format has no version there.
+/// The form of the line, from the first field; in the old form this field is not a version.
 fn form(number: usize, fields: &[Field]) -> Result<Form, Wrong> {
-    // A machine may be called like a version, but has not so many fields.
+    // In the old form, the machine's name in this field may look like a version, but the line has fewer fields.
     let is_long = fields.len() > Layout::Old.fields().len() + 8;
     let version = fields[0].text.as_str();
     match Layout::of_format(version).filter(|_| is_long) {
@@ -127,7 +127,7 @@ fn form(number: usize, fields: &[Field]) -> Result<Form, Wrong> {
     }
 }
 
-/// A form whose lines lack fields where the data phases were left out has them all again, empty.
+/// Inserts empty fields where the form leaves out fields because the data phases did not run, so that all fields are present.
 fn completed(mut fields: Vec<Field>, form: &Form) -> Vec<Field> {
     let lacks = form.layout.lacks_without_data();
     let data: Vec<usize> = (0..form.fields.len()).filter(|at| form.fields[*at].is_of_data()).collect();
@@ -144,7 +144,7 @@ fn completed(mut fields: Vec<Field>, form: &Form) -> Vec<Field> {
     fields
 }
 
-/// `2 lost commas put back, in '+++1651' and '+++1562': …`
+/// The note about restored commas: `lost commas were put back: '+++1651' in column 40 and '+++1562' in column 52 cannot be …`
 fn mending(cut: &[Field]) -> String {
     let places: Vec<String> =
         cut.iter().map(|field| format!("'{}' in column {}", field.text, field.column)).collect();
@@ -163,7 +163,7 @@ struct Row {
 
 /// The value of a field.
 enum Said {
-    /// Empty: the phase did not run.
+    /// The field is empty, because the phase did not run.
     Nothing,
     TooQuick,
     /// A number, and the value of one unit of its last digit.
@@ -180,12 +180,13 @@ impl Row {
         Wrong { line: self.number, column, what: format!("field {}: {what}", at + 1) }
     }
 
-    /// What a field of the form says; nothing where the form has none.
+    /// The text of a field; empty if the form does not have this field.
     fn of(&self, field: layout::Field) -> &str {
         self.form.place(field).map_or("", |at| self.text(at))
     }
 
-    /// The number of fields is not that of the form: the first one that is not what it should be, or the end of the line.
+    /// The error for a line whose number of fields does not fit the form. The error's position is the first field with a wrong
+    /// content, or the end of the line.
     fn misfit(&self, end: usize) -> Wrong {
         let (title, count) = (self.form.layout.title(), self.form.fields.len());
         let shares = self.form.rates().map(|at| at + 1);
@@ -261,7 +262,7 @@ impl Row {
     fn data_work(&self, work: &mut Table) -> Result<(), Wrong> {
         let at = self.form.at(layout::Field::Size);
         let (size, chunk) = self.text(at).split_once(':').unwrap_or((self.text(at), ""));
-        // Without a suffix in MiB, as on the command line.
+        // A size without a suffix is in MiB, as on the command line.
         let size = if size.bytes().all(|b| b.is_ascii_digit()) && !size.is_empty() {
             format!("{size}m")
         } else {
@@ -315,7 +316,7 @@ impl Row {
         let [piece, directories] = [layout::Field::Piece, layout::Field::Directories].map(of);
         let is_too_small = piece.1.parse().is_ok_and(|n: u64| n < SMALLEST_PIECE);
         if is_too_small {
-            // No piece is so small: somebody wrote the line in the order of its names.
+            // A piece is never so small, so the line has these two fields in the order of the header line.
             self.count_to(work, "directories", piece)?;
             if !directories.1.is_empty() {
                 put(work, "piece", self.size(directories.0, directories.1)?);

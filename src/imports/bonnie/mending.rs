@@ -1,20 +1,20 @@
 //! Fields of a line; commas that were lost between fields are restored.
 
-/// A field, and the column in which it begins, from 1.
+/// A field, and the column in which the field begins, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     pub column: usize,
     pub text: String,
 }
 
-/// Most plus signs of a figure.
+/// The largest number of plus signs that Bonnie++ prints for a figure.
 const MOST_PLUSES: usize = 5;
-/// Plus signs of a CPU share.
+/// The number of plus signs that Bonnie++ prints for a CPU share.
 const OF_SHARE: usize = 3;
 /// Number of first fields with names and versions, which may hold any text.
 const NAMES: usize = 3;
 
-/// So many letters stood before the line.
+/// Splits a line into fields. `before` is the number of letters that were cut off before the line.
 pub fn fields(line: &str, before: usize) -> Vec<Field> {
     let mut column = before + 1;
     let mut fields = Vec::new();
@@ -45,7 +45,7 @@ pub fn mended(fields: Vec<Field>) -> (Vec<Field>, Vec<Field>) {
     (whole, cut)
 }
 
-/// Positions at which to split a field that cannot be one figure; empty if it is one figure, or something else.
+/// The positions at which to split a field that cannot be one figure; empty if the field can be one figure, or is no figure.
 fn joints(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
     if bytes.is_empty() || !bytes.iter().all(|b| matches!(b, b'+' | b'.' | b'0'..=b'9')) {

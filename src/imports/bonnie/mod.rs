@@ -1,14 +1,14 @@
-//! Bonnie++'s lines of comma-separated values: those of 1.02 to 1.04, of 1.93 to 1.97, and of 1.98 and 2.00.
+//! Bonnie++'s lines of comma-separated values, in three forms: of versions 1.02 to 1.04, 1.93 to 1.97, and 1.98 and 2.00.
 //!
-//! A line is treated as one of them if it has enough fields and most of them are numbers or plus signs. Header lines, tables
+//! A line is read as a line of Bonnie++ if it has enough fields and most fields are numbers or plus signs. Header lines, tables
 //! and all other text are skipped.
 //!
 //! # Repair of lost commas
 //! Lines are copied through web pages and slides, and some have lost commas: `++++,+++1651`. A field of plus signs and digits,
 //! or of more than five plus signs, cannot be one figure, because Bonnie++ prints either a number or at most five plus signs.
-//! It is split where plus signs and digits meet. If that gives the right number of fields, and plus signs come in pairs of a
-//! rate and its CPU share, no other reading is possible, and the entry notes the repair. Any other defect is refused with its
-//! position.
+//! Such a field is split where plus signs and digits meet. If the line then has the right number of fields, and plus signs come in
+//! pairs of a rate and its CPU share, no other reading is possible, and the entry notes the repair. A line with any other defect is
+//! refused, and the error states the position of the defect.
 
 mod line;
 mod mending;
@@ -56,7 +56,7 @@ impl Tool for BonnieLines {
             let clean = cleaned(whole);
             let text = clean.text.trim();
             match line::read(number, clean.text, clean.before) {
-                // What is echoed is a copy of what was printed.
+                // A line in an `echo` command is a copy of a printed line, so it is skipped if that line was already read.
                 Some(Ok(_)) if clean.cut.contains(&Cut::Command) && seen.contains(&text) => {
                     read.other_lines += 1
                 }
@@ -87,7 +87,7 @@ impl Tool for BonnieLines {
     }
 }
 
-/// What a phase's metrics begin with: those of the two semantics have names of their own.
+/// The prefix of the names of a phase's metrics, which differs between the two semantics.
 fn prefix(semantics: Semantics) -> &'static str {
     match semantics {
         Semantics::Classic => "bonnie-classic",
@@ -95,7 +95,7 @@ fn prefix(semantics: Semantics) -> &'static str {
     }
 }
 
-/// `bonnie-2.block-write.throughput`
+/// The name of a rate: `bonnie-2.block-write.throughput`.
 fn rate(semantics: Semantics, step: Step) -> String {
     let what = match step {
         Step::Seek | Step::Small(..) => "rate",
@@ -104,17 +104,17 @@ fn rate(semantics: Semantics, step: Step) -> String {
     format!("{}.{}.{what}", prefix(semantics), step.phase())
 }
 
-/// `bonnie-2.block-write.cpu`
+/// The name of a CPU share: `bonnie-2.block-write.cpu`.
 fn share(semantics: Semantics, step: Step) -> String {
     format!("{}.{}.cpu", prefix(semantics), step.phase())
 }
 
-/// `bonnie-2.block-write.latency`, which no metric here is: the longest operation of a phase.
+/// The name of a phase's longest operation: `bonnie-2.block-write.latency`. No metric of fsderby has this name.
 fn latency(semantics: Semantics, step: Step) -> String {
     format!("{}.{}.latency", prefix(semantics), step.phase())
 }
 
-/// Tables as people know them from Bonnie++: the steps of each, and what heads their columns.
+/// The tables, arranged as Bonnie++ prints them: the heading of each table, and the range of its steps.
 const TABLES: [(&str, std::ops::Range<usize>); 4] = [
     ("sequential output", 0..3),
     ("sequential input and seeks", 3..6),
@@ -181,7 +181,7 @@ fn described(rules: &Rules) -> String {
     data.into_iter().chain(files).collect::<Vec<_>>().join("; ")
 }
 
-/// `16384 empty files`, `1024 files of 100 to 3000 bytes in 2 folders`
+/// The small files in words: `16384 empty files`, `1024 files of 100 to 3000 bytes in 2 folders`.
 fn small(rules: &Rules) -> String {
     let n = rules.files;
     let what = match rules.small {

@@ -1,4 +1,4 @@
-//! What is read of lines, what is mended, and what is refused.
+//! Which lines are read, which are repaired, and which are refused.
 
 use super::BonnieLines;
 use crate::imports::{Found, Tool, Wrong};
@@ -99,7 +99,7 @@ fn where_two_readings_are_possible_or_none_the_place_is_told() {
     let other = wrong(&DAMAGED.replace("4242", "42x2"));
     assert_eq!((other.line, other.column), (1, 29));
     assert!(other.what.contains("field 7: '42x2'"), "{}", other.what);
-    // Put back it would be a rate without its share.
+    // With the comma restored, a rate would have no CPU share.
     let unpaired = wrong(&DAMAGED.replace("25493,31,1562", "25493+++,1562"));
     assert!(
         unpaired.what.contains("'25493+++'") && unpaired.what.contains("contradict each other"),
@@ -146,7 +146,7 @@ fn directories_are_read_where_each_version_prints_them() {
             ("1,link,,,2", Some(2), None, "1024 hard links in 2 folders"),
             ("16,30000,,4k,512", Some(512), Some(4096), "16384 files of 0 to 30000 bytes in 512 folders"),
             ("16,30000,,4k,", None, Some(4096), "16384 files of 0 to 30000 bytes"),
-            // In the order of the names, as no original writes it.
+            // This line has the order of the header line, which no version of Bonnie++ prints.
             ("16,,,64,", Some(64), None, "16384 empty files in 64 folders"),
             ("16,30000,,3,4k", Some(3), Some(4096), "16384 files of 0 to 30000 bytes in 3 folders"),
         ] {
@@ -206,7 +206,7 @@ fn lines_in_mails_pages_and_commands_are_found_with_a_note_of_what_was_cut_off()
         assert_eq!(value(&found, "bonnie-classic.seek.rate"), Some(206.5), "{text}");
         assert_eq!(found.notes, [format!("read without {note}")], "{text}");
     }
-    // The echo of a line that is there too is no second result.
+    // If a line and its echo are both in the text, the echo is not a second result.
     let twice = format!("> {line}\\\n> $ echo {line} | bon_csv2html >>x\n");
     let read = BonnieLines.read(&twice).expect("text");
     assert_eq!((read.found.len(), read.other_lines), (1, 1));

@@ -1,8 +1,8 @@
-//! PostMark's reports: the verbose report, and the terse one with 13 numbers in a line.
+//! PostMark's reports: the verbose report, and the terse report with 13 numbers in a line.
 //!
 //! A report does not contain the parameters, only counts: files created, read, appended to and deleted, and their bytes. With
-//! the same parameters and PostMark's own seed these are the same on every machine, so they show whether two runs did the same
-//! work.
+//! the same parameters and PostMark's own seed, the counts are the same on every machine, so they show whether two runs did the
+//! same work.
 
 mod report;
 #[cfg(test)]
@@ -19,9 +19,9 @@ use crate::workloads::postmark::parameters::Parameters;
 
 pub struct PostMarkReports;
 
-/// A work of more transactions is not counted, to be compared with what a report says: 20 million take seconds.
+/// To compare a report, the work of the parameters is counted, unless it has more transactions: 20 million take seconds.
 const MOST_COUNTED: u32 = 20_000_000;
-/// What PostMark's sums of 32-bit floats may be off.
+/// The relative error that sums of 32-bit floats in PostMark may have.
 const FLOATS: f64 = 1e-4;
 
 impl Tool for PostMarkReports {
@@ -76,7 +76,7 @@ impl Tool for PostMarkReports {
 
     fn unlike(&self, work: &Table, parameters: &Table) -> Result<Vec<String>, String> {
         let parameters = Parameters::parse(parameters)?;
-        // Where no seed is given, PostMark's own.
+        // If the parameters have no seed, PostMark's own seed is used.
         let rules = parameters.rules;
         if rules.transactions > MOST_COUNTED || rules.number > MOST_COUNTED {
             return Err("the work here is too much to be counted".into());
@@ -141,12 +141,12 @@ impl Tool for PostMarkReports {
     }
 }
 
-/// As PostMark prints it.
+/// A number of bytes as PostMark prints it.
 fn mib(bytes: f64) -> String {
     format!("{:.2} MiB", bytes / MIB as f64)
 }
 
-/// Within the two decimals that are printed, and the rounding of the sums.
+/// Whether two numbers are equal within the two printed decimals and the rounding of the sums.
 fn is_same(there: f64, here: u64) -> bool {
     let unit = if there > MIB as f64 { MIB } else { KIB } as f64;
     (there - here as f64).abs() <= 0.01 * unit + FLOATS * there

@@ -6,10 +6,10 @@ use crate::imports::Found;
 use crate::schema::import::Figure;
 use crate::schema::units::MIB;
 
-/// Key of the possible error of a work's counts.
+/// The key under which an import stores the possible error of a work's counts.
 pub const OFF: &str = "counts_off";
 
-/// The numbers of a report; those that a format does not print are absent.
+/// The numbers of a report; a number that the format does not print is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     pub seconds: u64,
@@ -24,7 +24,7 @@ pub struct Report {
     pub mixed_deleted: Rate,
     pub bytes_read: Sum,
     pub bytes_written: Sum,
-    /// Possible error of the counts, if only rates are printed.
+    /// Possible error of the counts, if the report has only rates, from which the counts are computed.
     pub off: u64,
 }
 
@@ -33,7 +33,7 @@ pub struct Report {
 pub struct Rate {
     pub printed: f64,
     pub digit: f64,
-    /// Whether there was anything to count.
+    /// Whether the count behind the rate is above 0.
     pub is_of_some: bool,
 }
 

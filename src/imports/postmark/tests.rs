@@ -1,4 +1,4 @@
-//! Both forms of the report, and what is none.
+//! Tests of both forms of the report, and of texts that are not reports.
 
 use super::PostMarkReports;
 use crate::imports::{Found, Tool, Wrong};
@@ -40,7 +40,7 @@ fn the_verbose_report_gives_what_it_prints() {
     assert_eq!(seen, [8333.0, 2000.0, 4164.0, 4121.0, 225.64, 7.0].map(Some));
     assert_eq!((found.line, found.program.as_str()), (5, "PostMark 1.51"));
     let rate = &found.figures[0];
-    // 8333 to 8334 in 6 seconds of a clock that may be off by one.
+    // A rate of 8333 to 8334 per second over 6 seconds, which may really be 5 to 7 seconds.
     assert_eq!((rate.least, rate.most), (Some(8333.0 * 6.0 / 7.0), Some(8334.0 * 6.0 / 5.0)));
 }
 

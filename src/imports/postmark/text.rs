@@ -7,11 +7,11 @@ use crate::schema::units::{KIB, MIB};
 
 /// Number of values in a terse report.
 const NUMBERS: usize = 13;
-/// A line with fewer numbers is other text.
+/// A line with fewer numbers is not a terse report but other text.
 const FEWEST: usize = 10;
-/// Most digits of a figure.
+/// The largest number of digits of a figure.
 const MOST_DIGITS: usize = 20;
-/// Its counters have 32 bits.
+/// The largest count: PostMark's counters have 32 bits.
 const MOST: u64 = u32::MAX as u64;
 const RAN_OUT: &str = "out of files!";
 
@@ -80,7 +80,7 @@ pub fn read(text: &str) -> Result<Read, Vec<Wrong>> {
 const OF_TERSE: &str =
     "terse reports of PostMark up to 1.51 divide files of 'Deletion alone' by the time of 'Creation alone'";
 
-/// `PostMark v1.51 : 8/14/01`
+/// The version in a line such as `PostMark v1.51 : 8/14/01`.
 fn version(line: &str) -> Option<&str> {
     const LONGEST: usize = 12;
     let (_, rest) = line.split_once("PostMark v")?;
@@ -90,13 +90,13 @@ fn version(line: &str) -> Option<&str> {
     is_one.then_some(version)
 }
 
-/// `Time:`, and a number of seconds in the next non-empty line.
+/// Whether a verbose report begins at this line: `Time:`, and a number of seconds in the next non-empty line.
 fn begins_verbose(lines: &[&str], at: usize) -> bool {
     let next = || lines[at + 1..].iter().find(|line| !line.trim().is_empty());
     lines[at].trim() == VERBOSE[0] && next().is_some_and(|line| line.trim_end().ends_with("seconds total"))
 }
 
-/// Returns the report, and the number of the line after it.
+/// Reads a verbose report; returns it with the number of the line after it.
 fn verbose(lines: &[&str], from: usize) -> Result<(Report, usize), Wrong> {
     let mut values: Vec<Vec<f64>> = Vec::new();
     let mut at = from;
@@ -137,7 +137,7 @@ fn report(values: &[Vec<f64>]) -> Report {
     }
 }
 
-/// The numbers in a line of this form; for bytes the number, and the value of one unit of its last digit.
+/// The numbers in a line of the form `wanted`; for a number of bytes also the value of one unit of its last digit.
 fn matched(line: &str, wanted: &str) -> Result<Vec<f64>, (usize, String)> {
     let mut rest = line.trim_start();
     let mut numbers = Vec::new();
@@ -162,7 +162,7 @@ fn matched(line: &str, wanted: &str) -> Result<Vec<f64>, (usize, String)> {
     }
 }
 
-/// `N created (N per second)` → `N`, ` created (`, `N`, ` per second)`
+/// The parts of a form: `N created (N per second)` → `N`, ` created (`, `N`, ` per second)`.
 fn pieces(wanted: &str) -> Vec<&str> {
     let is_hole = |at: usize| {
         let bytes = wanted.as_bytes();
@@ -179,14 +179,14 @@ fn pieces(wanted: &str) -> Vec<&str> {
     pieces
 }
 
-/// A whole number of 32 bits.
+/// Reads a whole number of 32 bits; returns it with the text after it.
 fn number(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number = text[..end].parse::<u64>().ok().filter(|n| *n <= MOST)?;
     Some((number as f64, &text[end..]))
 }
 
-/// `1579.51 megabytes`, `73.79 kilobytes`, `0.000000 bytes`
+/// Reads a number of bytes such as `1579.51 megabytes`, `73.79 kilobytes` or `0.000000 bytes`.
 fn size(text: &str) -> Option<(f64, f64, &str)> {
     let (number, rest) = text.split_once(' ')?;
     let (value, digit) = decimal(number)?;
@@ -196,7 +196,7 @@ fn size(text: &str) -> Option<(f64, f64, &str)> {
     Some((value * unit, digit * unit, rest))
 }
 
-/// `8333.00`, with the value of one unit of its last digit.
+/// A number such as `8333.00`, with the value of one unit of its last digit.
 fn decimal(text: &str) -> Option<(f64, f64)> {
     let (whole, decimals) = text.split_once('.')?;
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
@@ -208,7 +208,7 @@ fn decimal(text: &str) -> Option<(f64, f64)> {
     Some((value, 0.1_f64.powi(digits)))
 }
 
-/// A line of only numbers: the first two whole, the others with two decimals.
+/// Reads a terse report, a line of numbers: the first two numbers are whole, the others have two decimals.
 fn terse(number: usize, line: &str) -> Result<Option<Report>, Wrong> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_whole = |word: &&str| word.bytes().all(|b| b.is_ascii_digit());
@@ -237,7 +237,7 @@ fn terse(number: usize, line: &str) -> Result<Option<Report>, Wrong> {
 }
 
 /// The fields are T/X c/E N/C (c-N)/X r/X a/X d/E dd/D (d-dd)/X read/E written/E, with X and E in whole seconds. Counts are
-/// exact up to the two decimals of the rates; those over C and D are computed as remainders.
+/// exact up to the two decimals of the rates; counts whose rates are over C or D are computed as remainders.
 fn from_rates(whole: u64, among: u64, rates: &[f64]) -> Report {
     const DIGIT: f64 = 0.01;
     let count = |rate: f64, seconds: u64| (rate * seconds as f64).round();

@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::report::formats::terminal::{self, Detail};
 use crate::report::formats::{Format, How, TABLE};
 
-/// The pieces of all formats with words, and the CSV by candidate with its cells.
+/// The pieces of all formats that contain sentences, and the CSV by candidate.
 ///
 /// # Errors
 /// If a format cannot be written.
@@ -38,7 +38,7 @@ fn written(report: &Report<'_>, name: &str, path: &str, ascii: bool) -> anyhow::
     Ok(String::from_utf8(to)?)
 }
 
-/// Every text of the summary in the JSON report; the rest of the report is records.
+/// Every text of the summary in the JSON report; the other parts of that report are records.
 fn of_json(report: &Report<'_>) -> anyhow::Result<Vec<String>> {
     let summary = serde_json::to_value(&report.summary)?;
     let mut texts = Vec::new();

@@ -17,11 +17,11 @@ use crate::schema::request::Served;
 use crate::schema::setup::{ClockKind, Fidelity, Modelled, Named};
 use crate::schema::units::{Bytes, GIB, MIB};
 
-/// The filesystems by label: always better, always worse, equivalent to the first, and better than some unless cached writes may
-/// wait long.
+/// The labels of the filesystems, in this order: always better than others; always worse; equivalent to the first; and better than
+/// some others unless cached writes may wait long.
 const LABELS: [&str; 4] = ["cedarfs", "rowanfs", "alderfs", "birchfs"];
 
-/// This many samples, all on the first workload.
+/// The example with this many samples, all on the first workload.
 pub fn samples(n: u32) -> Example {
     let mut example = super::rounds(n);
     let run = &mut example.run;
@@ -63,8 +63,9 @@ fn extend(example: &mut Example, purposes: impl Fn(&Record) -> Vec<Purpose>) {
     example.run.records.extend(again);
 }
 
-/// An extra trial. Repeating the server's work costs 1 % of the time, a little more on alderfs; another seed shifts birchfs by
-/// as much; instructions take 10 % of the time, at another cost; or the disk is another one.
+/// An extra trial for one purpose. Disk-model overhead: each repetition of the server's work costs 1 % of the time, a little more
+/// on alderfs. Seeds: another seed shifts birchfs by 1 %. Instruction cost: instructions take 10 % of the time. Corner: the disk is
+/// a different one.
 fn for_purpose(record: &Record, purpose: Purpose) -> Record {
     let mut record = Record { purpose, requests: None, histograms: Vec::new(), ..record.clone() };
     record.trial = record.trial.replace("r01", &purpose.to_string());

@@ -1,4 +1,4 @@
-//! The example with stated needs and differing CPU times: fast candidates need more.
+//! The example with stated needs and differing CPU times: fast candidates need more CPU time.
 
 use super::{CANDIDATES, Example, WORKS, example};
 use crate::schema::needs::Needs;

@@ -1,5 +1,5 @@
-//! The example run of [`super::example`] doing the work of a paper: four filesystems stand for the paper's kinds, a fifth for
-//! such a kind with an extra option.
+//! The example run of [`super::example`] doing the work of a paper: four filesystems stand for kinds in the paper, a fifth for one
+//! of these kinds with an extra option.
 
 use super::Example;
 use crate::papers;
@@ -7,10 +7,10 @@ use crate::report::examples::model;
 use crate::schema::job::WorkSpec;
 use crate::workloads;
 
-/// Its paper uses smaller units than its metrics.
+/// A parameter set whose paper uses smaller units than the metrics of the workload.
 pub const SET: &str = "mail-2008-2";
 
-/// Its paper has many tables, of averages.
+/// A parameter set whose paper has many tables of averages.
 const OF_MANY_TABLES: &str = "fileserver-2006-as-published";
 
 pub fn on_loop() -> Example {

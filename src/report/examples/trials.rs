@@ -19,7 +19,7 @@ use crate::schema::work::Amount;
 
 pub const WORKS: [&str; 2] = ["letters-quick", "letters-in-memory"];
 
-/// Label, kind and speed relative to the first.
+/// Label and kind of each candidate, and its speed relative to the first candidate.
 pub const CANDIDATES: [(&str, &str, f64); 8] = [
     ("alderfs", "alderfs", 1.0),
     ("alderfs, no atime", "alderfs", 1.06),

@@ -14,13 +14,13 @@ use crate::schema::scenario::Stage;
 /// A measured work of the scenario.
 pub struct Own {
     pub name: String,
-    /// The operation whose latencies it recorded: `fsync`, or another one.
+    /// The operation whose latencies this work recorded: `fsync`, or another operation.
     pub operation: &'static str,
     /// Each candidate's only latency in this work.
     pub latencies_ns: Vec<(String, u64)>,
 }
 
-/// Letters are unlike any word of a report.
+/// Names that occur in no other text of a report.
 const NAMES: [&str; 5] = ["quagga", "okapi", "numbat", "quokka", "dugong"];
 
 /// Two to five works in an order drawn from the seed, each with fsync or without.
@@ -58,8 +58,8 @@ pub fn of(seed: u64) -> (Example, Vec<Own>) {
     (example, works)
 }
 
-/// 611 ms, 614 ms, …, then from 741 ms, 871 ms, 611 s and 741 s on: no two are printed alike, and the axes of two works have no tick
-/// in common. No other figure of the example is printed so.
+/// The latencies of the first work are 611 ms, 614 ms, …; those of further works start at 741 ms, 871 ms, 611 s and 741 s. No two
+/// latencies are printed alike, the axes of two works have no tick in common, and no other figure of the example is printed so.
 fn latency_ns(work: usize, candidate: usize) -> u64 {
     let (first, unit) = ([611, 741, 871][work % 3], [1_000_000, 1_000_000_000][work / 3]);
     (first + 3 * candidate as u64) * unit

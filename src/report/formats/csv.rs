@@ -1,5 +1,5 @@
-//! CSV of results: one row for each candidate and metric, as in the report's tables. Tested metrics have a verdict against the
-//! reference of their comparison; all others have a median and say that they are not tested.
+//! CSV of results: one row for each candidate and metric, as in the report's tables. A tested metric has a verdict against the
+//! reference of its comparison; any other metric has a median, and its row says that the metric is not tested.
 
 use std::io::Write;
 
@@ -69,7 +69,7 @@ impl Format for Csv {
         csv.flush().context("write the CSV")
     }
 
-    /// Imported figures have neither rounds nor findings, so both CSV formats write the same.
+    /// Imported figures have neither rounds nor findings, so both CSV formats write the same rows for them.
     fn write_imported(&self, all: &[Imported], to: &mut dyn Write) -> anyhow::Result<()> {
         TrialsCsv.write_imported(all, to)
     }
@@ -117,7 +117,7 @@ fn line(report: &Report<'_>, work: &WorkloadSummary, row: &Row, cell: &Cell) -> 
     ]
 }
 
-/// The candidate against the reference.
+/// The verdict on the candidate against the reference.
 fn verdict(comparison: Option<&Comparison>, own: Option<&Line>, label: &str) -> &'static str {
     let Some(comparison) = comparison else { return "not tested" };
     match own.and_then(|line| line.finding) {

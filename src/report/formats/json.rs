@@ -23,7 +23,7 @@ struct Page<'r> {
     verdict: &'r Verdict,
     plan: &'r Plan,
     machine: &'r Machine,
-    /// In written order, including attempts that do not count.
+    /// The records in the order in which they were written, including attempts that do not count.
     trials: &'r [Record],
 }
 
@@ -54,7 +54,7 @@ impl Format for Json {
         let (plan, machine, trials) = (&run.plan, &run.machine, &run.records);
         let verdict = &summary.verdict;
         let page = Page { schema_version: SCHEMA, summary, verdict, plan, machine, trials };
-        // Streamed: a run may have a million values.
+        // The JSON is streamed, because a run may have a million values.
         let mut to = VisibleJson(to);
         serde_json::to_writer_pretty(&mut to, &page).map_err(io::Error::from).context("write the JSON")?;
         writeln!(to).context("write the JSON")
@@ -91,7 +91,7 @@ mod tests {
         let mut headline = all["summary"]["workloads"][0]["sections"][0]["rows"][0].clone();
         let cells = headline["cells"].as_array_mut().expect("there are filesystems");
         assert_eq!((cells.len(), cells[0]["values"].as_array().map(Vec::len)), (8, Some(6)));
-        // One of each shows the shape.
+        // One entry of each list shows the shape of the JSON.
         cells.truncate(1);
         cells[0]["values"].as_array_mut().expect("there are rounds").truncate(1);
         insta::assert_json_snapshot!("a_metric", headline);

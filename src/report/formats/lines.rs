@@ -31,7 +31,8 @@ pub fn bar_of(value: f64, most: f64, width: usize) -> String {
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
-/// One column for each part, as high as its mean, in eighths of a line; zero is blank.
+/// Draws the values as a row of columns. Each column is as high as the mean of its part of the values, in eighths of a line; zero
+/// is blank.
 pub fn spark_of(values: &[f64], width: usize) -> String {
     const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = values.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
@@ -42,7 +43,8 @@ pub fn spark_of(values: &[f64], width: usize) -> String {
     values.chunks(values.len().div_ceil(width.max(1)).max(1)).map(column).collect()
 }
 
-/// An interval with its mark on an axis of `width` columns, `│` at 1: all three in percent of the axis.
+/// Draws an interval with its mark on an axis of `width` columns, with `│` at 1. The position of the mark, the ends of the
+/// interval, and the position of 1 are percents of the axis.
 pub fn interval_of(mark: (f64, char), ends: Option<(f64, f64)>, one: f64, width: usize) -> String {
     let column = |percent: f64| (percent / 100.0 * (width.max(1) - 1) as f64).round() as usize;
     let mut line = vec![' '; width];

@@ -165,7 +165,7 @@ fn workload(summary: &Summary, work: &WorkloadSummary) -> String {
     out.join("\n\n")
 }
 
-/// Leaders first, each with its ratio to the best or the baseline.
+/// The table of a comparison: leaders first, each candidate with its ratio to the best or the baseline.
 fn comparison(comparison: &Comparison) -> String {
     let times = escaped(&format!("{}, {RATIO}", comparison.times()));
     let titles = ["filesystem", "rank", "finding", times.as_str(), "interval"].map(str::to_owned);
@@ -178,7 +178,7 @@ fn comparison(comparison: &Comparison) -> String {
     table(&titles, comparison.lines.iter().map(line), 3)
 }
 
-/// The candidates that each one is better than.
+/// For each candidate, the candidates than which it was found better.
 fn findings(work: &WorkloadSummary, verdict: &Verdict) -> Vec<String> {
     let titles: Vec<String> =
         ["filesystem"].into_iter().chain(standings::columns(verdict)).map(str::to_owned).collect();
@@ -232,7 +232,7 @@ fn compared(compared: &Compared) -> String {
     out.join("\n\n")
 }
 
-/// Headline and key figures: a line for each filesystem.
+/// The table of headline and key figures, with a line for each filesystem.
 fn numbers(summary: &Summary, work: &WorkloadSummary) -> String {
     let headlines = work.headlines();
     let key = work.rows().filter(|row| row.is_key());
@@ -248,7 +248,7 @@ fn numbers(summary: &Summary, work: &WorkloadSummary) -> String {
     table(&titles, first.cells.iter().enumerate().map(line), 1)
 }
 
-/// fsync latency: a line for each filesystem.
+/// The table of fsync latencies, with a line for each filesystem.
 fn waited(latency: &Latency) -> String {
     let said = |value: u64| if latency.unit == "ns" { number::duration(value) } else { value.to_string() };
     let shown = |value: Option<(u64, Option<Ends>)>| match value {
@@ -266,7 +266,7 @@ fn waited(latency: &Latency) -> String {
     format!("{}\n\n{}", table(&titles, latency.rows.iter().map(line), 1), escaped(&notes.join(" ")))
 }
 
-/// Metrics over two quantities, one line each: each candidate's geometric mean over all cells.
+/// The table of metrics over two quantities. Each metric is a line with each candidate's geometric mean over all cells.
 fn maps(maps: &[HeatMap]) -> Option<String> {
     let first = maps.first()?;
     let unit = heat_map::common_unit(maps);
@@ -285,7 +285,7 @@ fn maps(maps: &[HeatMap]) -> Option<String> {
     Some(format!("{said}\n\n{}", table(&titles.collect::<Vec<_>>(), maps.iter().map(line), 1)))
 }
 
-/// The meaning of the numbers, beyond their headings.
+/// Explains the numbers where a heading does not suffice.
 fn explained(work: &WorkloadSummary) -> String {
     let texts: Vec<String> = work.rows().filter_map(Row::footnote).map(|text| format!(" {text}")).collect();
     format!("Medians; in brackets the range and the number of trials.{}", texts.join(""))
@@ -293,7 +293,7 @@ fn explained(work: &WorkloadSummary) -> String {
 
 fn title(row: &Row) -> String {
     let title = if row.is_key() { row.short().replace('\n', " ") } else { row.title.clone() };
-    // A full title has the work among its dimensions.
+    // A full title already contains the work, among the dimensions.
     let title = if row.is_key() && !row.work.is_empty() { format!("{}: {title}", row.work) } else { title };
     let mut title = escaped(&row.scale().heading(&title));
     if !row.direction().is_empty() {
@@ -362,7 +362,7 @@ fn machine(report: &Report<'_>) -> String {
     escaped(&text)
 }
 
-/// The first `left` columns are text, the rest numbers.
+/// A table whose first `left` columns are text; all other columns are numbers.
 fn table(titles: &[String], lines: impl Iterator<Item = Vec<String>>, left: usize) -> String {
     let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
     let rule = (0..titles.len()).map(|at| if at < left { ":--" } else { "--:" }.to_owned());
@@ -371,7 +371,7 @@ fn table(titles: &[String], lines: impl Iterator<Item = Vec<String>>, left: usiz
     out.join("\n")
 }
 
-/// A label may contain anything: escapes Markdown's markup and keeps it on one line.
+/// Escapes the Markdown markup in a text and keeps the text on one line, because a label may contain any character.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

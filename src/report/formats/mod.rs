@@ -21,7 +21,7 @@ use super::view::imported::Imported;
 
 /// Every format that has an option. The default output is [`terminal`].
 pub static TABLE: &[&dyn Format] = &[
-    // One row a line.
+    // Keep one format per line.
     &html::Html,
     &summary::Summary,
     &markdown::Markdown,
@@ -38,11 +38,11 @@ pub trait Format: Sync {
     fn help(&self) -> &'static str;
     fn goes(&self) -> Goes;
     fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()>;
-    /// Writes the form that the file's name asks for, if the format has several.
+    /// Writes the form that belongs to the file's name, if the format has several forms.
     fn write_as(&self, report: &Report<'_>, _how: &How<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
         self.write(report, to)
     }
-    /// Checks, before anything is written, whether there is a form for this file name.
+    /// Checks, before anything is written, whether the format has a form for this file name.
     fn accepts(&self, _path: &Path) -> anyhow::Result<()> {
         Ok(())
     }
@@ -64,17 +64,17 @@ pub trait Format: Sync {
 pub struct How<'p> {
     /// `-` is standard output.
     pub path: &'p Path,
-    /// ASCII only.
+    /// Whether only ASCII characters are written.
     pub ascii: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goes {
-    /// Into the file given by `--NAME FILE`.
+    /// Writes into the file given by `--NAME FILE`.
     IntoFile,
-    /// Several files into the folder given by `--NAME FOLDER`.
+    /// Writes several files into the folder given by `--NAME FOLDER`.
     IntoFolder,
-    /// To standard output with `--NAME`, instead of the terminal's tables.
+    /// Writes to standard output with `--NAME`, instead of the tables for a terminal.
     ToOutput,
 }
 
@@ -173,7 +173,7 @@ mod tests {
         let mut found = all["summary"]["recommendation"].clone();
         assert_eq!(found["choice"]["filesystem"], found["ranking"][0]["filesystem"]);
         let needs = found["needs"].as_array_mut().expect("there are needs");
-        // One of each shows the shape.
+        // One entry of each list shows the shape of the JSON.
         needs.truncate(1);
         needs[0]["judged_by"][0]["figures"].as_array_mut().expect("there are figures").truncate(1);
         found["ranking"].as_array_mut().expect("there is a ranking").truncate(1);

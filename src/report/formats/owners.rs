@@ -1,4 +1,4 @@
-//! Property: in every format a figure of one work stands below the name of that work, whatever works a scenario has.
+//! Tests a property: in every format each figure of a work stands below the name of that work, whatever works a scenario has.
 
 use anstream::adapter::strip_str;
 
@@ -15,7 +15,7 @@ fn texts(report: &Report<'_>) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for format in TABLE {
         match format.goes() {
-            // The name of a picture is its heading.
+            // The file name of a picture serves as its heading.
             Goes::IntoFolder => all.extend(
                 format
                     .files(report)
@@ -38,17 +38,17 @@ fn texts(report: &Report<'_>) -> Vec<(String, String)> {
     all
 }
 
-/// A latency as it may be printed.
+/// The forms in which a latency may be printed.
 fn printed(ns: u64) -> [String; 3] {
     [duration(ns), grouped(&(ns / 1000).to_string()), ns.to_string()]
 }
 
-/// Where a number stands alone: not as a part of a longer one.
+/// The positions where a number stands alone and is not part of a longer number.
 fn places(text: &str, number: &str) -> Vec<usize> {
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit() || c == ',' || c == '.');
     let alone = |at: &usize| {
         let rest = &text[*at + number.len()..];
-        // Another group follows in `3,017,000`.
+        // In `3,017,000` another group of digits follows, so this is part of a longer number.
         let rest = if number.contains(',') { rest.trim_start_matches(',') } else { rest };
         !is_part(text[..*at].chars().next_back()) && !rest.starts_with(|c: char| c.is_ascii_digit())
     };

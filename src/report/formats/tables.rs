@@ -19,23 +19,23 @@ use crate::report::view::workload::WorkloadSummary;
 use crate::schema::metric::Owner;
 use crate::visible::visible_line;
 
-/// Columns of a bar, least and most.
+/// The least and the largest width of a bar, in columns.
 const BAR: std::ops::RangeInclusive<usize> = 12..=48;
-/// Columns of a work's rate over time.
+/// Width of the line that shows a work's rate over time, in columns.
 const SPARK: usize = 20;
-/// A longer label leaves no room for numbers in 80 columns.
+/// The largest width of a label: a longer label leaves no room for numbers in 80 columns.
 pub const LABEL_MOST: u16 = 24;
 /// Marks a row that measures page cache and CPU.
 const MARK: &str = " †";
 
-/// Figures beside the headline, in plan order.
+/// A column of figures beside the headline metric, in plan order.
 #[derive(Clone)]
 pub struct Column {
     heading: String,
     cells: Vec<String>,
 }
 
-/// Leaders first, each with its ratio to the best or the baseline.
+/// The table of a comparison: leaders first, each candidate with its ratio to the best or the baseline.
 fn compared_table(
     width: u16,
     work: &WorkloadSummary,
@@ -122,7 +122,7 @@ pub fn metric_table(work: &WorkloadSummary, row: &Row) -> Table {
     table
 }
 
-/// Metrics over two quantities, one line each: each candidate's geometric mean over all cells.
+/// The table of metrics over two quantities. Each metric is a line with each candidate's geometric mean over all cells.
 pub fn means_table(maps: &[HeatMap]) -> Option<Table> {
     let fields = &maps.first()?.fields;
     let mut table = new_table();
@@ -140,7 +140,7 @@ pub fn means_table(maps: &[HeatMap]) -> Option<Table> {
     Some(table)
 }
 
-/// Every cell, one line each.
+/// The table of a heat map, with one line for each cell.
 pub fn cells_table(map: &HeatMap) -> Table {
     let scale = map.scale();
     let mut table = new_table();
@@ -197,13 +197,13 @@ pub fn over_time_table(courses: &OverTime) -> Table {
     table
 }
 
-/// The width left beside label, median, range, n, and the key figures.
+/// The width that remains for bars beside label, median, range, n, and the key figures.
 fn bar_width(width: u16, beside: usize) -> usize {
     let taken = 64 + beside * 9;
     usize::from(width).saturating_sub(taken).clamp(*BAR.start(), *BAR.end())
 }
 
-/// The width left beside rank, ratio, interval and mark.
+/// The width that remains for drawn intervals beside rank, ratio, interval and mark.
 fn interval_width(width: u16, beside: usize, has_intervals: bool) -> usize {
     let taken = if has_intervals { 66 } else { 56 } + beside * 9;
     usize::from(width).saturating_sub(taken).clamp(*BAR.start(), *BAR.end())
@@ -240,7 +240,7 @@ pub fn new_table() -> Table {
     table
 }
 
-/// Breaks no word of a heading and no value, if all columns then fit.
+/// Sets the widths of the columns so that no word of a heading and no value is broken, if all columns then fit.
 pub fn keep_words_whole(table: &mut Table, width: u16) {
     let mut longest: Vec<u16> = vec![0; table.column_count()];
     let heads = table.header().into_iter().flat_map(|header| header.cell_iter().map(|cell| cell.content()));
@@ -255,7 +255,7 @@ pub fn keep_words_whole(table: &mut Table, width: u16) {
         }
     }
     let contents = table.column_max_content_widths();
-    // The label's column and the bar's have their own widths.
+    // The columns of the label and the bar have other limits.
     let own = |at: usize| if at == 0 { contents[at].min(LABEL_MOST) } else { contents[at] } + PADDING;
     let is_free: Vec<bool> = table.column_iter().map(|column| column.constraint().is_none()).collect();
     let least = (0..longest.len()).map(|at| if is_free[at] { longest[at] } else { own(at) });
@@ -296,7 +296,7 @@ pub fn label(work: &WorkloadSummary, filesystem: &str) -> String {
     format!("{}{mark}", visible_line(filesystem))
 }
 
-/// `2–3 ┐`
+/// The rank with its part of a bracket: `2–3 ┐`.
 fn ranked(line: &Line) -> String {
     let ties: String = line.ties.iter().map(|tie| tie.drawn()).collect();
     format!("{} {ties}", line.rank())
@@ -309,7 +309,7 @@ fn drawn_on(axis: &LogAxis, line: &Line, is_preliminary: bool, width: usize) -> 
     interval_of(mark, ends, axis.at(1.0), width)
 }
 
-/// Figures of one work, or of the trial's steps. They are put together by owner only, so no table has a figure of another work.
+/// Figures of one owner: a work, or the steps of the trial. A block has one owner, so no table mixes figures of two works.
 pub struct Block {
     pub owner: Owner,
     key: Vec<Column>,
@@ -317,7 +317,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Key figures and fsync latencies of each owner: the trial's steps first, then the works in their order.
+    /// Key figures and fsync latencies of each owner: first the trial's steps, then the works in the order of the scenario.
     pub fn all(work: &WorkloadSummary) -> Vec<Block> {
         let key = work.rows().filter(|row| row.is_key()).map(|row| &row.work);
         let waits =
@@ -342,12 +342,12 @@ impl Block {
         self.waits.len() > 1
     }
 
-    /// All its figures in one list.
+    /// All figures of the block in one list.
     pub fn whole(&self) -> Vec<Column> {
         [self.key.as_slice(), &self.waits].concat()
     }
 
-    /// Its tables: one if that fits, otherwise the key figures and the latencies apart.
+    /// The block as one table if it fits, otherwise as one table of key figures and one of latencies.
     pub fn tables(&self, work: &WorkloadSummary, like: &Row, width: u16) -> Vec<Table> {
         let whole = numbers_table(work, like, &self.whole());
         if fits(&whole, width) {
@@ -362,7 +362,7 @@ fn column(row: &Row) -> Column {
     Column { heading: short(row), cells: (0..row.cells.len()).map(|at| number(row, at)).collect() }
 }
 
-/// This work's fsync latencies; empty if it has no fsync. Of several phases, the one with most of them.
+/// The owner's fsync latencies; empty if it calls no fsync. If several phases have fsyncs, the phase with the most is shown.
 fn waits(work: &WorkloadSummary, owner: &Owner, like: &Row) -> Vec<Column> {
     let own = work.latencies.iter().filter(|latency| latency.is_of_fsync() && latency.work == *owner);
     let latency = own.max_by_key(|latency| latency.n());
@@ -380,7 +380,7 @@ fn waits(work: &WorkloadSummary, owner: &Owner, like: &Row) -> Vec<Column> {
     latency.into_iter().flat_map(column).collect()
 }
 
-/// As many lines as this row has cells.
+/// A table of these columns, with as many lines as the row `like` has cells.
 fn numbers_table(work: &WorkloadSummary, like: &Row, columns: &[Column]) -> Table {
     let mut table = new_table();
     table.set_header([String::new()].into_iter().chain(columns.iter().map(|column| column.heading.clone())));
@@ -420,7 +420,7 @@ fn direction(row: &Row) -> String {
     row.direction().to_owned()
 }
 
-/// `sync s`
+/// The short title with its unit: `sync s`.
 fn short(row: &Row) -> String {
     let mut text = row.short().to_owned();
     let unit = row.scale().unit;

@@ -30,10 +30,10 @@ use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::Verdict;
 use crate::visible::visible;
 
-/// Longer lines of prose are hard to read.
+/// The largest width of prose, because longer lines are hard to read.
 const PROSE: u16 = 100;
 
-/// Tables of a paper in the overview.
+/// The number of a paper's tables that the overview shows.
 const GLANCE: usize = 2;
 
 const TITLE: Style = Style::new().bold();
@@ -64,7 +64,7 @@ pub fn text(report: &Report<'_>, width: u16, detail: Detail) -> String {
     page.write(&report.summary, detail)
 }
 
-/// The opening with the answer; a run ends with it.
+/// The opening with the answer, which is also printed at the end of a run.
 pub fn opening(report: &Report<'_>, width: u16) -> String {
     let mut page = Page::new(width);
     page.opening(&report.summary);
@@ -72,7 +72,7 @@ pub fn opening(report: &Report<'_>, width: u16) -> String {
     page.out
 }
 
-/// The meaning of a comparison's columns, as far as the opening's table does not give it.
+/// The meaning of a comparison's columns, as far as the opening's table does not explain them.
 fn columns_of(comparison: &Comparison, has_opening: bool) -> Vec<String> {
     let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
     let ratios = format!(
@@ -86,9 +86,9 @@ fn columns_of(comparison: &Comparison, has_opening: bool) -> Vec<String> {
 struct Page {
     width: u16,
     out: String,
-    /// The meaning of columns and marks, stated once after the tables.
+    /// Sentences that explain columns and marks; printed once, after the tables.
     explained: Vec<String>,
-    /// The meaning of marks beside figures, each once.
+    /// Sentences that explain the marks beside figures, each sentence once.
     marks: BTreeSet<String>,
 }
 
@@ -112,7 +112,7 @@ impl Page {
         self.out
     }
 
-    /// Prints the notes on the run's files. They come last, because they do not affect the figures.
+    /// Prints the notes on the run's files. These notes come last, because they do not affect the figures.
     fn notes(&mut self, summary: &Summary) {
         if !summary.notes.is_empty() {
             self.line("");
@@ -120,7 +120,7 @@ impl Page {
         summary.notes.iter().for_each(|note| self.paragraph(QUIET, &format!("note: {note}")));
     }
 
-    /// The number of decided comparisons, and the effects on the figures.
+    /// Prints the number of decided comparisons, and what affects the figures.
     fn how_sure(&mut self, summary: &Summary) {
         let heading = &summary.heading;
         if heading.findings.is_empty() {
@@ -156,7 +156,7 @@ impl Page {
             Detail::Glance => self.glance(summary, work),
             Detail::Everything => self.everything(work),
         }
-        // Over rounds the comparison's brackets say the same.
+        // In a verdict over rounds, the brackets of the comparison already say this.
         let says_more = summary.is_over_samples() || detail == Detail::Everything;
         if summary.heading.standing.has_findings() && says_more {
             self.findings(work, &summary.verdict);
@@ -168,7 +168,7 @@ impl Page {
         self.footnotes(summary, work);
     }
 
-    /// The headline with its bars and key figures: one table if it fits, otherwise two.
+    /// Prints the headline metric with its bars and key figures: as one table if it fits, otherwise as two.
     fn glance(&mut self, summary: &Summary, work: &WorkloadSummary) {
         let headlines = work.headlines();
         let Some((first, more)) = headlines.split_first() else {
@@ -251,7 +251,7 @@ impl Page {
         notes.iter().for_each(|note| self.paragraph(QUIET, note));
     }
 
-    /// The candidates that each one is better than.
+    /// Prints, for each candidate, the candidates than which it was found better.
     fn findings(&mut self, work: &WorkloadSummary, verdict: &Verdict) {
         for row in standings::judged(work) {
             self.line("");
@@ -305,7 +305,7 @@ impl Page {
         }
     }
 
-    /// The candidates that are not compared, under the table.
+    /// Prints the candidates that are not compared, under the table.
     fn marks(&mut self, summary: &Summary, work: &WorkloadSummary) {
         for comparison in &work.comparisons {
             let left = comparison.left().join("; ");
@@ -380,7 +380,7 @@ impl Page {
         let text = table.trim_fmt();
         let mut style = QUIET;
         for (at, line) in text.lines().enumerate() {
-            // Further lines of the header have nothing in the label's column.
+            // In the second and later lines of the header, the column of the label is empty.
             if at > 0 && !line.starts_with(' ') {
                 style = Style::new();
             }
@@ -406,7 +406,7 @@ fn styled(style: Style, text: &str) -> String {
     format!("{style}{}{style:#}", visible(text))
 }
 
-/// Whether both fit into one line.
+/// Whether both entries can be printed as one line.
 fn alike(a: &Absent, b: &Absent) -> bool {
     (a.what, &a.workload, &a.reason, &a.trials) == (b.what, &b.workload, &b.reason, &b.trials)
 }
@@ -546,7 +546,7 @@ mod tests {
         let why = "the difference held in 13 of 13 samples, but not in the worst corner (1.31)";
         let text = words(&example);
         assert!(text.contains(&format!("is not told apart: {why}.")), "{text}");
-        // Of two candidates the first sentence says it.
+        // With two candidates the first sentence already has the whole result.
         let two = ["cedarfs", "birchfs"];
         example.run.plan.candidates.retain(|c| two.contains(&c.label.as_str()));
         example.run.records.retain(|r| two.contains(&r.filesystem.as_str()));

@@ -22,9 +22,9 @@ use crate::visible::visible;
 
 /// The only column whose numbers may begin with a sign.
 const VALUE: &str = "value";
-/// Replaces purpose and outcome in lines of imported figures.
+/// Stands in the columns of purpose and outcome in lines of imported figures.
 const IMPORTED: &str = "imported";
-/// Replaces purpose and outcome in lines that belong to no single trial.
+/// Stands in the columns of purpose and outcome in lines that belong to no single trial.
 const TOGETHER: &str = "all rounds";
 const COLUMNS: [&str; 29] = [
     "run",
@@ -86,7 +86,8 @@ impl Format for TrialsCsv {
     }
 }
 
-/// `counts` is `yes` if the trial is in the statistics. A trial without metrics has one line without them.
+/// Writes the trials. Column `counts` is `yes` if the statistics include the trial. A trial without metrics has one line with the
+/// columns of the metric empty.
 fn write(run: &Run, to: impl Write, summary: &Summary) -> anyhow::Result<()> {
     let counting: HashSet<(&str, u32)> = counted(run).iter().map(|r| (r.trial.as_str(), r.attempt)).collect();
     let mut csv = ::csv::Writer::from_writer(to);
@@ -145,7 +146,7 @@ fn percentiles(
     lines.collect()
 }
 
-/// Columns that are not named are empty.
+/// Writes one row; columns that `row` does not name are empty.
 fn write_row(csv: &mut ::csv::Writer<impl Write>, row: &[(&str, String)]) -> anyhow::Result<()> {
     let text = |column: &&str| row.iter().find(|(known, _)| known == column).map_or("", |(_, text)| text);
     let cells = COLUMNS.iter().map(|column| cell((&text(column).to_owned(), column)));
@@ -156,7 +157,8 @@ fn imports(summary: &Summary) -> Vec<&Imported> {
     summary.workloads.iter().flat_map(|work| &work.imported).chain(&summary.imported).collect()
 }
 
-/// Purpose and outcome are `imported`, and nothing counts. A figure that the tool could not tell has no value.
+/// Writes imported figures. Purpose and outcome are `imported`, and column `counts` is `no`. A figure that the tool could not
+/// measure has no value.
 fn write_imports(csv: &mut ::csv::Writer<impl Write>, imports: &[&Imported]) -> anyhow::Result<()> {
     for imported in imports {
         for filesystem in &imported.filesystems {
@@ -196,7 +198,8 @@ fn foreign(imported: &Imported, label: &str, pass: &Pass, figure: &Figure) -> [(
     ]
 }
 
-/// Numbers are unchanged. Text is [`visible`], with a leading `'` if a spreadsheet would take it for a formula.
+/// A cell of the CSV. Numbers are unchanged. Text is made [`visible`], with a leading `'` if a spreadsheet would take the text for
+/// a formula.
 fn cell((text, column): (&String, &str)) -> String {
     let is_formula = column != VALUE && text.starts_with(['=', '+', '-', '@']);
     format!("{}{}", if is_formula { "'" } else { "" }, visible(text))
@@ -232,13 +235,13 @@ fn trial(run: &Run, record: &Record, counts: bool) -> [String; 23] {
     ]
 }
 
-/// `nominal`, or `corner ++-+`: a sign alone would be a spreadsheet's formula.
+/// The sample as text: `nominal`, or `corner ++-+`. Without the word `corner`, a spreadsheet would take the signs for a formula.
 fn point(sampled: &Sampled) -> String {
     let point = sampled.sample.point;
     if point.is_nominal() { point.to_string() } else { format!("corner {point}") }
 }
 
-/// `seek=high;cache=low`; empty for the nominal disk.
+/// The levels of the factors: `seek=high;cache=low`; empty for the nominal disk.
 fn levels(sampled: &Sampled) -> String {
     let one = |(factor, level): (Factor, Level)| {
         let name = serde_json::to_value(factor).ok().and_then(|name| Some(name.as_str()?.to_owned()));

@@ -7,10 +7,10 @@ use serde::Serialize;
 pub struct Absent {
     pub workload: String,
     pub filesystem: String,
-    /// `failed`, `void`, `superseded`, or `not run`.
+    /// What happened to the trials: `failed`, `void`, `superseded`, or `not run`.
     pub what: &'static str,
     pub reason: String,
-    /// `round 3`, `round 4, attempt 1: repeated`; empty if no trial began.
+    /// The trials in words: `round 3`, `round 4, attempt 1: repeated`; empty if no trial began.
     pub trials: Vec<String>,
 }
 
@@ -18,7 +18,7 @@ pub struct Absent {
 #[derive(Clone, Debug, Serialize)]
 pub struct Skips {
     pub filesystems: Vec<String>,
-    /// The workloads that these filesystems could not do; empty if they could do none.
+    /// The workloads that these filesystems could not do; empty if they could do no workload at all.
     pub workloads: Vec<String>,
     pub reason: String,
 }
@@ -26,16 +26,16 @@ pub struct Skips {
 /// A probe, or a counter of a probe, that was not available.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unavailable {
-    /// `pace`, `block_io.flushes`.
+    /// Name of the probe or counter: `pace`, `block_io.flushes`.
     pub what: String,
     pub reason: String,
     pub filesystems: Vec<String>,
 }
 
-/// Characters of a reason outside the list of trials that do not count.
+/// The largest number of characters of a reason, except in the list of trials that do not count.
 const BRIEF: usize = 120;
 
-/// A reason without its advice, cut at a word if it is long: the whole text is under "Not counted".
+/// A reason without its advice, cut at a word if the reason is long. The section "Not counted" has the whole text.
 pub fn brief(reason: &str) -> String {
     let text = reason.split(" — try:").next().unwrap_or_default().trim().trim_end_matches('.');
     if text.chars().count() <= BRIEF {
@@ -47,7 +47,7 @@ pub fn brief(reason: &str) -> String {
 }
 
 impl Skips {
-    /// `alderfs, birchfs`, `rowanfs on mail`.
+    /// The filesystems, and the workloads if they could do others: `alderfs, birchfs`, `rowanfs on mail`.
     pub fn who(&self) -> String {
         let on = if self.workloads.is_empty() { "" } else { " on " };
         format!("{}{on}{}", self.filesystems.join(", "), self.workloads.join(", "))

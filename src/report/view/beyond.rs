@@ -4,7 +4,7 @@
 use super::number::{count, list, ratio};
 use crate::schema::finding::{Chaos, Corner, Costs, Evidence, Finding, ModelError, Refuted};
 
-/// At most this many pairs that depend on instruction cost are named.
+/// At most this many of the pairs whose result depends on instruction cost are named.
 const NAMED: usize = 6;
 
 fn chaos(finding: &Finding) -> Option<&Chaos> {
@@ -27,7 +27,7 @@ fn model_error(finding: &Finding) -> Option<&ModelError> {
     model_error.as_deref()
 }
 
-/// The spread (highest ÷ lowest) of each candidate over six seeds, relative to the others: `1.02, 1.05`.
+/// The spread (highest ÷ lowest value) of each candidate over six seeds, relative to the other candidates: `1.02, 1.05`.
 pub fn spreads(finding: &Finding) -> String {
     chaos(finding).map_or_else(|| "–".to_owned(), |chaos| chaos.spreads.map(ratio).join(", "))
 }
@@ -43,7 +43,7 @@ pub fn depends_on_cost(finding: &Finding) -> bool {
     matches!(finding.evidence, Evidence::Samples { refuted: Some(Refuted::Cost), .. })
 }
 
-/// `0.98, expected 1.01`
+/// The ratio at the worst corner, measured and expected: `0.98, expected 1.01`.
 pub fn corner(finding: &Finding) -> String {
     let said = |corner: &Corner| {
         let measured = corner.ratio.map_or_else(|| "not tried".to_owned(), ratio);
@@ -94,18 +94,18 @@ fn off(error: &ModelError, Finding { a, b, .. }: &Finding) -> String {
         let [ours, theirs] = part.shares.map(|share| format!("{:.0}%", 100.0 * share));
         let worst = ratio(part.worst[0].max(part.worst[1]));
         format!(
-            ": models of such disks were off by a factor of up to {worst} for {}, which take {ours} of the \
+            ": models of such disks were off by a factor of up to {worst} for {accesses}, which take {ours} of the \
              time of {a} and {theirs} of the time of {b}",
-            part.access.title()
+            accesses = part.access.title()
         )
     });
     format!(
-        "the disk model's error may shift the ratio ({there} on the nominal disk) by {times} times{}",
-        most.unwrap_or_default()
+        "the disk model's error may shift the ratio ({there} on the nominal disk) by {times} times{largest_part}",
+        largest_part = most.unwrap_or_default()
     )
 }
 
-/// The pairs that depend on the instruction cost; `None` without any.
+/// The sentence about pairs whose result depends on the instruction cost; `None` if there are no such pairs.
 pub fn said_of_cost(findings: &[Finding]) -> Option<String> {
     let brief = |finding: &Finding| {
         let Finding { a, b, scenario, .. } = finding;
@@ -129,7 +129,7 @@ pub fn said_of_cost(findings: &[Finding]) -> Option<String> {
     })
 }
 
-/// The widest spread over the seeds of each candidate in these findings; `None` if none was tried.
+/// The sentence about the widest spread over the seeds of each candidate in these findings; `None` if no other seed was tried.
 pub fn said(findings: &[Finding]) -> Option<String> {
     let mut widest: Vec<(&str, f64)> = Vec::new();
     for finding in findings {
@@ -144,9 +144,9 @@ pub fn said(findings: &[Finding]) -> Option<String> {
     let each: Vec<String> = widest.iter().map(|(label, most)| format!("{label} {}", ratio(*most))).collect();
     (!each.is_empty()).then(|| {
         format!(
-            "Six workload seeds on one disk change the figures by up to these factors: {}. A difference \
+            "Six workload seeds on one disk change the figures by up to these factors: {factors}. A difference \
              smaller than this factor is no finding.",
-            each.join(", ")
+            factors = each.join(", ")
         )
     })
 }
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(why, "the difference held in 13 of 13 samples, but not in the worst corner (0.76)");
     }
 
-    /// This candidate computes much: at a higher instruction cost it does a fifth.
+    /// Makes this candidate compute much: at a higher instruction cost its rate falls to a fifth.
     fn computes(records: &mut [Record], label: &str) {
         let dear = |record: &&mut Record| record.purpose == Purpose::Dear && record.filesystem == label;
         records.iter_mut().filter(dear).for_each(|record| times(record, 0.2));
@@ -234,7 +234,7 @@ mod tests {
         );
     }
 
-    /// If both compute the same, their shared instructions cannot be cheaper for one.
+    /// If both candidates execute the same code, its instructions cannot be cheaper for one of them.
     #[test]
     fn two_of_one_kind_pay_alike_for_what_both_compute() {
         let all_cpu = |records: &mut Vec<Record>| {
@@ -289,7 +289,7 @@ mod tests {
                 record.purpose == Purpose::Reseeded(2)
                     && ["cedarfs", "birchfs"].contains(&&*record.filesystem)
             };
-            // Both alike: their ratio is the same with every seed.
+            // The seed shifts both candidates alike, so their ratio is the same with every seed.
             records.iter_mut().filter(one).for_each(|record| times(record, 1.7));
         });
         assert_eq!((pair.finding, refutes(&pair)), (Found::Better, None));

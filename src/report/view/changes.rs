@@ -10,14 +10,14 @@ use crate::schema::finding::Found;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChangesView {
     pub title: String,
-    /// The first run and the second one.
+    /// The first run and the second run.
     pub runs: [RunSaid; 2],
-    /// Which candidates are better or worse, by how much, how sure.
+    /// The answer: which candidates are better or worse, by how much, and how sure this is.
     pub answer: Sentence,
     /// The claims of the answer; each is a finding.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
-    /// Candidates in which several things changed at once, so that no change of figures belongs to one of them.
+    /// Candidates in which several things changed at once, so that a change of figures cannot be attributed to one of these things.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub confounded: Vec<String>,
     /// The basis of the answer, and what it cannot exclude.
@@ -31,7 +31,7 @@ pub struct ChangesView {
     /// Notes on the runs' files, printed last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Advice for a comparison that shows more than two separate runs can.
+    /// Advice how to compare in a single run, which shows more than two separate runs can.
     pub advice: String,
     /// The command for the run that the advice suggests.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ pub struct ChangesView {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunSaid {
     pub folder: String,
-    /// `quick, begun 2026-11-22T22:10:03Z, 12 rounds`
+    /// The run in words: `quick, begun 2026-11-22T22:10:03Z, 12 rounds`.
     pub said: String,
 }
 
@@ -54,7 +54,7 @@ pub struct Part {
     pub dimensions: String,
     /// Title of the metric, with its unit.
     pub title: String,
-    /// `higher is better`
+    /// Which direction is better: `higher is better`.
     pub direction: &'static str,
     pub lines: Vec<Line>,
 }
@@ -62,7 +62,7 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
     pub candidate: String,
-    /// Medians, formatted.
+    /// The medians of the first and the second run as text.
     pub before: String,
     pub after: String,
     /// Ratio of the geometric means, second run ÷ first run.
@@ -75,13 +75,13 @@ pub struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finding: Option<Found>,
     pub is_control: bool,
-    /// The claim that the line makes by its finding.
+    /// The claim that the line makes, which repeats its finding.
     #[serde(skip)]
     pub claim: Option<Claim>,
 }
 
 impl Line {
-    /// `0.50 to 0.54`
+    /// The interval as text: `0.50 to 0.54`.
     pub fn interval(&self) -> String {
         let ends = self.low.zip(self.high);
         ends.map_or_else(String::new, |(low, high)| format!("{} to {}", ratio(low), ratio(high)))
@@ -121,7 +121,7 @@ impl ChangesView {
     pub const FINDING: &'static str = "finding";
     pub const TIMES: &'static str = "ratio of\ngeom. means";
 
-    /// One axis for all parts, so that they can be compared by eye.
+    /// One axis for all parts, so that readers can compare the parts by eye.
     pub fn axis(&self) -> Option<LogAxis> {
         let ends = |line: &Line| [Some(line.ratio), line.low, line.high];
         let lines = self.parts.iter().flat_map(|part| &part.lines);

@@ -7,13 +7,13 @@ use super::number::{list, ratio};
 use super::sentence::Sentence;
 use crate::schema::finding::Found;
 
-/// The meaning of the ratios, beside medians.
+/// What a ratio is, printed where medians are beside it.
 pub const RATIO: &str = "ratio of geometric means";
-/// The meaning of the ratios as heading of a narrow column.
+/// What a ratio is, as the heading of a narrow column.
 pub const RATIO_NARROW: &str = "ratio of\ngeometric\nmeans";
 /// Marks a candidate with weaker durability.
 pub const UNEQUAL: &str = " ‡";
-/// See [`Comparison::times_as`].
+/// The word for metrics that are not amounts: see [`Comparison::times_as`].
 pub const GOOD: &str = "good";
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,15 +26,15 @@ pub struct Comparison {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dimensions: String,
     pub title: String,
-    /// The meaning of the ratios: times as `good`, or for an amount (less is better) times as `many` or as `much`.
+    /// The word in "times as good as": `good`, or for an amount, of which less is better, `many` or `much`.
     pub times_as: &'static str,
-    /// The reference of the ratios.
+    /// The candidate to which the ratios are relative.
     pub to: String,
-    /// Whether the reference was requested, rather than being the best.
+    /// Whether the user chose this reference; otherwise it is the best candidate.
     pub is_baseline: bool,
     /// Whether there are too few rounds or samples for findings, so that the order implies no ranks.
     pub is_preliminary: bool,
-    /// Best first.
+    /// The candidates, the best first.
     pub lines: Vec<Line>,
     /// Candidates with too few rounds to be compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -45,7 +45,7 @@ pub struct Comparison {
     /// Candidates with weaker durability: they send no device flush for an fsync while others do, or have flushes disabled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unequal: Vec<String>,
-    /// Which candidate, by how much; empty with too few rounds for findings.
+    /// The result in a sentence: which candidate is better, by how much; empty with too few rounds for findings.
     pub sentence: Sentence,
 }
 
@@ -64,7 +64,7 @@ pub struct Line {
     /// The finding on the candidate against `to`. `None` for `to` itself, and in a comparison over all metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finding: Option<Found>,
-    /// Its part of each bracket over candidates that are not told apart.
+    /// The line's part of each bracket over candidates that are not told apart.
     #[serde(skip)]
     pub ties: Vec<Tie>,
 }
@@ -79,7 +79,7 @@ pub enum Tie {
 }
 
 impl Comparison {
-    /// `times as good as cedarfs`
+    /// The meaning of the ratios: `times as good as cedarfs`.
     pub fn times(&self) -> String {
         format!("times as {} as {}", self.times_as, self.to)
     }
@@ -136,22 +136,25 @@ impl Comparison {
         said
     }
 
-    /// The candidates that did the work and are not compared.
+    /// Sentences about the candidates that did the work but are not compared.
     pub fn left(&self) -> Vec<String> {
         let mut said = Vec::new();
         if !self.left_out.is_empty() {
-            said.push(format!("not compared, because of too few rounds: {}", list(&self.left_out)));
+            said.push(format!(
+                "not compared, because of too few rounds: {candidates}",
+                candidates = list(&self.left_out)
+            ));
         }
         if !self.without_ratio.is_empty() {
             said.push(format!(
-                "not compared, because some ratios are missing: {}",
-                list(&self.without_ratio)
+                "not compared, because some ratios are missing: {candidates}",
+                candidates = list(&self.without_ratio)
             ));
         }
         said
     }
 
-    /// An interval over samples may exclude 1 although seeds, CPU cost or the worst corner leave the pair open.
+    /// A note if an interval over samples excludes 1 although seeds, CPU cost or the worst corner leave the pair open.
     fn despite_interval(&self) -> &'static str {
         let excludes_one =
             |line: &Line| line.low.is_some_and(|low| low > 1.0) || line.high.is_some_and(|high| high < 1.0);
@@ -191,7 +194,7 @@ impl Comparison {
 }
 
 impl Line {
-    /// `2`, or `2–4` if the findings leave it open; empty if not ranked.
+    /// The rank: `2`, or `2–4` if the findings leave the rank open; empty if not ranked.
     pub fn rank(&self) -> String {
         if self.best == 0 {
             String::new()
@@ -202,7 +205,7 @@ impl Line {
         }
     }
 
-    /// `0.67 – 0.73`; empty without an interval.
+    /// The interval as text: `0.67 – 0.73`; empty without an interval.
     pub fn interval(&self) -> String {
         match (self.low, self.high) {
             (Some(low), Some(high)) => format!("{} – {}", ratio(low), ratio(high)),
@@ -229,7 +232,7 @@ impl Line {
 }
 
 impl Tie {
-    /// The class in the page's style sheet.
+    /// The bracket's CSS class in the HTML report.
     pub fn class(self) -> &'static str {
         match self {
             Tie::Outside => "outside",

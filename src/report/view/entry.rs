@@ -1,10 +1,10 @@
-//! A filesystem of the run, as entered.
+//! A filesystem of the run, as the plan states it.
 
 use serde::Serialize;
 
 use super::look::Look;
 
-/// A filesystem as entered, and as mounted.
+/// A filesystem as the plan states it, and as the kernel mounted it.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Entry {
     pub label: String,
@@ -13,8 +13,8 @@ pub struct Entry {
     pub options: String,
     /// Type, driver and options that the kernel showed; empty if nothing was mounted.
     pub mounted: String,
-    /// The period whose options the filesystem has, and the options of that period that today's tools and drivers no longer
-    /// have; empty for today's options.
+    /// The period (era) whose options the filesystem has, and the options of that period that today's tools and drivers do not have
+    /// any more; empty for today's options.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub era: String,
     /// Whether mkfs and mount had only the kind's own arguments.

@@ -7,7 +7,7 @@ use crate::schema::units::Percent;
 /// At most this many withheld pairs are named.
 const NAMED: usize = 6;
 const AS_CHANCE: &str = "no more than chance (other workload seeds) does";
-/// A share below this is stated as a number, whatever chance does.
+/// An overhead below this share is stated as a number, even if other seeds shift the ratio as far.
 const SAYS_ENOUGH: f64 = 0.1;
 
 /// The overhead measured for this pair.
@@ -32,7 +32,7 @@ fn moves_as_chance(finding: &Finding) -> bool {
     floor.moves > SAYS_ENOUGH && is_told
 }
 
-/// `3.1%`, for an upper bound: never less than 0.1 %.
+/// An upper bound as text: `3.1%`, and never less than 0.1 %.
 pub fn share(share: f64) -> String {
     let percent = (share * 100.0).max(0.1);
     match percent {
@@ -41,7 +41,7 @@ pub fn share(share: f64) -> String {
     }
 }
 
-/// A finding that the samples would allow, but that is withheld.
+/// A finding that the samples support, but that is withheld because of disk-model overhead.
 pub struct Withheld<'f> {
     finding: &'f Finding,
     would_be: Found,
@@ -55,7 +55,7 @@ impl<'f> Withheld<'f> {
         }
     }
 
-    /// `disk-model overhead shifts this ratio by up to 3%; without it alderfs and birchfs may be alike`
+    /// The reason: `disk-model overhead shifts this ratio by up to 3%; without it alderfs and birchfs may be alike`.
     pub fn why(&self) -> String {
         let Finding { a, b, .. } = self.finding;
         let claim = match self.would_be {
@@ -67,14 +67,14 @@ impl<'f> Withheld<'f> {
                 format!("disk-model overhead shifts this ratio {AS_CHANCE}; without it {claim}")
             }
             Some(floor) => format!(
-                "disk-model overhead shifts this ratio by up to {}; without it {claim}",
-                share(floor.moves)
+                "disk-model overhead shifts this ratio by up to {percent}; without it {claim}",
+                percent = share(floor.moves)
             ),
             None => format!("disk-model overhead was not measured for this ratio; without it {claim}"),
         }
     }
 
-    /// `alderfs ÷ birchfs in mail (1.05, shifted by up to 3%)`
+    /// The pair in words: `alderfs ÷ birchfs in mail (1.05, shifted by up to 3%)`.
     fn brief(&self) -> String {
         let Finding { a, b, scenario, .. } = self.finding;
         let moved = match floor(self.finding) {
@@ -86,7 +86,7 @@ impl<'f> Withheld<'f> {
     }
 }
 
-/// The withheld findings, and how far disk-model overhead shifts the ratios; empty if it was not measured.
+/// Sentences about withheld findings, and about how far disk-model overhead shifts the ratios; empty if it was not measured.
 pub fn said(findings: &[Finding]) -> Vec<String> {
     let withheld: Vec<Withheld<'_>> = findings.iter().filter_map(Withheld::of).collect();
     let mut said = Vec::new();
@@ -98,8 +98,8 @@ pub fn said(findings: &[Finding]) -> Vec<String> {
         let n = withheld.len();
         let (what, verb) = if n == 1 { ("1 finding", "is") } else { (&*format!("{n} findings"), "are") };
         said.push(format!(
-            "{what} {verb} withheld because disk-model overhead on the guest's CPU may be the cause: {}.",
-            list(&named)
+            "{what} {verb} withheld because disk-model overhead on the guest's CPU may be the cause: {ratios}.",
+            ratios = list(&named)
         ));
     }
     let (chance, told): (Vec<&Finding>, Vec<&Finding>) =

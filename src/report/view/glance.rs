@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 
-/// A line for each candidate, a column for each comparison.
+/// A table with a line for each candidate and a column for each comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Glance {
     pub columns: Vec<Column>,
     pub lines: Vec<Line>,
-    /// On a modelled disk, whose times are less certain: the requests and bytes of each scenario, shown before the ratios.
+    /// On a modelled disk, whose times are less certain than its counts: the requests and bytes of each scenario, shown before the
+    /// ratios.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<Counts>,
     /// The meaning of the cells, in a sentence or two.
@@ -19,17 +20,17 @@ pub struct Glance {
 pub struct Column {
     pub scenario: String,
     pub title: String,
-    /// The meaning of [`Cell::median`]: `median of 12`
+    /// What [`Cell::median`] is: `median of 12`.
     pub median: String,
 }
 
-/// What one scenario sent to the disk.
+/// The requests and bytes that the candidates sent to the disk in one scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub scenario: String,
-    /// The meaning of the cells: `median of 13`
+    /// What a cell shows: `median of 13`.
     pub of: String,
-    /// `write requests`, `written to the device, MiB`
+    /// The headings of the columns: `write requests`, `written to the device, MiB`.
     pub columns: Vec<String>,
     pub lines: Vec<Counted>,
 }
@@ -44,22 +45,22 @@ pub struct Counted {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
     pub candidate: String,
-    /// Whether it has weaker durability than others, and therefore no rank.
+    /// Whether the candidate has weaker durability than others, and therefore no rank.
     pub is_unequal: bool,
-    /// One for each column.
+    /// One cell for each column.
     pub cells: Vec<Cell>,
 }
 
-/// Empty if the candidate did not do the work, or in too few rounds.
+/// A candidate in one comparison; empty if the candidate did not do the work, or did it in too few rounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cell {
     /// The median with its unit.
     pub median: String,
-    /// `1`, `2–3`; empty without findings.
+    /// The rank: `1`, `2–3`; empty without findings.
     pub rank: String,
     /// The ratio of geometric means to the column's reference, which has 1.
     pub times: String,
-    /// `0.36–0.42`
+    /// The interval of the ratio: `0.36–0.42`.
     pub interval: String,
 }
 
@@ -70,7 +71,7 @@ impl Glance {
 }
 
 impl Cell {
-    /// `0.38 (0.36–0.42)`
+    /// The ratio with its interval: `0.38 (0.36–0.42)`.
     pub fn ratio(&self) -> String {
         if self.interval.is_empty() {
             return self.times.clone();

@@ -12,16 +12,16 @@ pub struct Heading {
     /// The question of the experiment's author; may be empty.
     pub question: String,
     pub standing: Standing,
-    /// The standing in a few words.
+    /// How conclusive the run is, in a few words.
     pub title: &'static str,
-    /// The recommendation by the stated needs, and how sure it is; empty without needs.
+    /// The recommendation by the needs of the plan, and how sure it is; empty without needs.
     pub choice: Vec<Sentence>,
-    /// Which candidate, by how much; empty if nothing is compared, or too little was done for findings.
+    /// The answer: which candidate is better, by how much; empty if nothing is compared, or with too few rounds for findings.
     pub answer: Vec<Sentence>,
     /// The claims of the answer; each is a finding.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
-    /// How sure, and on what: rounds or samples, testbed, kernel, disk.
+    /// How sure the answer is, and what it rests on: rounds or samples, testbed, kernel, disk.
     pub sure: Vec<String>,
     /// Candidates with weaker durability, which are not ranked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -31,11 +31,11 @@ pub struct Heading {
     pub table: Option<Glance>,
     /// Commands that show more.
     pub more: String,
-    /// The number of decided comparisons, and the effects on the figures, one sentence each.
+    /// The number of decided comparisons, and what affects the figures, one sentence each.
     pub findings: Vec<Sentence>,
-    /// What is missing for a verdict; empty with one.
+    /// What is missing for a verdict; empty if there is a verdict.
     pub conclusion: String,
-    /// What was compared, on which setup, how often.
+    /// Sentences that say what was compared, on which setup, and how often.
     pub sentences: Vec<String>,
     /// Warnings to read before using the figures, one sentence each.
     pub warnings: Vec<String>,
@@ -51,7 +51,7 @@ pub enum Standing {
     Nothing,
     /// Too few complete rounds for a verdict.
     Preliminary,
-    /// There are findings, but every trial's work was too short: they describe only its beginning.
+    /// There are findings, but they describe only the beginning of the work, because the work of every trial was too short.
     #[serde(rename = "preliminary")]
     Short,
     /// The A/A check failed: a candidate differs from its copy.
@@ -62,7 +62,7 @@ pub enum Standing {
     Medians,
 }
 
-/// The command for the missing rounds.
+/// The command that adds the missing rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Next {
     pub command: String,
@@ -81,20 +81,21 @@ impl Standing {
 }
 
 impl Heading {
-    /// The question without its explanation.
+    /// The first sentence of the question, without the explanation that follows.
     pub fn asked(&self) -> &str {
         first_sentence(&self.question)
     }
 }
 
-/// The text up to the first end of a sentence, not counting the full stop of an initial; otherwise all of it.
+/// The first sentence of a text. The full stop of an initial does not end a sentence. A text without an end of sentence is returned
+/// whole.
 pub fn first_sentence(text: &str) -> &str {
     let ends = text.match_indices(['.', '?', '!']).map(|(at, _)| at + 1);
     let mut ends = ends.filter(|end| text[*end..].starts_with(char::is_whitespace));
     ends.find(|end| !ends_with_initial(&text[..*end])).map_or(text, |end| &text[..end])
 }
 
-/// `… of M.`
+/// Whether a text ends with an initial: `… of M.`.
 fn ends_with_initial(text: &str) -> bool {
     let mut last = text.rsplit(char::is_whitespace).next().unwrap_or_default().chars();
     last.next().is_some_and(char::is_uppercase) && last.as_str() == "."

@@ -1,4 +1,5 @@
-//! A metric over two quantities, such as file size and record size: a heat map for each candidate, and its ratio to one of them.
+//! A metric over two quantities, such as file size and record size: a heat map for each candidate, and a heat map of its ratio to a
+//! reference candidate.
 
 use super::number::Scale;
 use super::row::{Cell, Row};
@@ -8,7 +9,7 @@ use crate::schema::units::Bytes;
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
     pub title: String,
-    /// The short form for a narrow column.
+    /// The title in a short form for a narrow column.
     pub short: String,
     /// Meaning of the metric; empty if the metric is not declared.
     pub explained: &'static str,
@@ -43,12 +44,12 @@ const BYTES: &str = "_bytes";
 const LEAST: usize = 2;
 
 impl Axis {
-    /// `file`
+    /// The quantity's name for readers: `file`.
     pub fn title(&self) -> String {
         self.name.strip_suffix(BYTES).unwrap_or(&self.name).replace(['_', '-'], " ")
     }
 
-    /// `64 KiB`, `12`
+    /// A value of the quantity as text: `64 KiB`, `12`.
     pub fn shown(&self, value: u64) -> String {
         if self.name.ends_with(BYTES) { Bytes(value).to_string() } else { value.to_string() }
     }
@@ -67,7 +68,7 @@ impl Field {
     }
 }
 
-/// Heat maps of every metric with two quantities; each row is a cell.
+/// Heat maps of every metric with two quantities. Each row is one cell of a heat map.
 pub fn of(rows: &[Row]) -> Vec<HeatMap> {
     let mut maps: Vec<HeatMap> = Vec::new();
     let mut seen: Vec<(&str, &str)> = Vec::new();
@@ -113,7 +114,7 @@ fn one(rows: &[&Row]) -> Option<HeatMap> {
     })
 }
 
-/// `None` unless all have the same quantity at this position.
+/// The axis at this position; `None` unless all rows have the same quantity there.
 fn axis(rows: &[&Row], at: usize) -> Option<Axis> {
     let quantities: Vec<&(String, u64)> = rows.iter().filter_map(|row| row.quantities.get(at)).collect();
     let name = quantities.first().map(|(name, _)| name.clone())?;
@@ -139,14 +140,14 @@ impl HeatMap {
         self.fields.iter().flat_map(|field| field.lines.iter().flatten()).flatten().copied()
     }
 
-    /// The reference of the ratios: the wanted one, or the first with a figure.
+    /// The reference of the ratios: the wanted candidate, or the first candidate with a figure.
     pub fn compared_with<'m>(&'m self, wanted: Option<&'m str>) -> Option<&'m str> {
         let known = self.fields.iter().filter(|field| field.has_any()).map(|field| field.filesystem.as_str());
         let known: Vec<&str> = known.collect();
         wanted.filter(|wanted| known.contains(wanted)).or(known.first().copied())
     }
 
-    /// The ratio of every other candidate, cell by cell.
+    /// The ratio of every other candidate to the candidate `to`, cell by cell.
     pub fn ratios(&self, to: &str) -> Vec<Field> {
         let Some(base) = self.fields.iter().find(|field| field.filesystem == to) else { return Vec::new() };
         let times = |(value, base): (&Option<f64>, &Option<f64>)| match ((*value)?, (*base)?) {
@@ -197,7 +198,7 @@ impl HeatMap {
         cells
     }
 
-    /// `file × record`
+    /// The names of both axes: `file × record`.
     pub fn axes(&self) -> String {
         format!("{} × {}", self.down.title(), self.across.title())
     }

@@ -1,4 +1,4 @@
-//! Figures measured elsewhere by another program, beside the run's figures or alone.
+//! Figures that another program measured elsewhere, shown beside the run's figures or alone.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use super::needs::Table;
 /// Results of one import for the same work.
 #[derive(Clone, Debug, Serialize)]
 pub struct Imported {
-    /// The import's folder.
+    /// The folder of the import.
     pub import: String,
     /// The tool's name for itself.
     pub tool: String,
@@ -18,7 +18,7 @@ pub struct Imported {
     /// The workload of the run beside which the imported figures are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
-    /// Differences between that workload and the imported work; empty if they are the same.
+    /// Differences between the run's workload and the imported work; empty if both are the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
     /// The imported filesystems, in the order of the files.
@@ -27,7 +27,7 @@ pub struct Imported {
     pub disagreements: Vec<Disagreement>,
     /// Sentences that must accompany the figures.
     pub sentences: Vec<String>,
-    /// Sources and repairs, a line each.
+    /// The sources of the figures and the repairs of their lines, one line each.
     #[serde(skip)]
     pub provenance: Vec<String>,
     /// What the tool's figures do not tell.
@@ -49,14 +49,14 @@ pub struct Filesystem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub here: Option<String>,
     pub passes: Vec<Pass>,
-    /// Ours ÷ imported, for the same work only: the medians of both.
+    /// The run's median ÷ the imported median, only for the same work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ratios: Vec<Ratio>,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Pass {
-    /// `raid.txt:57`
+    /// File and line of the figures: `raid.txt:57`.
     pub from: String,
     pub program: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -68,14 +68,14 @@ pub struct Pass {
 pub struct Figure {
     pub metric: String,
     pub unit: String,
-    /// `null` if the tool could not tell.
+    /// The figure; `null` if the tool could not measure it.
     pub value: Option<f64>,
-    /// Bounds for a missing value.
+    /// A bound of the figure, if the value itself is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_than: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub less_than: Option<f64>,
-    /// Whether another pass disagrees.
+    /// Whether another pass contradicts this figure.
     pub disagrees: bool,
 }
 
@@ -89,7 +89,7 @@ pub struct Ratio {
 pub struct Disagreement {
     pub filesystem: String,
     pub metric: String,
-    /// Largest ÷ smallest, at least.
+    /// The largest ÷ the smallest figure, as the least ratio that printed digits and the tool's clock allow.
     pub times: f64,
 }
 
@@ -102,14 +102,14 @@ pub struct Part {
 
 impl Imported {
     pub const TITLE: &'static str = "Imported figures";
-    /// Follows a figure that another pass contradicts.
+    /// The mark after a figure that another pass contradicts.
     pub const DISAGREES: &'static str = "‡";
     /// The column heading of a CPU share, after its rate.
     pub const SHARE: &'static str = "CPU";
     /// The first columns of each table are text.
     pub const TEXTS: usize = 2;
 
-    /// `Imported from Bonnie++: raid.txt`
+    /// The heading of the figures: `Imported from Bonnie++: raid.txt`.
     pub fn caption(&self) -> String {
         let names: Vec<&str> = self.sources.iter().map(|source| source.name.as_str()).collect();
         format!("Imported from {}: {}", self.tool, names.join(", "))

@@ -14,14 +14,14 @@ pub struct Latency {
     pub phase: String,
     pub operation: String,
     pub unit: String,
-    /// In plan order; a filesystem without this operation has no row.
+    /// One row per filesystem, in plan order; a filesystem without this operation has no row.
     pub rows: Vec<Row>,
     /// Why some rows have no intervals; empty if all have them.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub no_intervals: &'static str,
 }
 
-/// The operation that a user waits for, as named in records.
+/// The operation that a user waits for, fsync, as records name it.
 const FSYNC: &str = "fsync";
 
 impl Latency {
@@ -38,7 +38,7 @@ impl Latency {
         self.rows.iter().any(|row| row.intervals.is_some())
     }
 
-    /// The notes that a table of these needs, one sentence each.
+    /// The notes that a table of these latencies needs, one sentence each.
     pub fn notes(&self) -> impl Iterator<Item = &'static str> {
         let lacks_p999 = self.lacks_p999().then_some(NO_P999);
         let intervals = self.has_intervals().then_some(INTERVALS);
@@ -46,19 +46,19 @@ impl Latency {
         [lacks_p999, intervals, lacking].into_iter().flatten()
     }
 
-    /// `create (phase transactions)`, `create (maildir-quick, phase transactions)`
+    /// The title of the operation: `create (phase transactions)`, `create (maildir-quick, phase transactions)`.
     pub fn title(&self) -> String {
         let work = if self.work.is_empty() { String::new() } else { format!("{}, ", self.work) };
         format!("{} ({work}phase {})", self.operation, self.phase)
     }
 
-    /// Operations counted, over all filesystems.
+    /// The number of operations over all filesystems.
     pub fn n(&self) -> u64 {
         sum(self.rows.iter().map(|row| row.n))
     }
 }
 
-/// Fewer operations leave less than ten above p99.9.
+/// The number of operations that p99.9 needs; with fewer, less than ten operations are above p99.9.
 pub const NEEDED_FOR_P999: u64 = 10_000;
 
 /// Why p99.9 is missing in a table.
@@ -77,19 +77,19 @@ pub const SAMPLES_ARE_CHOSEN: &str = "Percentiles over samples of a modelled dis
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     pub filesystem: String,
-    /// Operations counted.
+    /// The number of operations.
     pub n: u64,
     pub p50: u64,
     pub p90: u64,
     pub p99: u64,
-    /// `None` with too few operations: see [`NEEDED_FOR_P999`].
+    /// p99.9; `None` with too few operations: see [`NEEDED_FOR_P999`].
     pub p999: Option<u64>,
     pub max: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intervals: Option<Intervals>,
 }
 
-/// The lower and the upper end at 95 %.
+/// The lower and the upper end of a 95 % interval.
 pub type Ends = (u64, u64);
 
 /// The confidence interval of each percentile of a row.

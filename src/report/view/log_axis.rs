@@ -4,7 +4,7 @@ use super::number::percent;
 
 /// Free space at each end, as a share of the whole.
 const MARGIN: f64 = 0.04;
-/// Least range of the axis; otherwise noise of 0.1 % would fill it.
+/// The least ratio of the axis's two ends; with a smaller range, noise of 0.1 % would fill the axis.
 const LEAST: f64 = 1.1;
 
 /// Total width of all tick labels, in percent.
@@ -25,11 +25,11 @@ pub struct LogTick {
     pub at: String,
     pub value: f64,
     pub text: String,
-    /// Chosen so that no label crosses the edge.
+    /// The anchor of the label, chosen so that the label does not cross the edge.
     pub anchor: Anchor,
 }
 
-/// The part of a text that stands at its position.
+/// The part of a text that is placed at the text's position: its start, middle or end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
     Start,
@@ -49,7 +49,7 @@ impl Anchor {
 }
 
 impl LogAxis {
-    /// Over all values that have a logarithm; `None` without any.
+    /// An axis over all positive values; `None` if there are none.
     pub fn over(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let logs: Vec<f64> = values.into_iter().filter(|v| *v > 0.0 && v.is_finite()).map(f64::ln).collect();
         let least = logs.iter().copied().fold(f64::INFINITY, f64::min);
@@ -59,7 +59,7 @@ impl LogAxis {
         (!logs.is_empty()).then_some(LogAxis { from: least - lacking - margin, to: most + lacking + margin })
     }
 
-    /// Position from the left, in percent.
+    /// The position of a value from the left, in percent.
     pub fn at(&self, value: f64) -> f64 {
         if value <= 0.0 {
             return 0.0;
@@ -72,8 +72,8 @@ impl LogAxis {
         percent(self.at(value))
     }
 
-    /// At most `most` lines, at round values, each with its label, as far as the labels do not touch. Values of one text are
-    /// one line.
+    /// The lines of the grid: at most `most`, at round values, each with its label, and only as many that labels do not touch.
+    /// Values with the same label become one line.
     pub fn ticks(&self, most: usize, text: impl Fn(f64) -> String) -> Vec<LogTick> {
         let tick = |value: f64| {
             let at = self.at(value);
@@ -84,14 +84,14 @@ impl LogAxis {
             };
             LogTick { at: percent(at), value, text: text(value), anchor }
         };
-        // Equal steps get closer towards the right, and their labels must not touch.
+        // On a logarithmic axis equal steps get closer towards the right, and their labels must not touch.
         let apart = ROOM / most.max(1) as f64;
         let mut ticks: Vec<LogTick> = Vec::new();
         let mut free_from = f64::NEG_INFINITY;
         for value in self.round_values(most) {
             let tick = tick(value);
             let wide = tick.text.chars().count() as f64 * LETTER + GAP;
-            // At an end a label lies on one side of its line.
+            // At the ends of the axis, a label lies on one side of its line.
             let [left, right] = match tick.anchor {
                 Anchor::Start => [0.0, wide.max(0.75 * apart)],
                 Anchor::End => [wide.max(0.75 * apart), 0.0],
@@ -108,7 +108,7 @@ impl LogAxis {
 
     fn round_values(&self, most: usize) -> Vec<f64> {
         let (from, to) = (self.from.exp(), self.to.exp());
-        // Equal steps crowd at the right end of a long axis.
+        // Steps are equal only on an axis with a small range; with a large range they would be too close at its right end.
         if to / from < 4.0 {
             let power = 10_f64.powf((to - from).log10().floor() - 1.0);
             let steps = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0].map(|step| step * power);
@@ -135,7 +135,7 @@ impl LogAxis {
 mod tests {
     use super::*;
 
-    /// `0.85`
+    /// A number without trailing zeros: `0.85`.
     fn short(value: f64) -> String {
         format!("{value:.5}").trim_end_matches('0').trim_end_matches('.').to_owned()
     }

@@ -1,4 +1,4 @@
-//! The view: the content of a report as plain data. Formats turn it into text; nothing here reads a record.
+//! The view: the content of a report as plain data, which the formats turn into text. No code in this module reads records.
 
 pub mod absent;
 pub mod beyond;
@@ -50,7 +50,7 @@ pub const SCHEMA: u32 = 6;
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     pub heading: Heading,
-    /// A difference within the margin does not matter.
+    /// The margin: a smaller difference does not matter.
     pub margin: Percent,
     /// The filesystems that took part, in plan order, which fixes place and colour in every table and chart.
     pub filesystems: Vec<Entry>,
@@ -60,7 +60,7 @@ pub struct Summary {
     /// Each filesystem relative to the best, or to the baseline, over all headline metrics; `None` with a single metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overall: Option<Comparison>,
-    /// The source of every statement on differences.
+    /// The verdict, from which every statement about differences comes.
     #[serde(skip)]
     pub verdict: Verdict,
     /// The recommendation, if the plan states needs.
@@ -78,10 +78,10 @@ pub struct Summary {
     pub kinds: Vec<Kind>,
     /// Damaged or unreadable files, one sentence each.
     pub damage: Vec<String>,
-    /// Notes on the run's files that are no damage, one sentence each.
+    /// Notes on the run's files that do not report damage, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Records that were not written completely, one sentence each: only their trials are lost.
+    /// Sentences about records that were not written completely. Only the trials of these records are lost.
     pub torn: Vec<String>,
     /// Imported figures of work that matches no workload of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -103,7 +103,7 @@ impl Summary {
         first.chain(choosing).chain(comparisons.map(|comparison| &comparison.sentence))
     }
 
-    /// For a workload without a valid trial: why each candidate has none.
+    /// For a workload without a valid trial: why each candidate has no valid trial.
     pub fn nothing_valid(&self, work: &WorkloadSummary) -> String {
         let mut groups: Vec<(String, Vec<String>)> = Vec::new();
         let mut add = |why: String, labels: &[String]| {

@@ -12,7 +12,8 @@ use crate::analysis::recommendation::{Change, Recommendation, Weighed};
 pub struct ToChoose {
     #[serde(flatten)]
     pub found: Recommendation,
-    /// The choice, the reasons, its costs, when another would be chosen, and what could not be judged.
+    /// Sentences: the chosen candidate and the reasons, its disadvantages, when another candidate would be chosen, and which needs
+    /// could not be judged.
     pub sentences: Vec<Sentence>,
     /// The choice and how sure it is, for the heading.
     #[serde(skip)]
@@ -40,7 +41,7 @@ impl ToChoose {
                                        or rise, with the others unchanged, before another candidate is \
                                        recommended.";
 
-    /// A line for each candidate, best first, with a column for each need in `of`.
+    /// The table with a line for each candidate, best first, and a column for each need whose index is in `of`.
     pub fn ratios(&self, of: &[usize]) -> Table {
         let mut columns = vec![String::new(), "overall".to_owned()];
         columns.extend(of.iter().map(|at| self.titles[*at].clone()));
@@ -52,13 +53,13 @@ impl ToChoose {
         Table { columns, lines: self.found.ranking.iter().map(line).collect() }
     }
 
-    /// The needs that could be judged.
+    /// The indices of the needs that could be judged.
     pub fn judged(&self) -> Vec<usize> {
         let needs = self.found.needs.iter().enumerate();
         needs.filter(|(_, need)| need.missing.is_none()).map(|(at, _)| at).collect()
     }
 
-    /// A line for each need: its weight, and when another candidate would be chosen.
+    /// The table with a line for each need: its weight, and when another candidate would be chosen.
     pub fn weights(&self) -> Table {
         let columns = ["", "counts", "another if less", "another if more"].map(str::to_owned).to_vec();
         let line = |(need, title): (&Weighed, &String)| match need.missing {
@@ -75,7 +76,7 @@ impl ToChoose {
     }
 }
 
-/// `at 0.42 times: B`
+/// When another candidate would be chosen, as a factor of the weight: `at 0.42 times: B`.
 fn changed(change: Option<&Change>) -> String {
     change.map_or_else(
         || "never".to_owned(),
@@ -83,7 +84,7 @@ fn changed(change: Option<&Change>) -> String {
     )
 }
 
-/// Three digits: `0.95`, `0.042`.
+/// A ratio with two or three digits: `0.95`, `0.042`.
 pub fn ratio(value: f64) -> String {
     match value {
         v if v >= 0.9995 => "1".to_owned(),

@@ -1,14 +1,14 @@
-//! Formatted numbers: one scale and one number of decimals for a column.
+//! Formats numbers; all numbers of a column have the same scale and the same number of decimals.
 
 use crate::schema::units::{GIB, KIB, MIB};
 
 /// The format of one metric's values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
-    /// Stored units per displayed `unit`.
+    /// How many of the stored unit make one of the displayed `unit`.
     pub divisor: f64,
     decimals: usize,
-    /// After the number: `MiB/s`, `per second`; empty for a plain number.
+    /// The displayed unit, written after the number: `MiB/s`, `per second`; empty for a plain number.
     pub unit: String,
 }
 
@@ -21,7 +21,7 @@ impl Scale {
             "bytes" => byte_step(largest),
             "s" if largest > 0.0 && largest < 1.0 => (0.001, "ms"),
             "1/s" => (1.0, "per second"),
-            // A ratio; its title names the quantities.
+            // This unit marks a ratio, which is displayed without a unit because its title names the quantities.
             ratio if ratio.starts_with("of what ") => (1.0, ""),
             other => (1.0, other),
         };
@@ -31,12 +31,12 @@ impl Scale {
         Scale { divisor, decimals, unit: unit.to_owned() }
     }
 
-    /// The same scale with at least this many decimals.
+    /// This scale with at least this many decimals.
     pub fn at_least(self, decimals: usize) -> Self {
         Scale { decimals: self.decimals.max(decimals), ..self }
     }
 
-    /// For ticks: with the decimals that their step needs.
+    /// The scale for ticks, with as many decimals as the step between ticks needs.
     pub fn for_ticks(&self, step: f64) -> Self {
         let decimals = (-(step / self.divisor).log10().floor()).clamp(0.0, 9.0) as usize;
         Scale { decimals, ..self.clone() }
@@ -126,7 +126,7 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// `p = 0.43`, `p = 0.0004`, `p under 0.0001`
+/// A p-value as text: `p = 0.43`, `p = 0.0004`, `p under 0.0001`.
 pub fn chance(p: f64) -> String {
     match p {
         p if p < 0.0001 => "p under 0.0001".to_owned(),
@@ -147,7 +147,7 @@ pub fn duration(ns: u64) -> String {
     format!("{} {unit}", grouped(&format!("{value:.decimals$}")))
 }
 
-/// `1.2–1.4 ms`
+/// A range of nanoseconds as text: `1.2–1.4 ms`.
 pub fn durations((low, high): (u64, u64)) -> String {
     let [low, high] = [low, high].map(duration);
     match (low.split_once(' '), high.split_once(' ')) {
@@ -162,13 +162,13 @@ pub fn percent(value: f64) -> String {
     format!("{value:.2}%")
 }
 
-/// `1 trial`, `3 trials`.
+/// A number with its noun: `1 trial`, `3 trials`.
 pub fn count(n: usize, one: &str) -> String {
     let s = if n == 1 { "" } else { "s" };
     format!("{} {one}{s}", grouped(&n.to_string()))
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Items as a list in a sentence: `a`, `a and b`, `a, b and c`.
 pub fn list(items: &[String]) -> String {
     let named: Vec<String> = items.iter().map(|item| apart(item)).collect();
     match named.as_slice() {
@@ -178,12 +178,12 @@ pub fn list(items: &[String]) -> String {
     }
 }
 
-/// For a sentence: quotes a label of several words, which would read as a part of the sentence.
+/// A label in a sentence. A label of several words is quoted, because it could be read as a part of the sentence.
 pub fn named(label: &str) -> String {
     if label.contains(char::is_whitespace) { format!("“{label}”") } else { apart(label) }
 }
 
-/// For a list: quotes an item that contains a comma, unless the comma is in brackets or quotes.
+/// An item in a list. An item that contains a comma is quoted, unless the comma is in brackets or quotes.
 fn apart(item: &str) -> String {
     let mut depth = 0;
     let is_open = item.chars().any(|c| {

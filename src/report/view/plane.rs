@@ -20,13 +20,13 @@ pub struct Axis {
     pub metric: String,
     pub title: String,
     pub unit: String,
-    /// `higher is better`
+    /// Which direction is better: `higher is better`.
     pub direction: &'static str,
     #[serde(skip)]
     pub better: Better,
 }
 
-/// One filesystem, by its medians.
+/// The medians of one filesystem.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
     pub filesystem: String,

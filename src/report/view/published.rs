@@ -11,14 +11,14 @@ pub struct Beside {
     pub paper: Paper,
     /// The tables, in the paper's order.
     pub tables: Vec<Compared>,
-    /// The paper's setup, and why our figures are missing, if they are.
+    /// The paper's setup, and if the run's figures are missing, the reason.
     pub sentences: Vec<String>,
-    /// Agreement over all of the paper's tables for which the run has figures; set at the last of these tables.
+    /// The agreement over all of the paper's tables for which the run has figures. Only the last of these tables has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
 }
 
-/// How many pairs of filesystems have the paper's order, over all tables.
+/// How many pairs of filesystems have the same order in the run as in the paper, over all tables.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Agreement {
     /// Number of pairs in the paper's order, of pairs in the opposite order, and of pairs that differ by at most the margin in
@@ -41,10 +41,10 @@ impl From<agreement::Agreement> for Agreement {
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
     pub table: Table,
-    /// Our names of the published metrics.
+    /// fsderby's names of the published metrics.
     #[serde(skip)]
     pub titles: Vec<String>,
-    /// The compared filesystems that the paper has, in plan order; then those that only the paper has.
+    /// The filesystems: first the run's filesystems that the paper has too, in plan order; then those that only the paper has.
     pub lines: Vec<Line>,
     /// Whether the run's figures are averages, as in the paper, and not medians.
     pub averages: bool,
@@ -57,20 +57,20 @@ pub struct Compared {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
-    /// The label here, or the kind if it did not take part.
+    /// The filesystem's label in the run, or the kind if the run did not have it.
     pub filesystem: String,
     pub kind: String,
     /// One figure for each of the published metrics.
     pub figures: Vec<Figure>,
 }
 
-/// A published figure and the run's, both in the published unit.
+/// A published figure and the run's figure, both in the published unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
     pub published: f64,
-    /// The median, or the average.
+    /// The run's median, or average.
     pub here: Option<f64>,
-    /// Here ÷ published.
+    /// The run's figure ÷ the published figure.
     pub ratio: Option<f64>,
     /// Number of trials.
     pub n: usize,
@@ -83,18 +83,18 @@ pub struct Shown {
 }
 
 pub struct Column {
-    /// `read`
+    /// The metric's title: `read`.
     pub metric: String,
-    /// `published`, `here`, `here ÷`
+    /// What the column shows: `published`, `here`, or `here ÷`.
     pub what: &'static str,
-    /// The unit; `published` under `here ÷`.
+    /// The second line of the heading: the unit, or `published` below `here ÷`.
     pub under: String,
 }
 
 impl Beside {
     pub const TITLE: &'static str = "Comparison with the published figures";
 
-    /// `A. Author, "Filesystems", 2008.`
+    /// The paper in a line: `A. Author, "Filesystems", 2008.`
     pub fn caption(&self) -> String {
         let Paper { title, year, .. } = &self.paper;
         format!("{title}, {year}.")
@@ -102,7 +102,7 @@ impl Beside {
 }
 
 impl Compared {
-    /// `Tables 3 and 4; here the medians of 5 trials each.`
+    /// The heading of the table: `Tables 3 and 4; here the medians of 5 trials each.`
     pub fn caption(&self) -> String {
         let n = || self.lines.iter().flat_map(|l| &l.figures).map(|f| f.n).filter(|n| *n > 0);
         let what = if self.averages { "averages" } else { "medians" };
@@ -121,7 +121,7 @@ impl Compared {
         format!("{}{rest}{here}.", first.to_uppercase())
     }
 
-    /// The exact subject of the comparison.
+    /// The exact definition of the compared figures.
     pub fn note(&self) -> String {
         self.table.note.split_whitespace().collect::<Vec<&str>>().join(" ")
     }
@@ -154,7 +154,7 @@ impl Compared {
         let figures = || self.lines.iter().map(|l| &l.figures[metric]);
         let column =
             |what, under: &str| Column { metric: self.titles[metric].clone(), what, under: under.to_owned() };
-        // As printed, with the same digits.
+        // Published figures keep the digits that the paper printed.
         let published = figures().map(|f| f.published.to_string()).collect();
         let mut columns = vec![(column("published", unit), published)];
         if self.is_measured {
@@ -170,7 +170,7 @@ impl Compared {
 }
 
 impl Line {
-    /// The label, with the kind if that differs.
+    /// The label, with the kind in brackets if it differs from the label.
     fn named(&self) -> String {
         let Line { filesystem, kind, .. } = self;
         if filesystem == kind { kind.clone() } else { format!("{filesystem} ({kind})") }
@@ -178,7 +178,7 @@ impl Line {
 }
 
 impl Column {
-    /// `read, published MiB/s`, `read, here ÷ published`
+    /// The heading in one line: `read, published MiB/s`, `read, here ÷ published`.
     pub fn in_a_line(&self) -> String {
         format!("{}, {} {}", self.metric, self.what, self.under)
     }

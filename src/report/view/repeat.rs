@@ -8,14 +8,14 @@ use super::number;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Repeat {
     pub command: String,
-    /// Settings that affect the work and that no command line can express.
+    /// Settings that affect the work but that the command line cannot express.
     pub beyond: Vec<String>,
-    /// Whether the plan has a name and a question, which the command omits.
+    /// Whether the plan has a name and a question, which the command does not contain.
     pub unnamed: bool,
 }
 
 impl Repeat {
-    /// A warning if the command is not the whole plan.
+    /// A warning if the command does not express the whole plan.
     pub fn warning(&self) -> Option<String> {
         let words = self.unnamed.then(|| "the experiment's name and question".to_owned());
         let beyond: Vec<String> = self.beyond.iter().cloned().chain(words).collect();

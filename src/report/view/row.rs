@@ -11,7 +11,7 @@ use crate::schema::metric::{Better, Of, Owner};
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     pub name: String,
-    /// `file_bytes=4096, phase=write`; empty if the name suffices.
+    /// The metric's dimensions, such as `file_bytes=4096, phase=write`; empty if the name identifies the metric.
     pub dimensions: String,
     pub title: String,
     /// Meaning of the metric; empty if the metric is not declared.
@@ -23,7 +23,7 @@ pub struct Row {
     /// Whether the metric is a headline only because times do not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stands_in: bool,
-    /// Measured once, in the integrity check, not in the rounds.
+    /// Whether the metric is measured once, in the integrity check, and not in the rounds.
     pub once: bool,
     #[serde(skip)]
     pub declared: Option<&'static Declared>,
@@ -69,7 +69,7 @@ impl Row {
         !self.headline && self.declared.is_some_and(|d| d.key)
     }
 
-    /// `median of 12` if all have as many trials, otherwise `median`; `value` for one trial each.
+    /// What a cell shows: `median of 12` if all filesystems have 12 trials, `median` if numbers differ, `value` for one trial each.
     pub fn median_of(&self) -> String {
         let mut all: Vec<usize> = self.cells.iter().map(|cell| cell.n).filter(|n| *n > 0).collect();
         all.sort_unstable();
@@ -81,32 +81,32 @@ impl Row {
         }
     }
 
-    /// The note under a narrow table that its heading needs.
+    /// A note under a narrow table that explains the heading of this metric.
     pub fn footnote(&self) -> Option<String> {
         let declared = self.declared.filter(|d| d.footnote)?;
         Some(format!("{}: {}", declared.heading().replace('\n', " "), declared.explained))
     }
 
-    /// The time span, if the title does not state it: `over the work and the sync after it`.
+    /// The time span of the metric, if the title does not state it: `over the work and the sync after it`.
     pub fn over(&self) -> String {
         let over =
             self.declared.filter(|_| !self.title.contains("phase")).map(|declared| declared.over.said());
         over.map_or_else(String::new, |over| format!("over {over}"))
     }
 
-    /// The metrics that share this chart; empty for one.
+    /// A sentence about the metrics that share this chart; empty if there are none.
     pub fn alike(&self) -> String {
         if self.alike.is_empty() {
             return String::new();
         }
         format!(
-            "Proportional to this metric, and therefore not drawn again: {}. In each round, all candidates \
+            "Proportional to this metric, and therefore not drawn again: {metrics}. In each round, all candidates \
              do the same number of these operations.",
-            number::list(&self.alike)
+            metrics = number::list(&self.alike)
         )
     }
 
-    /// `higher is better`; empty for neither.
+    /// Which direction is better: `higher is better`; empty if neither is better.
     pub fn direction(&self) -> &'static str {
         match self.better {
             Better::Higher => "higher is better",
@@ -116,7 +116,7 @@ impl Row {
     }
 }
 
-/// `1,704 – 1,960`, or `identical`; empty with fewer than two values.
+/// The range of a cell's values: `1,704 – 1,960`, or `identical`; empty with fewer than two values.
 pub fn range(cell: &Cell, scale: &Scale) -> String {
     match (cell.min, cell.max) {
         (Some(min), Some(max)) if cell.n > 1 && min == max => "identical".to_owned(),

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::schema::change::Change;
 use crate::schema::finding::{Finding, Found};
 
-/// A statement on two candidates, or on one in two runs, in one headline metric. It may only repeat a finding.
+/// A statement about two candidates, or about one candidate in two runs, in one headline metric. A claim may only repeat a finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
     pub said: Said,
@@ -19,7 +19,7 @@ pub struct Claim {
     /// A candidate; in a claim of *better*, the better candidate.
     pub a: String,
     pub b: String,
-    /// For two runs: the run of `a`; `b` is the same candidate in the other one.
+    /// In a comparison of two runs: the run of `a`. Then `b` is the same candidate in the other run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub a_in: Option<Which>,
     /// The ratio of `a` to `b`: the ends of the finding's interval.
@@ -30,7 +30,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// The claim of a finding, the better one first.
+    /// The claim of a finding, with the better candidate first.
     pub fn of(finding: &Finding) -> Option<Self> {
         let said = Said::of(finding.finding);
         let better = match finding.finding {
@@ -41,7 +41,7 @@ impl Claim {
         Some(Claim { said, scenario, metric, dimensions, a, b, a_in: None, low, high })
     }
 
-    /// The claim of a change, the better run first; the second if neither is better.
+    /// The claim of a change, with the better run first, or the second run first if neither is better.
     pub fn of_change(change: &Change) -> Self {
         let Change { scenario, metric, dimensions, candidate, .. } = change.clone();
         let a_in = if change.finding == Found::Worse { Which::First } else { Which::Second };
@@ -69,7 +69,7 @@ pub enum Which {
 }
 
 impl Which {
-    /// The finding on this run relative to the other one.
+    /// The finding on this run relative to the other run.
     pub fn found(self, change: &Change) -> Found {
         match self {
             Which::First => change.finding.turned(),
@@ -77,7 +77,7 @@ impl Which {
         }
     }
 
-    /// The ratio of the candidate in this run to the other one.
+    /// The ends of the interval of the ratio of this run to the other run.
     pub fn ends(self, change: &Change) -> (Option<f64>, Option<f64>) {
         match self {
             Which::First => (change.high.map(f64::recip), change.low.map(f64::recip)),
@@ -96,7 +96,7 @@ pub enum Said {
 }
 
 impl Said {
-    /// What may be claimed by a finding, whichever of the two candidates is better.
+    /// The kind of claim that a finding supports, whichever of the two candidates is better.
     fn of(found: Found) -> Self {
         match found {
             Found::Better | Found::Worse => Said::Better,
@@ -115,7 +115,7 @@ impl Said {
     }
 }
 
-/// A text with its claims. In JSON only the text.
+/// A text with its claims; the JSON report has only the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sentence {
     pub text: String,

@@ -8,9 +8,9 @@ pub struct Setups {
     pub factors: Vec<&'static str>,
     /// The candidates with their setups, in plan order; empty if all have one setup.
     pub rows: Vec<InSetup>,
-    /// The common factors and their values.
+    /// The factors that all candidates have in common, with their values.
     pub common: Vec<(&'static str, String)>,
-    /// Comparisons that these differences rule out, one sentence each.
+    /// Sentences about comparisons that cannot be made because of these differences.
     pub apart: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Metrics side by side, in the layout of the tool itself.
+//! Metrics side by side, in the layout in which the original tool prints them.
 
 use serde::Serialize;
 

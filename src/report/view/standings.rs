@@ -11,7 +11,7 @@ use super::workload::WorkloadSummary;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::schema::finding::{Basis, Decider, Evidence, Finding, Found, Verdict};
 
-/// One filesystem and one headline metric of a workload.
+/// The findings on one filesystem in one headline metric of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Standings {
     pub filesystem: String,
@@ -94,11 +94,11 @@ pub fn caption(row: &Row, verdict: &Verdict) -> String {
 pub struct PairShown<'r> {
     pub pair: &'r Finding,
     pub finding: String,
-    /// `1.21 (0.95 – 1.60)`
+    /// The ratio with its interval: `1.21 (0.95 – 1.60)`.
     pub ratio: String,
     /// The largest shift of the ratio by disk-model overhead.
     pub moved: String,
-    /// How far other workload seeds shift either figure.
+    /// How far other workload seeds shift the figure of each candidate.
     pub spreads: String,
     /// The lowest and the highest ratio over the instruction costs.
     pub costs: String,
@@ -107,10 +107,10 @@ pub struct PairShown<'r> {
     pub deciders: Vec<DeciderShown>,
 }
 
-/// Reasons of further pairs stand in the HTML report only.
+/// At most this many reasons are listed; the HTML report has the reasons of all pairs.
 const REASONS: usize = 6;
 
-/// At most this many factors are shown, named ones first.
+/// At most this many factors are shown; factors on which the ratio was found to depend come first.
 const DECIDERS_SHOWN: usize = 4;
 
 pub struct DeciderShown {
@@ -119,11 +119,11 @@ pub struct DeciderShown {
     pub is_named: bool,
     /// The ratio at the high level ÷ the ratio at the low level: `0.62 (0.55 – 0.70)`
     pub effect: String,
-    /// `shorter 1.31, longer 0.84`
+    /// The ratio at each level of the factor: `shorter 1.31, longer 0.84`.
     pub levels: String,
 }
 
-/// All pairs of one metric; those that depend on the model first, by descending spread.
+/// All pairs of one metric; pairs whose result depends on the model come first, ordered by descending spread.
 pub fn shown<'r>(work: &'r WorkloadSummary, row: &Row) -> Vec<PairShown<'r>> {
     let mut pairs: Vec<&Finding> = pairs(work, row).collect();
     let spread = |p: &Finding| p.high.unwrap_or(p.ratio) / p.low.unwrap_or(p.ratio);
@@ -175,7 +175,7 @@ pub fn why_open(pair: &Finding) -> Option<String> {
     Withheld::of(pair).map(|withheld| withheld.why()).or_else(|| beyond::refuted(pair))
 }
 
-/// The reasons of one metric's pairs, a sentence each; the rest of many is counted.
+/// The reasons of one metric's pairs, a sentence each. If there are many, the last sentence gives the number of further reasons.
 pub fn reasons(work: &WorkloadSummary, row: &Row) -> Vec<String> {
     let open: Vec<(&Finding, String)> =
         pairs(work, row).filter_map(|pair| Some((pair, why_open(pair)?))).collect();
@@ -226,7 +226,7 @@ fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -
     }
 }
 
-/// `alderfs is better (p = 0.002)`
+/// A finding over rounds in words: `alderfs is better (p = 0.002)`.
 fn over_rounds(pair: &Finding, p: Option<f64>, smallest: Option<f64>, to_equivalent: Option<u32>) -> String {
     let Finding { a, b, n, .. } = pair;
     let p = p.map_or_else(String::new, |p| format!(" ({})", chance(p)));

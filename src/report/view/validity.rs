@@ -1,10 +1,10 @@
-//! The validity checks of all trials, with equal ones in one line.
+//! The validity checks of all trials; checks with the same outcome are in one line.
 
 use super::number;
 use crate::schema::reason::{Condition, Held};
 
 pub struct ValidityChecks {
-    /// Validity checks that did not hold, or held with a note.
+    /// Validity checks that did not hold, or that held with a note.
     pub notable: Vec<ValidityLine>,
     pub held: Vec<ValidityLine>,
 }
@@ -19,7 +19,7 @@ pub struct ValidityLine {
     pub asked: Vec<String>,
     pub seen: Vec<String>,
     pub held: Held,
-    /// Trials with this outcome, and trials with this validity check.
+    /// The number of trials with this outcome, and of all trials with this validity check.
     pub trials: usize,
     pub of: usize,
 }
@@ -45,7 +45,7 @@ impl ValidityLine {
         example(&self.seen)
     }
 
-    /// `stored (2 of 6 trials): e.g. 1.2 GiB; expected: 2 GiB in full`
+    /// The check in words: `stored (2 of 6 trials): e.g. 1.2 GiB; expected: 2 GiB in full`.
     pub fn said(&self) -> String {
         let of = number::count(self.of, "trial");
         format!(
@@ -66,7 +66,7 @@ fn example(texts: &[String]) -> String {
     }
 }
 
-/// Stored texts keep their version's wording, because verification compares them.
+/// Replaces unclear words in a stored text when it is shown. Stored texts are not changed, because verification compares them.
 pub fn told(stored: &str) -> String {
     stored.replace("others had ", "other processes used ").replace("somebody waited ", "a process waited ")
 }

@@ -19,12 +19,12 @@ use crate::schema::work::Amount;
 pub struct WorkloadSummary {
     pub label: String,
     pub engine: String,
-    /// One line each: `transactions = 50000`.
+    /// The parameters, one line each: `transactions = 50000`.
     pub parameters: Vec<String>,
     /// The stages of the scenario in one line; empty if the work is the only stage.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stages: String,
-    /// Works that begin right after another, with what follows from it; empty if none does.
+    /// A note about works that begin right after another work, and what this means for their figures; empty if there are none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub joined: String,
     /// The purpose of the parameter set; empty for a user's own parameters.
@@ -37,25 +37,25 @@ pub struct WorkloadSummary {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub on_one_cpu: bool,
     /// Memory for page cache and workload together: the limit, or without a limit the machine's memory; `None` if the run does
-    /// not say.
+    /// not state it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
     /// Rounds in which every filesystem that can do this work has a counted trial.
     pub rounds: usize,
     /// Why the workload measures page cache and CPU; empty if it measures the disk.
     pub page_cache: String,
-    /// Why its figures describe only its beginning; empty if the work ran long enough.
+    /// Why the figures describe only the beginning of the work; empty if the work ran long enough.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub short: String,
     /// Whether every trial of the workload was too short.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_short: bool,
-    /// How often other processes took its CPU time; empty if they did not.
+    /// A note on how often other processes took CPU time from the workload; empty if they did not.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub disturbed: String,
     pub labels: Vec<Label>,
     pub sections: Vec<SectionSummary>,
-    /// The same figures in the layout of the original tool.
+    /// The workload's figures in the layout of the original tool.
     #[serde(skip)]
     pub sheets: Vec<Sheet>,
     pub latencies: Vec<Latency>,
@@ -80,7 +80,7 @@ pub struct WorkloadSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Label {
     pub filesystem: String,
-    /// A validity check's observation and its number of trials, or the share of written bytes that reached the device.
+    /// What a validity check observed, with the number of trials; or the share of written bytes that reached the device.
     pub text: String,
     /// Whether the note says that the figures measure page cache and CPU.
     pub page_cache: bool,
@@ -98,7 +98,7 @@ impl WorkloadSummary {
         self.sections.iter().flat_map(|s| &s.rows)
     }
 
-    /// The declared headline metrics. If none is declared or shown, device bytes, otherwise the first metric.
+    /// The declared headline metrics. If none is declared or shown, the bytes at the device, otherwise the first metric.
     pub fn headlines(&self) -> Vec<&Row> {
         let declared: Vec<&Row> = self.rows().filter(|r| r.headline).collect();
         let first = || self.rows().find(|r| r.of == Of::Bytes).or_else(|| self.rows().next());
@@ -110,12 +110,12 @@ impl WorkloadSummary {
         Bytes(self.amount.bytes_peak)
     }
 
-    /// The memory that holds all live data; `None` if it does not, or if either is unknown.
+    /// The memory, if all live data fits into it; `None` if not, or if memory or data is unknown.
     pub fn fits_into(&self) -> Option<Bytes> {
         self.memory.filter(|memory| (1..=memory.0).contains(&self.amount.bytes_peak))
     }
 
-    /// Whether only this filesystem's figures, not all, measure page cache and CPU.
+    /// Whether this filesystem's figures measure page cache and CPU, but not the figures of all filesystems.
     pub fn marked(&self, filesystem: &str) -> bool {
         self.page_cache.is_empty() && self.labels.iter().any(|l| l.page_cache && l.filesystem == filesystem)
     }
@@ -135,7 +135,7 @@ impl WorkloadSummary {
         if self.stages.is_empty() { setting } else { format!("{}; {setting}", self.stages) }
     }
 
-    /// Notes that must accompany the figures, one sentence each: page cache, short work, disturbances, and the rest.
+    /// Notes that must accompany the figures, one sentence each: on page cache, short work, disturbances, and other facts.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let marked: Vec<String> =
@@ -159,7 +159,7 @@ fn is_alone(clients: &u32) -> bool {
     *clients <= 1
 }
 
-/// `label (31 %)`
+/// A filesystem with its note in brackets: `label (31 %)`.
 fn said(label: &Label) -> String {
     format!("{} ({})", label.filesystem, label.text)
 }

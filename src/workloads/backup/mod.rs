@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! full      every file is written under a temporary name and renamed by rename(2)
-//! update    repeatedly: all files are visited and their status compared; of each changed file the old content is read,
-//!           the new content is written to a temporary file, and that is renamed
+//! update    repeatedly: all files are visited and their status is compared; the old content of each changed file is
+//!           read, and the new content is written to a temporary file, which then replaces the old file
 //! restore   every file is read completely
 //! ```
-//! The files stay.
+//! The work does not delete the files at its end.
 
 use toml::Table;
 
@@ -63,7 +63,7 @@ static RATES: [Rate; 6] = [
             did: "replaced files",
             section: Section::Headline,
             over: UPDATE,
-            explained: "Files replaced per second in all updates; the time includes the walk that finds changed \
+            explained: "Files replaced per second in all updates. The time of an update includes the walk that finds changed \
                 files.",
             ..Declared::PER_SECOND
         },
@@ -75,8 +75,8 @@ static RATES: [Rate; 6] = [
             title: "stat (phase update)",
             section: Section::Files,
             over: UPDATE,
-            explained: "Files and directories compared by their stat data per second in all updates; the \
-                        time includes the rest of each update.",
+            explained: "Files and directories examined by stat per second in all updates. The time of an \
+                        update also includes the replacement of changed files.",
             ..Declared::PER_SECOND
         },
     },
@@ -89,7 +89,7 @@ static RATES: [Rate; 6] = [
             section: Section::Throughput,
             over: Over::Phase("restore"),
             explained: "Bytes read per second while the whole backup is read in directory order. Files that are \
-                        still in the page cache are read from there, not from the disk.",
+                        still in the page cache are not read from the disk.",
             key: true,
             ..Declared::MIB_PER_SECOND
         },

@@ -13,7 +13,7 @@ pub struct Parameters {
     pub updates: u32,
     /// Files changed per update, in permille.
     pub changed_permille: u32,
-    /// Whether each file, with its name, is synced before the next.
+    /// Whether each file and its name are synced before the next file is written.
     pub fsync: bool,
 }
 
@@ -21,7 +21,7 @@ const KEYS: &[&str] = &["files", "folders", "deepest", "sizes", "updates", "chan
 /// The state per file must be small compared with the least memory of a trial.
 const MOST: u32 = 1_000_000;
 const MOST_UPDATES: u32 = 1000;
-/// All versions of all files are numbered; each has different content.
+/// Limit of the number of versions, counted over all files. Each version has different content.
 const MOST_VERSIONS: u64 = 1 << 24;
 
 impl Parameters {
@@ -48,7 +48,7 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// Files changed in each update; at least one.
+    /// The number of files that each update changes; at least one.
     pub fn changed(&self) -> u32 {
         let share = u64::from(self.tree.files) * u64::from(self.changed_permille) / 1000;
         share.max(1) as u32

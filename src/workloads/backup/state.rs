@@ -18,7 +18,7 @@ pub struct State {
     choice: Xoshiro256PlusPlus,
     sizes: Xoshiro256PlusPlus,
     whole: u64,
-    /// All files; each update shuffles the first few to the front.
+    /// All files. Each update draws the files that it changes and moves them to the front.
     order: Vec<u32>,
 }
 
@@ -67,7 +67,7 @@ impl State {
         self.now[file as usize].1.into()
     }
 
-    /// The number from which its content is drawn: unique for each version of each file.
+    /// The number from which a file's current content is drawn: unique for each version of each file.
     pub fn number(&self, file: u32) -> u32 {
         file + self.now[file as usize].0 * self.tree.files()
     }

@@ -49,7 +49,7 @@ impl Work for Parameters {
 
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if portion.part.is_some() {
-            return Err("it has only one part".into());
+            return Err("the workload has only one part".into());
         }
         let hands = Hands {
             state: State::new(self, seed),
@@ -62,7 +62,7 @@ impl Work for Parameters {
         Ok(Box::new(Trial { hands, latencies, stop_after: portion.stop_after }))
     }
 
-    /// With fsync every file and its name are durable before the next is replaced.
+    /// With `fsync = true`, every file and its name are durable before the next file is replaced.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         if !self.fsync {
             return Durable::default();
@@ -89,7 +89,7 @@ impl Work for Parameters {
 }
 
 impl Parameters {
-    /// All changes of all updates, in order. `each` receives a file's size before and after, and may break off before the change.
+    /// Makes all changes of all updates in order, in memory. `each` receives a file's old and new size and may stop the loop.
     fn each_change(&self, seed: u64, mut each: impl FnMut(u64, u64) -> ControlFlow<()>) -> State {
         let mut state = State::new(self, seed);
         for _ in 0..self.updates {
@@ -118,7 +118,7 @@ impl Sums {
         Sums { live: full, peak: full, read: 0, written: full }
     }
 
-    /// Old and new content exist at the same time briefly.
+    /// A file's old and new content exist at the same time briefly, so the peak includes both.
     fn change(&mut self, before: u64, after: u64) {
         self.peak = self.peak.max(self.live + after);
         self.live = self.live + after - before;
@@ -133,7 +133,7 @@ struct Trial {
     stop_after: Option<u64>,
 }
 
-/// Tools of the operations.
+/// State and buffers that the operations use.
 struct Hands {
     state: State,
     parameters: Parameters,
@@ -191,7 +191,11 @@ struct Updated {
 }
 
 fn there_are(found: u64, made: u64) -> Result<(), OpError> {
-    if found == made { Ok(()) } else { Err(wrong(".", format!("found {found} files, {made} were created"))) }
+    if found == made {
+        Ok(())
+    } else {
+        Err(wrong(".", format!("found {found} files, but {made} were created")))
+    }
 }
 
 impl Hands {
@@ -243,7 +247,7 @@ impl Hands {
     }
 }
 
-/// Takes the status of everything; knows each file's size.
+/// Calls stat on every entry and compares each file's size with the expected one.
 struct Comparing<'a> {
     state: &'a State,
     files: u64,
@@ -268,7 +272,10 @@ impl Visitor for Comparing<'_> {
         let file = known(self.state, entry)?;
         if bytes != self.state.size(file) {
             let written = self.state.size(file);
-            return Err(wrong(entry.path, format!("the file has {bytes} bytes, {written} were written")));
+            return Err(wrong(
+                entry.path,
+                format!("the file has {bytes} bytes, but {written} bytes were written"),
+            ));
         }
         self.files += 1;
         Ok(())

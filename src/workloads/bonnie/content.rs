@@ -1,8 +1,8 @@
 //! Content of the data file and of the small files.
 //!
-//! The data file is written from one buffer of a chunk, initially zeros. Before each write the next byte in turn is incremented;
-//! rewriting increments the same byte of the chunk again. So chunk `k` of `c` bytes holds, with `r = k mod c` and `q = k / c`,
-//! everything modulo 256:
+//! The data file is written from one buffer as long as a chunk, initially zeros. Before each write the next byte of the buffer is
+//! incremented; rewriting increments the same byte of the chunk again. So chunk `k` of `c` bytes holds the following values
+//! modulo 256, with `r = k mod c` and `q = k / c`:
 //! ```text
 //!  0 ………………… r │ r+1 …………………… c-1
 //!  q+1 … q+1 q+1│ q  q  q  …  q          (at r: q+2 after the rewriting)
@@ -24,7 +24,7 @@ pub struct Chunk {
     pub bytes: usize,
     /// The byte that writing this chunk increments.
     pub marked: usize,
-    /// The value of the bytes after it.
+    /// The value of the bytes after `marked`.
     turn: u8,
     rewritten: bool,
 }
@@ -43,13 +43,13 @@ impl Chunk {
         self.turn.wrapping_add(raised)
     }
 
-    /// The two positions that identify this chunk. The first byte follows the last one.
+    /// The two positions that identify this chunk. After the last byte of a chunk comes its first byte.
     #[inline]
     fn telling(&self) -> [usize; 2] {
         [self.marked, (self.marked + 1) & (self.bytes - 1)]
     }
 
-    /// The first wrong position. A byte may be up to `lowered` too low.
+    /// The first position with a wrong byte. A byte that is too low by at most `lowered` is not wrong.
     #[inline]
     pub fn wrong(&self, found: &[u8], whole: bool, lowered: u32) -> Option<usize> {
         let is_wrong = |at: usize| u32::from(self.byte(at).wrapping_sub(found[at])) > lowered;
@@ -63,7 +63,7 @@ impl Chunk {
     /// Compares all bytes at once; the position of a difference is searched only afterwards.
     fn is_exact(&self, found: &[u8]) -> bool {
         let (before, rest) = found.split_at(self.marked);
-        // The first byte is right and each equals the one before: a memory comparison, which C libraries do fast.
+        // The first byte is right and each byte equals its predecessor: one memory comparison, which C libraries do fast.
         let all = |bytes: &[u8], is: u8| {
             bytes.first().is_none_or(|first| *first == is && bytes[1..] == bytes[..bytes.len() - 1])
         };
@@ -97,7 +97,7 @@ pub fn stamp(file: u32, piece: u32) -> [u8; STAMP] {
     (u64::from(file) << 32 | u64::from(piece)).wrapping_add(1 << 32).to_le_bytes()
 }
 
-/// The first wrong position of a piece of a small file.
+/// The first position with a wrong byte in a piece of a small file.
 pub fn wrong_piece(file: u32, piece: u32, found: &[u8], whole: bool) -> Option<usize> {
     let stamped = found.len().min(STAMP);
     let (head, rest) = found.split_at(stamped);
@@ -126,7 +126,7 @@ pub fn small_checksum(file: u32, size: u32, piece_bytes: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// Like the original, with one buffer.
+    /// Writes chunks from one buffer, like the original.
     fn written(chunks: u64, bytes: usize) -> Vec<Vec<u8>> {
         let mut buffer = vec![0u8; bytes];
         let write = |k: u64| {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_chunk_is_what_one_buffer_held_when_it_was_written() {
-        // More than 256 turns of a buffer of 8 bytes, so that bytes wrap around.
+        // The buffer of 8 bytes is incremented more than 256 times at each byte, so that bytes wrap around.
         for (number, buffer) in (0..).zip(written(2200, 8)) {
             let plain = Chunk::new(number, 8, false);
             let mut filled = vec![0; 8];

@@ -2,8 +2,8 @@
 
 use fsderby_sys::process::{Usage, own_usage};
 
-/// CPU time of this process with all threads since the start. The original sums the process's time while each of its threads ran,
-/// which counts the same time several times.
+/// CPU time of this process with all threads since the start. Bonnie++ adds up the process's CPU time once per thread and so
+/// counts the same time several times.
 pub struct Cpu(Usage);
 
 impl Cpu {

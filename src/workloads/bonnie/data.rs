@@ -2,13 +2,14 @@
 //!
 //! | phase | 1.9x, 2.00 | 1.0x |
 //! |---|---|---|
-//! | char-write | `write` of 1 byte, each | a byte into a buffer, `write` of 4096 |
-//! | block-write | `write` of a chunk, each | the same |
-//! | rewrite | `read` of a chunk, `lseek` back, `write` of it, each | the same, `lseek` to its place |
-//! | char-read | `read` of 1 byte, each | a byte out of a buffer, `read` of 4096 |
-//! | block-read | `read` of a chunk, each | the same |
+//! | char-write | one `write` per byte | each byte into a buffer, one `write` per 4096 bytes |
+//! | block-write | one `write` per chunk | the same |
+//! | rewrite | per chunk: `read`, `lseek` back, `write` | the same, with `lseek` to the chunk's offset |
+//! | char-read | one `read` per byte | each byte out of a buffer, one `read` per 4096 bytes |
+//! | block-read | one `read` per chunk | the same |
 //!
-//! The file is opened before a phase and closed within it, after an fsync if the rules require one, even if nothing was written.
+//! The file is opened before a phase. The phase includes the close, and before it an fsync if the rules require one, even if
+//! nothing was written.
 
 use std::hint::black_box;
 use std::os::fd::OwnedFd;
@@ -80,7 +81,7 @@ impl DataFile {
         first..rules.chunks.min(first.saturating_add(self.chunks_of_one))
     }
 
-    /// Creates it, after deleting a file left by another phase, like the original.
+    /// Creates the data file, after deleting one left by another phase, like Bonnie++.
     pub fn create(&self, direct: bool) -> Result<Opened<'_>, OpError> {
         let direct = if direct { OFlags::DIRECT } else { OFlags::empty() };
         self.all(|path| {
@@ -95,7 +96,7 @@ impl DataFile {
         self.all(|path| files::open_with(path, OFlags::RDWR))
     }
 
-    /// Opens it and seeks to the beginning.
+    /// Opens the data file and seeks to the beginning.
     pub fn open_at_begin(&self) -> Result<Opened<'_>, OpError> {
         let opened = self.open()?;
         (0..opened.files.len()).try_for_each(|file| opened.seek(file, SeekFrom::Start(0)))?;
@@ -107,7 +108,7 @@ impl DataFile {
         Ok(Opened { of: self, files })
     }
 
-    /// Deletes its files.
+    /// Deletes all files of the data file.
     pub fn remove(&self) -> Result<(), OpError> {
         self.paths.iter().try_for_each(|path| remove(path))
     }
@@ -127,8 +128,8 @@ pub struct Opened<'a> {
     files: Vec<OwnedFd>,
 }
 
-/// Hot operations are inlined in the loop of each phase: on some CPUs the first return from a function after a system call costs
-/// a tenth of the call.
+/// Frequent operations are inlined in the loop of each phase: on some CPUs the first return from a function after a system call
+/// costs a tenth of the system call.
 impl Opened<'_> {
     /// The file with this chunk, and its offset there.
     #[inline]
@@ -154,7 +155,7 @@ impl Opened<'_> {
         match rustix::io::read(&self.files[file], &mut *into) {
             Ok(came) if came == into.len() => Ok(()),
             Ok(came) => {
-                let text = format!("read {came} bytes, {asked} were written", asked = into.len());
+                let text = format!("read {came} bytes, but {asked} bytes were written", asked = into.len());
                 Err(wrong(&self.of.paths[file], text))
             }
             Err(e) => Err(failed("read", &self.of.paths[file], e)),
@@ -170,7 +171,7 @@ impl Opened<'_> {
         files::fsync(&self.files[file], &self.of.paths[file])
     }
 
-    /// The end of a phase.
+    /// Ends a phase: closes the file, after an fsync if `synced`.
     pub fn close(self, synced: bool) -> Result<(), OpError> {
         let Opened { of, files } = self;
         for (file, path) in files.into_iter().zip(&of.paths) {
@@ -182,7 +183,7 @@ impl Opened<'_> {
         Ok(())
     }
 
-    /// Checks a chunk that was read. A byte may be up to `lowered` too low; `lowered` is only computed if needed.
+    /// Checks a chunk that was read. A byte may be too low by up to `lowered`, which is only computed if needed.
     #[inline]
     pub fn check(&self, chunk: &Chunk, found: &[u8], lowered: impl FnOnce() -> u32) -> Result<(), OpError> {
         let whole = chunk.number.is_multiple_of(WHOLE_EVERY);
@@ -205,7 +206,7 @@ impl Opened<'_> {
     }
 }
 
-/// Tools of the phases of the data file.
+/// State and buffers that the phases of the data file use.
 pub struct Data<'a> {
     pub rules: &'a Rules,
     pub buffer: &'a mut [u8],
@@ -270,7 +271,7 @@ impl Data<'_> {
         self.end(vec![("chunks", chunks), ("bytes_read", bytes)])
     }
 
-    /// Spans of characters, one operation each: (offset, length). The last one may be shorter.
+    /// Spans of single characters as (offset, length); each span is one operation. The last span may be shorter.
     fn spans(&self) -> impl Iterator<Item = (u64, usize)> + use<> {
         let (all, span) = (self.rules.characters, self.rules.span());
         (0..all.div_ceil(span)).map(move |number| (number * span, (all - number * span).min(span) as usize))
@@ -282,7 +283,7 @@ impl Data<'_> {
         (chunk, self.opened.place(&chunk).0)
     }
 
-    /// The content is 0 to 127, repeated.
+    /// Writes the values 0 to 127, repeated.
     pub fn write_characters(self, under: &mut Under<'_>) -> Result<Counts, OpError> {
         let by_itself = self.rules.semantics == Semantics::Second;
         let mut calls = 0;

@@ -6,8 +6,8 @@
 //! | stat | `stat`; if it has content also `openat`, `read` of its pieces, `close` |
 //! | delete | `unlink` |
 //!
-//! Directory order is that of `getdents`, from within the directory. With `fsync`, a file is synced before it is closed, and its
-//! directory after each creation and deletion. In 1.9x and 2.00 creating and deleting end with a sync, which is timed.
+//! Directory order is the order of `getdents`, called within the directory. With `fsync`, a file is synced before it is closed,
+//! and its directory after each creation and deletion. In 1.9x and 2.00 the create and delete phases end with a timed sync.
 
 use std::ffi::CStr;
 use std::io;
@@ -29,20 +29,20 @@ use crate::workloads::kit::{Counts, Under};
 const CREATE: usize = 5;
 const STAT: usize = 6;
 const DELETE: usize = 7;
-/// The buffer of the C library for reading a directory.
+/// Bytes of the buffer that the C library uses to read a directory.
 const ENTRIES: usize = 32 << 10;
 const NEW: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::CLOEXEC);
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 
-/// The files of one order, in the run's folder. From the end of `create` to the end of `delete` their folder is the current
-/// folder.
+/// The small files of one order, in the run's folder. From the end of `create` to the end of `delete` the current folder is
+/// the folder of these files.
 pub struct Folders<'a> {
     pub rules: &'a Rules,
     pub name: &'a str,
     pub order: Order,
     pub files: &'a SmallFiles,
     pub buffer: &'a mut [u8],
-    /// The folder or its subfolders, open if they are synced.
+    /// The folder or its subfolders, kept open if they are to be synced.
     pub synced: &'a mut Vec<OwnedFd>,
 }
 
@@ -134,7 +134,7 @@ impl Folders<'_> {
             rustix::fs::fsync(&made).map_err(|e| failed("fsync", of(path), e))?;
             self.sync_folder_of(file)?;
         }
-        // Some filesystems report only here that the data did not fit.
+        // Some filesystems report only at close that the data did not fit.
         fsderby_sys::file::close(made).map_err(|e| failed("close", of(path), e))
     }
 
@@ -197,17 +197,17 @@ impl Folders<'_> {
         Err(failed(
             "read the directory",
             self.name,
-            io::Error::other(format!("{count} files, {made} were created")),
+            io::Error::other(format!("found {count} files, but {made} were created")),
         ))
     }
 
-    /// Checks its size and content; returns the bytes read.
+    /// Checks a file's size and content; returns the number of bytes read.
     #[inline(always)]
     fn look(&mut self, file: u32, path: &CStr) -> Result<u64, OpError> {
         let about = statat(CWD, path, AtFlags::empty()).map_err(|e| failed("stat", of(path), e))?;
         let size = self.files.size(file) as usize;
         if about.st_size as u64 != size as u64 {
-            let text = format!("the file has {} bytes, {size} were written", about.st_size);
+            let text = format!("the file has {} bytes, but {size} bytes were written", about.st_size);
             return Err(failed("stat", of(path), io::Error::other(text)));
         }
         if size == 0 {
@@ -221,7 +221,7 @@ impl Folders<'_> {
             if came != asked.len() {
                 return Err(wrong(
                     of(path),
-                    format!("read {came} bytes at {at}, {asked} were written", asked = asked.len()),
+                    format!("read {came} bytes at {at}, but {asked} bytes were written", asked = asked.len()),
                 ));
             }
             if let Some(within) = wrong_piece(file, number as u32, asked, whole) {
@@ -277,7 +277,7 @@ impl Folders<'_> {
         self.sync_folder_of(file)
     }
 
-    /// Visits each folder from within, and its files in the filesystem's order.
+    /// Enters each folder and visits its files in the filesystem's order.
     fn in_each_folder(
         &mut self,
         entries: &mut Vec<u8>,

@@ -1,34 +1,34 @@
-//! The lines of comma-separated values: which fields each form has, in the order in which they are printed.
+//! The lines of comma-separated values that Bonnie++ prints: the fields of each form, in the order of printing.
 //!
-//! The program prints a line of names too, and its names are not the order of its fields: 1.9x and 2.00 write the size of a write of
-//! the small files, and then their directories; the names have them the other way round. Where the data phases are left out, 1.9x
-//! writes a comma less than it has fields. From the behaviour of Debian's 2.00a and of published lines.
+//! The program prints a header line too, in a different order: 1.9x and 2.00 write the bytes per write of a small file before the
+//! number of directories, but their header names the directories first. If the data phases are left out, 1.9x writes one comma
+//! less than its fields need. Sources: the behaviour of Debian's 2.00a, and published lines.
 
 use super::rules::Semantics;
 use super::trial::{STEPS, Step};
 
-/// What stands in a place of a line.
+/// A field of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// Version of the line.
+    /// Version of the line's format.
     Format,
     Program,
     Machine,
     Concurrency,
     Seed,
-    /// Of the large file; in 1.0x with its chunk behind a colon.
+    /// Size of the large file; in 1.0x followed by a colon and the chunk size.
     Size,
     Chunk,
     Seeks,
     Seekers,
     Rate(Step),
-    /// Of the CPU.
+    /// CPU share of a step.
     Share(Step),
-    /// Of the small files in units of 1024; in 1.0x with their sizes and directories.
+    /// Number of small files in units of 1024; in 1.0x followed by their sizes and the number of directories.
     Number,
     Max,
     Min,
-    /// Bytes of a write of a small file.
+    /// Bytes per write call to a small file.
     Piece,
     Directories,
     Latency(Step),
@@ -37,22 +37,22 @@ pub enum Field {
 /// A form of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// 1.02 to 1.04, without a version.
+    /// Bonnie++ 1.02 to 1.04; the line states no format version.
     Old,
-    /// 1.93 to 1.97.
+    /// Bonnie++ 1.93 to 1.97.
     V19x,
-    /// 1.98 and 2.00.
+    /// Bonnie++ 1.98 and 2.00.
     V198,
 }
 
-/// A piece is not smaller in the original, and directories are rarely more.
+/// The least bytes per write call of Bonnie++. A line rarely has more directories, so this number tells the two fields apart.
 pub const SMALLEST_PIECE: u64 = 256;
 
-/// The data phases are the first steps.
+/// The data phases are the first six steps.
 const DATA: usize = 6;
 
 impl Layout {
-    /// By the first field of a line, such as `1.93c` or `1.97`; `None` where no such form is known.
+    /// The form of a line, from its first field such as `1.93c` or `1.97`; `None` if that form is not known.
     pub fn of_format(format: &str) -> Option<Self> {
         let version = format.strip_suffix(|c: char| c.is_ascii_lowercase()).unwrap_or(format);
         match version {
@@ -74,7 +74,7 @@ impl Layout {
         if self == Layout::Old { Semantics::Classic } else { Semantics::Second }
     }
 
-    /// In the order of the line.
+    /// The fields in the order of the line.
     pub fn fields(self) -> Vec<Field> {
         let heads = [Field::Format, Field::Program, Field::Machine, Field::Concurrency, Field::Seed];
         let seeks = [Field::Seeks, Field::Seekers];
@@ -98,14 +98,14 @@ impl Layout {
         fields
     }
 
-    /// How many fields a line lacks that has no data phases, before the number of files.
+    /// The number of fields missing before the number of files in a line without data phases.
     pub fn lacks_without_data(self) -> usize {
         usize::from(self == Layout::V19x)
     }
 }
 
 impl Field {
-    /// Whether it is empty where the data phases are left out.
+    /// Whether this field is empty if the data phases are left out.
     pub fn is_of_data(self) -> bool {
         match self {
             Field::Size | Field::Chunk | Field::Seeks | Field::Seekers => true,

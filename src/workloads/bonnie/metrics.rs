@@ -1,6 +1,6 @@
 //! Turns phases into metrics: each count ÷ its phase's time, and each phase's CPU time ÷ its time.
 //!
-//! The two semantics have metrics with different names, so they are never compared.
+//! Metrics of the two semantics have different names, so they are never compared.
 
 use super::rules::Semantics;
 use crate::schema::declared::{Declared, Over, Section, Sheet};
@@ -80,20 +80,20 @@ macro_rules! all {
             ),
             measured!(
                 $of, $label, "seek", "rate", "random seeks", "seeks", $section,
-                "Chunks read at random per second by several processes at once; a tenth of them are changed and \
+                "Chunks read at random per second by several seekers at once; a tenth of the chunks are changed and \
                     written back.",
                 Declared { key: true, short: "seeks", ..Declared::PER_SECOND }
             ),
             measured!(
                 $of, $label, "char-write", "throughput", "write of single characters", "bytes_written", $section,
-                "Bytes written per second, one byte at a time: through a buffer of 4 KiB in 1.0x, by one \
-                 system call each in 2.00.",
+                "Bytes written per second, one byte at a time. Bonnie++ 1.0x writes through a buffer of 4 KiB; \
+                 Bonnie++ 2.00 makes one system call per byte.",
                 Declared::MIB_PER_SECOND
             ),
             measured!(
                 $of, $label, "char-read", "throughput", "read of single characters", "bytes_read", $section,
-                "Bytes read per second, one byte at a time: through a buffer of 4 KiB in 1.0x, by one system \
-                 call each in 2.00.",
+                "Bytes read per second, one byte at a time. Bonnie++ 1.0x reads through a buffer of 4 KiB; \
+                 Bonnie++ 2.00 makes one system call per byte.",
                 Declared::MIB_PER_SECOND
             ),
             measured!(

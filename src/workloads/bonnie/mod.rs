@@ -1,8 +1,8 @@
 //! Bonnie++: one large file, written and read in several ways, and many small files that are created, read and deleted.
 //!
-//! Files, names, sizes, system calls and timing are those of Bonnie++ for the same parameters and seed. Written from a
-//! description of its behaviour and from traces, without its code. Its versions differ in what they time, so there are two
-//! [`rules::Semantics`]. A run follows one, and its metrics carry its name.
+//! Files, names, sizes, system calls and timing are those of Bonnie++ for the same parameters and seed. This code was written
+//! from a description of Bonnie++'s behaviour and from traces, without Bonnie++'s code. Versions of Bonnie++ differ in what they
+//! time, so there are two [`rules::Semantics`]. A run follows one of them, and the run's metrics have that semantics in their name.
 //!
 //! ```text
 //! rules + seed → random → tickets, names, sizes, orders       all drawn before anything is timed
@@ -19,9 +19,10 @@
 //! - Seekers start when all are ready, not after 3 or 5 seconds.
 //! - The sync at the end of a phase is syncfs(2) of the tested filesystem; sync(2) would also write other filesystems' data.
 //!   `fsderby bonnie` calls sync(2).
-//! - The CPU time of the seeks is that of all threads; the original counts it several times.
-//! - Small files begin with eight bytes that identify them, so that reads can be checked. The rest is zeros, like the original's.
-//! - Classic seekers use the seed; the original's use the process ID and the time.
+//! - The CPU time of the seeks is counted once, over all threads; the original counts it once per seeker.
+//! - Small files begin with eight bytes that identify the file, so that reads can be checked. All other bytes are zeros, as in
+//!   the original.
+//! - With classic semantics the seekers draw positions from the seed; the original draws them from process ID and time.
 
 use toml::Table;
 
@@ -69,7 +70,7 @@ impl Workload for Bonnie {
                    small files, stats and reads them, and deletes them, in order and at random.",
             origin: "T. Bray, Bonnie, 1990; R. Coker, Bonnie++, 1999 to today. The operations are those of versions 1.0x \
                      (semantics classic) and 1.9x and 2.00 (semantics 2.00); the code is fsderby's own.",
-            limits: "A data file that fits into memory measures the page cache, and with `semantics = \
+            limits: "With a data file that fits into memory the test measures the page cache, and with `semantics = \
                      classic` only the page cache: without an fsync nothing has to reach the disk. The data \
                      is nearly constant, so a compressing filesystem writes almost nothing. The \
                      single-character tests measure the CPU; in 1.0x they use fsderby's buffer instead of \
@@ -97,7 +98,7 @@ impl Workload for Bonnie {
         &trial::PART_NAMES
     }
 
-    /// Runs in one go if no part is named, like the original: reads come from memory if there is enough.
+    /// Runs all phases in one process if no part is named, like the original: data that fits into memory is then read from memory.
     fn scenario(&self, work: &WorkStage) -> Vec<Stage> {
         vec![Stage::Work(work.clone())]
     }

@@ -10,9 +10,9 @@ use crate::workloads::kit::Keys;
 /// A trial's work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Its seed counts only if [`Parameters::seed`] is set.
+    /// The parameters of Bonnie++. The seed in them is used only if [`Parameters::seed`] is set.
     pub rules: Rules,
-    /// The original's seed; `None` for the trial's.
+    /// The seed in Bonnie++'s form; `None` means the trial's seed.
     pub seed: Option<u32>,
 }
 
@@ -78,7 +78,7 @@ impl Parameters {
         Ok(Parameters { rules, seed })
     }
 
-    /// The rules with the effective seed: a trial's seed is cut to the original's 32 bits.
+    /// The rules with the seed in use: a trial's seed is cut to 32 bits, as Bonnie++ has.
     pub fn rules_for(&self, trial_seed: u64) -> Rules {
         Rules { seed: self.seed.unwrap_or(trial_seed as u32), ..self.rules.clone() }
     }
@@ -87,7 +87,7 @@ impl Parameters {
 /// Checks that involve several keys.
 fn check(rules: &Rules) -> Result<(), String> {
     if rules.chunks == 0 && rules.files == 0 {
-        return Err("size = 0 and files = 0 leave nothing to do".into());
+        return Err("size = 0 and files = 0: there is nothing to do; set one of them".into());
     }
     if rules.files > rules::MOST_FILES {
         return Err(format!("files = {}: the limit is {}", rules.files, rules::MOST_FILES));
@@ -168,14 +168,14 @@ fn characters(keys: Keys<'_>, semantics: Semantics, size: u64) -> Result<u64, St
 fn small(keys: Keys<'_>) -> Result<Small, String> {
     let [Bytes(min), Bytes(max)] = keys.or("file_size", [Bytes(0); 2])?;
     let small = match keys.get("links")? {
-        Some(_) if max > 0 => return Err("links: links have no content; leave out file_size".into()),
+        Some(_) if max > 0 => return Err("links: a link has no content; leave out file_size".into()),
         Some(Links::Hard) => return Ok(Small::HardLinks),
         Some(Links::Symbolic) => return Ok(Small::Symlinks),
         None => [min, max].map(|size| u32::try_from(size).ok().filter(|size| *size < 1 << 30)),
     };
     match small {
         [Some(min), Some(max)] if min <= max => Ok(Small::Files { min, max }),
-        [Some(_), Some(_)] => Err(format!("file_size = [{min}, {max}]: write the smaller one first")),
+        [Some(_), Some(_)] => Err(format!("file_size = [{min}, {max}]: write the smaller size first")),
         _ => Err(format!("file_size = [{min}, {max}]: write sizes below 1 GiB")),
     }
 }
@@ -215,7 +215,7 @@ mod tests {
             (&format!("{good}seeks = 0"), "from 1 to"),
             (&format!("{good}seekers = 1000"), "from 1 to 256"),
             (&format!("{good}files = 10\ndirectories = 11"), "only 10 files"),
-            (&format!("{good}files = 10\nfile_size = [5, 3]"), "write the smaller one first"),
+            (&format!("{good}files = 10\nfile_size = [5, 3]"), "write the smaller size first"),
             (&format!("{good}files = 10\nfile_size = [0, '1g']"), "below 1 GiB"),
             (&format!("{good}files = 10\nlinks = 'hard'\nfile_size = [5, 5]"), "leave out file_size"),
             (&format!("{good}files = 10\nlinks = 'soft'"), "links"),

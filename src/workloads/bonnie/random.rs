@@ -1,7 +1,7 @@
 //! The C library's `rand`, which determines names, sizes and positions of Bonnie++ 2.00a.
 //!
-//! glibc's additive feedback generator of type 3: `r[i] = r[i-3] + r[i-31]`, returning the upper 31 bits. It is seeded by D.
-//! Lehmer's generator, `r[i] = 16807 × r[i-1] mod (2^31 - 1)`, and its first 310 numbers are discarded.
+//! It is glibc's additive feedback generator of type 3: `r[i] = r[i-3] + r[i-31]`, returning the upper 31 bits. D. Lehmer's
+//! generator, `r[i] = 16807 × r[i-1] mod (2^31 - 1)`, seeds it, and the first 310 numbers are discarded.
 
 const WORDS: usize = 31;
 const APART: usize = 3;
@@ -14,7 +14,7 @@ pub struct Random {
 
 impl Random {
     pub fn new(seed: u32) -> Self {
-        // Like the C library: seed 0 would give only zeros.
+        // Seed 0 would give only zeros; the C library replaces it by 1 too.
         let mut word = i64::from(seed.max(1).cast_signed());
         let words = std::array::from_fn(|at| {
             if at > 0 {
@@ -30,7 +30,7 @@ impl Random {
         random
     }
 
-    /// From 0 to 2^31 - 1.
+    /// Draws a number from 0 to 2^31 - 1.
     pub fn draw(&mut self) -> u32 {
         let front = (self.at + APART) % WORDS;
         self.words[front] = self.words[front].wrapping_add(self.words[self.at]);
@@ -38,7 +38,7 @@ impl Random {
         self.words[front] >> 1
     }
 
-    /// A number below `end`, with the modulo's bias, which is part of the original.
+    /// Draws a number below `end` by modulo, with the same bias as in Bonnie++.
     pub fn below(&mut self, end: u32) -> u32 {
         self.draw() % end
     }

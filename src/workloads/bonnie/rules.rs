@@ -1,13 +1,13 @@
-//! The parameters of Bonnie++; its own names are in brackets.
+//! The parameters of Bonnie++, with Bonnie++'s own option in brackets.
 
 use crate::schema::units::{GIB, KIB, MIB};
 
 /// The emulated version. Versions time different things, so their figures are never compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Semantics {
-    /// 1.02 to 1.04: characters through a stream, over the whole size; no sync unless requested.
+    /// Bonnie++ 1.02 to 1.04: single characters go through a C stream, over the whole size; no sync unless requested.
     Classic,
-    /// 1.9x and 2.00: single bytes by system calls; data phases end with an fsync, creation and deletion phases with a sync.
+    /// Bonnie++ 1.9x and 2.00: one system call per single byte; data phases end with an fsync, create and delete phases with a sync.
     Second,
 }
 
@@ -25,9 +25,9 @@ pub enum Small {
 /// The call that writes all data to the disk at the end of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flush {
-    /// sync(2): every filesystem of the machine.
+    /// sync(2), which syncs every filesystem of the machine.
     All,
-    /// syncfs(2): only the tested filesystem.
+    /// syncfs(2), which syncs only the tested filesystem.
     Own,
 }
 
@@ -40,39 +40,39 @@ pub struct Rules {
     pub chunk: u32,
     /// Bytes written and read one by one (-f leaves them out).
     pub characters: u64,
-    /// Random reads; a tenth of them is rewritten.
+    /// Random reads; a tenth of the chunks read are rewritten.
     pub seeks: u32,
     pub seekers: u32,
     /// Small files of each order (-n × 1024); 0 leaves their phases out.
     pub files: u32,
     pub small: Small,
-    /// 1: no subdirectories.
+    /// The number of directories; 1 means no subdirectories.
     pub directories: u32,
-    /// Bytes of a small file per call.
+    /// Bytes of a small file that one call reads or writes.
     pub piece: u32,
-    /// -b.
+    /// Whether each creation and deletion is synced (-b).
     pub fsync: bool,
-    /// -D: O_DIRECT for creating the data file.
+    /// Whether the data file is created with O_DIRECT (-D).
     pub direct: bool,
     pub flush: Flush,
     pub seed: u32,
 }
 
-/// Default characters of 1.9x and 2.00.
+/// Default number of single characters in 1.9x and 2.00.
 pub const CHARACTERS: u64 = 3 * MIB;
 /// Bytes of a chunk: a power of two in this range.
 pub const CHUNKS: [u32; 2] = [256, MIB as u32];
 pub const CHUNK: u32 = 8 * KIB as u32;
 pub const SEEKS: u32 = 8192;
-/// The buffer of a C stream: `st_blksize` of all filesystems here.
+/// Bytes of the buffer of a C stream: `st_blksize` of all filesystems in fsderby.
 pub const STREAM: u32 = 4096;
-/// Names have five digits.
+/// Directory names have five digits.
 pub const MOST_DIRECTORIES: u32 = 100_000;
-/// A ticket is a C int.
+/// A chunk's position must fit into a ticket, which is a C int.
 pub const MOST_CHUNKS: u64 = 1 << 31;
-/// Names are kept in memory: about 40 bytes a file.
+/// File names are kept in memory: about 40 bytes per file.
 pub const MOST_FILES: u32 = 16 << 20;
-/// Each seeker has a thread and a descriptor.
+/// Each seeker takes a thread and a descriptor.
 pub const MOST_SEEKERS: u32 = 256;
 /// Tickets are kept in memory.
 pub const MOST_SEEKS: u32 = 16 << 20;
@@ -107,7 +107,7 @@ impl Rules {
         }
     }
 
-    /// Single characters per operation: those of a chunk, and of a whole buffer if there is one.
+    /// The number of single characters that count as one operation: a chunk, or a whole buffer where 1.0x buffers.
     pub fn span(&self) -> u64 {
         match self.semantics {
             Semantics::Classic => self.chunk.max(STREAM).into(),
@@ -125,7 +125,7 @@ impl Rules {
         self.semantics == Semantics::Second || self.fsync
     }
 
-    /// Small files per subdirectory: one more than their share, so the last one has fewer, like the original.
+    /// Small files per subdirectory: one more than an equal share, so the last subdirectory has fewer, like in the original.
     pub fn files_of_a_directory(&self) -> u32 {
         if self.directories > 1 { self.files / self.directories + 1 } else { u32::MAX }
     }

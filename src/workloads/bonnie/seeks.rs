@@ -1,18 +1,19 @@
-//! Random seeks: several seekers take tickets from one pipe and read a random chunk each; a tenth is rewritten.
+//! Random seeks: several seekers take tickets from one pipe. For each ticket a seeker reads a random chunk, and rewrites a tenth
+//! of the chunks.
 //!
 //! ```text
 //!           tickets            end marks
-//! pipe ──▶ 17 -40 3 99 … 12 │ END END END ──▶ seeker: lseek, read; where it updates, lseek, write
+//! pipe ──▶ 17 -40 3 99 … 12 │ END END END ──▶ seeker: lseek, read; for an update also lseek, write
 //! ```
-//! In 1.9x and 2.00 a ticket is a position; it is negative, requesting an update, if 10 divides it. In 1.0x tickets are empty;
-//! each seeker draws its own positions and updates every tenth.
+//! In 1.9x and 2.00 a ticket is a position. A position that is a multiple of 10 is written as a negative number and requests an
+//! update. In 1.0x tickets are empty; each seeker draws its own positions and updates every tenth chunk.
 //!
-//! Seekers are threads, as in 2.00. In 1.0x they were processes; the filesystem sees no difference, since each has its own
-//! descriptor and position. Threads end with their process, belong to its cgroup, and share clock, sandbox and counters. They
-//! start when all have opened the file; the original sleeps 3 or 5 seconds instead.
+//! Seekers are threads, as in 2.00. In 1.0x seekers were processes; the filesystem sees no difference, since each seeker has its
+//! own descriptor and position. Threads end with their process, belong to its cgroup, and share clock, sandbox and counters.
+//! Seekers start when all have opened the file; the original sleeps 3 or 5 seconds instead.
 //!
-//! Seekers do not lock, so one of two simultaneous updates of a chunk can be lost. The check allows for it: a byte may be lower
-//! by at most the number of updates of its chunk.
+//! Seekers do not lock, so one of two simultaneous updates of a chunk can be lost. The check of the data allows for lost updates:
+//! a byte may be too low by at most the number of updates of its chunk.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -33,31 +34,31 @@ use crate::workloads::kit::files::{self, failed};
 use crate::workloads::kit::{Counts, Under};
 use crate::workloads::{OpError, Progress};
 
-/// The end mark among places.
+/// The ticket that ends a seeker, in 1.9x and 2.00.
 const END: i32 = i32::MIN;
-/// Tickets without a position.
+/// A ticket without a position, in 1.0x.
 const GO: u8 = 1;
 const STOP: u8 = 0;
-/// One of this many is updated.
+/// One of this many chunks is updated.
 const UPDATED: u32 = 10;
 const PIPE: &str = "the pipe that distributes the seeks";
-/// The operation with recorded latencies.
+/// Number of the operation whose latencies are recorded.
 const SEEK: usize = 4;
 
-/// Shared by all seekers, made before timing starts.
+/// The tickets of all seekers, made before timing starts.
 pub struct Tickets {
-    /// As written to the pipe, including the end marks.
+    /// The tickets as written to the pipe, including the tickets that end the seekers.
     bytes: Vec<u8>,
     size: usize,
     seeks: u32,
-    /// The largest number of updates of each chunk that may be updated.
+    /// For each chunk that may be updated, the largest possible number of updates.
     updates: HashMap<u64, u32>,
     /// 1.0x: the seekers' seeds.
     seeds: Vec<u32>,
 }
 
 impl Tickets {
-    /// For a run without a data file.
+    /// No tickets, for a run without a data file.
     pub fn none() -> Self {
         Tickets { bytes: Vec::new(), size: 1, seeks: 0, updates: HashMap::new(), seeds: Vec::new() }
     }
@@ -86,7 +87,7 @@ impl Tickets {
         (0..rules.seekers).for_each(|_| self.bytes.extend_from_slice(&END.to_ne_bytes()));
     }
 
-    /// A seeker may take all tickets or none, so every update that any of them could do is counted.
+    /// A seeker may take all tickets or none, so every update that any seeker could do is counted.
     fn plain(&mut self, rules: &Rules) {
         self.size = 1;
         self.bytes = vec![GO; rules.seeks as usize];
@@ -107,12 +108,12 @@ impl Tickets {
         *self.updates.entry(chunk).or_default() += 1;
     }
 
-    /// How much lower a byte of this chunk may be; any value if it could have wrapped around.
+    /// By how much a byte of this chunk may be too low. A number above 255 allows any value, because the byte could have wrapped.
     fn lowered(&self, chunk: u64) -> u32 {
         self.updates.get(&chunk).copied().unwrap_or(0)
     }
 
-    /// The number of updates; in 1.0x accurate to one per seeker.
+    /// The expected number of updates; in 1.0x the real number differs by at most one per seeker.
     pub fn expected_updates(&self) -> u64 {
         if self.seeds.is_empty() {
             let tickets = self.bytes.chunks_exact(self.size).map(place).filter(|place| *place != END);
@@ -152,7 +153,7 @@ impl Own {
     }
 }
 
-/// Sums of one seeker.
+/// The counts of one seeker.
 #[derive(Default)]
 struct Done {
     seeks: u64,
@@ -171,7 +172,7 @@ impl Done {
     }
 }
 
-/// All seekers, from the first ticket to the last one's close.
+/// Runs all seekers, from the first ticket until the last seeker has closed its file.
 pub struct Seeks<'a> {
     pub rules: &'a Rules,
     pub tickets: &'a Tickets,
@@ -181,7 +182,7 @@ pub struct Seeks<'a> {
 }
 
 impl Seeks<'_> {
-    /// Timing starts when all have opened the file, before the first gets a ticket.
+    /// Timing starts when all seekers have opened the file, before the first seeker gets a ticket.
     pub fn run(self, under: &mut Under<'_>) -> Result<Counts, OpError> {
         let Seeks { rules, tickets, file, buffers } = self;
         let main = file.open()?;
@@ -196,7 +197,7 @@ impl Seeks<'_> {
                 let seeker = Seeker { rules, tickets, own, buffer, progress, now_ns };
                 let (take, is_ready) = (take.clone(), is_ready.clone());
                 let work = move || seeker.work(file, take, is_ready);
-                // If one cannot be started, the others find the pipe closed and end.
+                // If one seeker cannot be started, the other seekers find the pipe closed and end.
                 let seeker = thread::Builder::new().spawn_scoped(scope, work);
                 seekers.push(seeker.map_err(|e| failed("start", "a seeker", e))?);
             }
@@ -211,7 +212,7 @@ impl Seeks<'_> {
                 Ok(())
             };
             let closed = main.close(rules.syncs_data());
-            // Waits for all. A seeker's error takes precedence over a broken pipe.
+            // Waits for all seekers. A seeker's error takes precedence over a broken pipe.
             let ended: Vec<_> = seekers.into_iter().map(|seeker| seeker.join()).collect();
             let mut done = Done::default();
             for one in ended {
@@ -241,7 +242,7 @@ fn hand_out(give: OwnedFd, tickets: &[u8]) -> Result<(), OpError> {
 struct Seeker<'a> {
     rules: &'a Rules,
     tickets: &'a Tickets,
-    /// 1.0x only.
+    /// The seeker's own positions, in 1.0x only.
     own: Option<Own>,
     buffer: &'a mut [u8],
     progress: &'a Progress,
@@ -253,7 +254,7 @@ impl Seeker<'_> {
         let opened = file.open()?;
         let expected = 2 * self.rules.seeks / self.rules.seekers;
         let mut done = Done { latencies_ns: Vec::with_capacity(expected as usize), ..Done::default() };
-        // If nobody waits for it any more, closes the pipe.
+        // An error means that nobody waits for this seeker any more; the pipe is then closed.
         let _ = is_ready.send(());
         drop(is_ready);
         while let Some(next) = self.next(&take)? {
@@ -269,7 +270,7 @@ impl Seeker<'_> {
         }
         opened.close(self.rules.syncs_data())?;
         if self.rules.semantics == Semantics::Second {
-            // Each seeker deletes it at its end, although others may still have it open.
+            // Each seeker deletes the file at its end, although other seekers may still have the file open.
             file.remove()?;
         }
         Ok(done)

@@ -1,7 +1,7 @@
 //! The small files of one order: names, sizes and visiting orders, all drawn before timing starts.
 //!
-//! A name is an index and up to twelve random characters: the index comes first for directory order, last for random order. 1.0x
-//! writes the index with seven decimal digits, 1.9x and 2.00 with ten hexadecimal ones.
+//! A name is an index and up to twelve random characters. The index comes first for directory order, last for random order. 1.0x
+//! writes the index with seven decimal digits, 1.9x and 2.00 with ten hexadecimal digits.
 
 use std::ffi::CStr;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ pub enum Order {
 /// Most random characters at the end of a name.
 const MOST_CHARACTERS: u32 = 12;
 const CHARACTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-/// `00000/`.
+/// Length of a subfolder's part of a path, such as `00000/`.
 const PREFIX: usize = 6;
 
 pub struct SmallFiles {
@@ -115,7 +115,7 @@ impl SmallFiles {
         start as usize..self.ends[file as usize] as usize
     }
 
-    /// 0 for links.
+    /// The size of a file in bytes; 0 for links.
     pub fn size(&self, file: u32) -> u32 {
         self.sizes.get(file as usize).copied().unwrap_or(0)
     }
@@ -124,7 +124,7 @@ impl SmallFiles {
         self.sizes.iter().map(|size| u64::from(*size)).sum()
     }
 
-    /// The file of the sequential order with this name; `None` if there is none.
+    /// The file of the sequential order with this name; `None` if no file has this name.
     pub fn named(&self, name: &CStr) -> Option<u32> {
         let digits = str::from_utf8(name.to_bytes().get(..self.digits)?).ok()?;
         let file = u32::from_str_radix(digits, self.radix).ok()?;
@@ -132,7 +132,7 @@ impl SmallFiles {
     }
 }
 
-/// A biased shuffle, like the original's.
+/// Shuffles the list with the same bias as Bonnie++.
 fn shuffle(list: &mut [u32], random: &mut Random) {
     for at in 0..list.len() {
         let other = random.below(list.len() as u32) as usize;
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn names_sizes_and_orders_are_those_of_the_original() {
-        // From a trace of bonnie++ 2.00a -s 1:256k:20:2 -f -n 1:3000:100:2 -z 42.
+        // The names come from a trace of bonnie++ 2.00a -s 1:256k:20:2 -f -n 1:3000:100:2 -z 42.
         let rules = rules(TRACED);
         let mut random = Random::new(42);
         (0..rules.seeks).for_each(|_| {

@@ -1,4 +1,4 @@
-//! A run phase by phase, and as a trial with its parts.
+//! Runs Bonnie++'s phases, either as `fsderby bonnie` or as a trial that can be split into parts.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -40,7 +40,7 @@ pub enum Step {
     Small(Order, Act),
 }
 
-/// In this order; steps that the rules exclude are skipped.
+/// The steps in the order of a run. A run skips the steps that its rules exclude.
 pub const STEPS: [Step; 12] = [
     Step::WriteCharacters,
     Step::Write,
@@ -61,9 +61,9 @@ const PARTS: [std::ops::Range<usize>; 5] = [0..3, 3..4, 4..5, 5..6, 6..12];
 pub const PART_NAMES: [&str; 5] = ["write", "char-read", "block-read", "seek", "files"];
 /// Steps that create lasting data: the data file, rewritten, and the files of the first order.
 const LASTING: [Step; 3] = [Step::Write, Step::Rewrite, Step::Small(Order::Sequential, Act::Create)];
-/// Largest number of files and seeks drawn for an expectation, which takes milliseconds.
+/// An estimate of the work draws at most this many files and seeks, which takes milliseconds.
 const COUNTED: u64 = 200_000;
-/// A trial has a folder to itself.
+/// Fixed names, because no other work uses a trial's folder.
 const NAMES_OF_TRIAL: Names<'_> = Names { data: "Bonnie", folder: "Bonnie.files" };
 
 impl Step {
@@ -85,7 +85,7 @@ impl Step {
         }
     }
 
-    /// Its operations under these rules; each counts as one in the progress.
+    /// The number of operations of this step under these rules, as the progress counts them.
     fn operations(self, rules: &Rules) -> u64 {
         match self {
             Step::WriteCharacters | Step::ReadCharacters => rules.characters.div_ceil(rules.span()),
@@ -95,7 +95,7 @@ impl Step {
         }
     }
 
-    /// Whether the rules include it.
+    /// Whether the rules include this step.
     pub fn is_done(self, rules: &Rules) -> bool {
         match self {
             Step::WriteCharacters | Step::ReadCharacters => rules.chunks > 0 && rules.characters > 0,
@@ -119,7 +119,8 @@ pub fn timed(phase: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// Names in the current folder. The original uses one name for both, because it deletes one before creating the other.
+/// Names in the current folder. Bonnie++ uses one name for the data file and the folder, because it deletes the file before
+/// creating the folder.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
     pub data: &'a str,
@@ -159,7 +160,7 @@ impl Run {
         }
     }
 
-    /// Runs these phases in order; skips those that the rules exclude.
+    /// Runs these steps in order; skips the steps that the rules exclude.
     pub fn steps(&mut self, steps: &[Step], clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
         let steps: Vec<Step> = steps.iter().copied().filter(|step| step.is_done(&self.rules)).collect();
         let operations = steps.iter().map(|step| step.operations(&self.rules)).sum();
@@ -167,7 +168,7 @@ impl Run {
         self.some_of(&steps, operations, clock, log)
     }
 
-    /// The same, but stops after this many operations.
+    /// Runs these steps in order, like [`Run::steps`], but stops after this many operations.
     fn some_of(
         &mut self,
         steps: &[Step],
@@ -245,7 +246,7 @@ pub fn data_paths(rules: &Rules, name: &str) -> Vec<String> {
     DataFile::new(rules, name).paths().to_vec()
 }
 
-/// One phase of the data file. Timing starts with the file open.
+/// Runs one phase of the data file. Timing starts after the file has been opened.
 fn data(
     rules: &Rules,
     buffers: &mut [Buffer],
@@ -329,7 +330,8 @@ impl Work for Parameters {
             }
             Some(name) => {
                 let at = PART_NAMES.iter().position(|own| own == name);
-                let steps = &STEPS[at.map(|at| PARTS[at].clone()).ok_or(format!("it has no part {name}"))?];
+                let steps = &STEPS
+                    [at.map(|at| PARTS[at].clone()).ok_or(format!("the workload has no part {name}"))?];
                 let stays = |step: &&Step| !keep_files || LASTING.contains(step);
                 steps.iter().filter(stays).copied().collect()
             }
@@ -349,7 +351,7 @@ impl Work for Parameters {
         lasting.map(|step| step.operations(&self.rules)).sum()
     }
 
-    /// If a data phase ends with an fsync, its file is durable; while it is rewritten, nothing is.
+    /// If a data phase ends with an fsync, the data file is durable then, but not while it is rewritten.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         let rules = self.rules_for(seed);
         let chunks = rules.chunks;
@@ -363,7 +365,7 @@ impl Work for Parameters {
         if all_synced || rules.fsync {
             files.extend(run.small_files(made));
         }
-        // The final sync covers everything; before it the folder of the others is not synced.
+        // The final sync covers all files. Before it, names are not durable, because the folder of the small files is not synced.
         Durable { files, named: all_synced }
     }
 
@@ -413,7 +415,7 @@ struct Trial {
     run: Run,
     steps: Vec<Step>,
     operations: u64,
-    /// Whether the files stay for reading back.
+    /// Whether the files are kept at the end, to be read back.
     stays: bool,
 }
 

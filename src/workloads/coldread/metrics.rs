@@ -15,7 +15,7 @@ const CREATE: Over = Over::Phase("create");
 const ORDERED: Over = Over::Phase("read-ordered");
 const RANDOM: Over = Over::Phase("read-random");
 
-// The headlines show the disk layout: one long scan, and many short reads.
+// The primary metrics show how the filesystem lays out files on the disk: one by a long scan, one by many short reads.
 static RATES: [Rate; 9] = [
     Rate {
         count: "files",
@@ -24,8 +24,8 @@ static RATES: [Rate; 9] = [
             title: "create (phase create)",
             section: Section::Files,
             over: CREATE,
-            explained: "Files created and written per second in the create phase, one directory after the \
-                        other.",
+            explained: "Files created and written per second in the create phase, one directory after \
+                        another.",
             ..Declared::PER_SECOND
         },
     },
@@ -37,7 +37,7 @@ static RATES: [Rate; 9] = [
             short: "write",
             section: Section::Throughput,
             over: CREATE,
-            explained: "Bytes written per second in the create phase; the sync after it is not included.",
+            explained: "Bytes written per second in the create phase, without the time of the sync after the phase.",
             key: true,
             ..Declared::MIB_PER_SECOND
         },
@@ -87,7 +87,7 @@ static RATES: [Rate; 9] = [
             did: "read files in random order",
             section: Section::Headline,
             over: RANDOM,
-            explained: "Files read per second in random order, without the large ones, as in the first hour after \
+            explained: "Files read per second in random order, without the large files, as in the first hour after \
                 a server's restart.",
             ..Declared::PER_SECOND
         },

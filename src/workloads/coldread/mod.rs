@@ -1,8 +1,8 @@
-//! Cold reading: reads files that were written earlier, with nothing of them in memory.
+//! Cold reading: reads files that were written earlier and are not in memory.
 //!
-//! A tree of small and medium files and a few large ones is made from the seed. Then, each time after a cold start, it is walked,
-//! read in directory order, read in random order, read at random offsets, and deleted. Each is a separate part (see
-//! [`super::Workload::parts`]), so none benefits from another's cached data.
+//! The workload makes a tree of small, medium and a few large files from the seed. Then it walks the tree, reads it in directory
+//! order, in random order and at random offsets, and deletes it, each time after a cold start. Each of these steps is a separate
+//! part (see [`super::Workload::parts`]), so no part benefits from data that another part has cached.
 //!
 //! ```text
 //! part  phase           operations                                               similar work after a server's restart
@@ -13,8 +13,8 @@
 //! 4     pread-random    single blocks of 4 KiB of the large files, at random     a database
 //! 5     delete          every file and folder deleted, in the folders' order     rm -r
 //! ```
-//! The content is noise and differs between files, so no filesystem stores it smaller. Reads are checked: each file's size, and
-//! sixteen bytes of every 128 KiB, which identify file and offset.
+//! The content is noise and differs between files, so no filesystem can compress or deduplicate it. Each read checks the file's
+//! size, and sixteen bytes of every 128 KiB, which identify file and offset.
 
 use toml::Table;
 

@@ -11,14 +11,14 @@ pub const BLOCK: usize = 4 * KIB as usize;
 /// The tree, and how much of it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Without the large files.
+    /// The number of files, without the large files.
     pub files: u32,
     /// Files per folder.
     pub per_folder: u32,
-    /// Ascending; no file is empty.
+    /// The distribution of file sizes, with ascending rows; no file is empty.
     pub sizes: Vec<Row>,
     pub large_files: u32,
-    /// A multiple of [`BLOCK`].
+    /// Bytes of each large file: a multiple of [`BLOCK`].
     pub large_size: u64,
     /// Number of random reads. Each reads one block, and no block is read twice.
     pub reads: u32,
@@ -27,9 +27,9 @@ pub struct Parameters {
 const KEYS: &[&str] = &["files", "per_folder", "sizes", "large_files", "large_size", "reads"];
 /// The state per file must be small compared with the least memory of a trial.
 const MOST_FILES: u32 = 1_000_000;
-/// All are open at the same time.
+/// Limit of the number of large files: all of them are open at the same time.
 const MOST_LARGE: u32 = 256;
-/// Chunks and blocks are counted in 40 bits.
+/// Limit of a large file's size: chunks and blocks are counted in 40 bits.
 const LARGEST_LARGE: u64 = 256 * GIB;
 
 impl Parameters {

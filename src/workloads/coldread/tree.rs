@@ -13,7 +13,7 @@ use crate::workloads::kit::{Noise, Tree as _, sizes};
 /// Folders per parent folder.
 const FAN: u32 = 16;
 
-/// Files are numbered from 0: those of the tree, then the large ones.
+/// Files are numbered from 0: first the files of the tree, then the large files.
 pub struct Tree {
     sizes: Vec<u32>,
     per_folder: u32,
@@ -49,12 +49,12 @@ impl Tree {
         (file < self.files()).then_some(file)
     }
 
-    /// Whether these bytes, read at this offset of the file, are right, page by page. `at` is a multiple of [`BLOCK`].
+    /// Checks, page by page, whether these bytes, read at this offset of the file, are right. `at` is a multiple of [`BLOCK`].
     pub fn is_right(&self, file: u32, at: u64, bytes: &[u8]) -> bool {
         self.noise.is_right(file, at, bytes)
     }
 
-    /// All files but the large ones, shuffled.
+    /// All files but the large files, shuffled.
     pub fn shuffled(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.small()).collect();
         shuffle(&mut order, &mut random(self.seed, "order"));
@@ -155,7 +155,7 @@ mod tests {
         // 250 of 1000 are expected; the standard deviation is sqrt(1000 × 0.25 × 0.75) = 13.7, and the bounds are four of them.
         assert!((195..=305).contains(&small), "{small}");
         assert!(sizes.iter().all(|size| (1..=300 * 1024).contains(size)));
-        // The others' mean is 150.5 KiB; the standard deviation of the mean of 750 is 86.3 KiB / sqrt(750) = 3.2 KiB.
+        // The mean of the other files is 150.5 KiB; the standard deviation of the mean of 750 is 86.3 KiB / sqrt(750) = 3.2 KiB.
         let others = || sizes.iter().filter(|size| **size > 1024).map(|size| u64::from(*size));
         let mean = others().sum::<u64>() / others().count() as u64 / 1024;
         assert!((138..=163).contains(&mean), "{mean}");

@@ -20,7 +20,7 @@ use crate::workloads::kit::visit::{Entry, Visitor, visit};
 use crate::workloads::kit::{Latencies, Tree as _};
 use crate::workloads::{Clock, Log, Needs, OpError, Phase, Ready, Work};
 
-/// In the order of [`NAMES`].
+/// The parts of a trial, in the order of [`NAMES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Create,
@@ -43,7 +43,7 @@ impl Part {
     }
 }
 
-/// The operation of each phase with recorded latencies, and the phase's count.
+/// The operation of a phase whose latencies are recorded, with the name of the phase's count.
 pub fn timed(phase: &str) -> &'static [(&'static str, &'static str)] {
     match phase {
         "create" => &[("create", "files")],
@@ -96,7 +96,7 @@ impl Work for Parameters {
             None => &PARTS[..],
             Some(name) => {
                 let at = NAMES.iter().position(|own| own == name);
-                at.map(|at| &PARTS[at..=at]).ok_or_else(|| format!("it has no part {name}"))?
+                at.map(|at| &PARTS[at..=at]).ok_or_else(|| format!("the workload has no part {name}"))?
             }
         };
         let tree = Tree::new(self, seed);
@@ -129,7 +129,7 @@ struct Trial {
     latencies: Latencies,
 }
 
-/// Tools of the operations of every part.
+/// State and buffers that the operations of every part use.
 struct Hands {
     tree: Tree,
     path: String,
@@ -231,7 +231,7 @@ impl At<'_, '_> {
             let came = pread(&opened[(file - tree.small()) as usize], &mut *buffer, *at);
             let came = came.map_err(|e| failed("pread", tree.path(*file, path), e))?;
             if came != BLOCK {
-                let text = format!("read {came} bytes at {at}, {BLOCK} were written");
+                let text = format!("read {came} bytes at {at}, but {BLOCK} bytes were written");
                 return Err(wrong(tree.path(*file, path), text));
             }
             if !tree.is_right(*file, *at, buffer) {
@@ -249,7 +249,7 @@ impl At<'_, '_> {
         Ok(vec![("files", self.totals.files), ("folders", self.totals.folders)])
     }
 
-    /// One file is done; `begin` is its start time.
+    /// Counts one file as done; `begin` is the time at which its operation began.
     fn done(&mut self, operation: Operation, begin: u64) {
         self.under.done(operation as usize, begin);
         self.totals.files += 1;
@@ -271,7 +271,7 @@ impl At<'_, '_> {
         Err(failed(
             "read the directory",
             ".",
-            io::Error::other(format!("{files} files, {written} were created")),
+            io::Error::other(format!("found {files} files, but {written} were created")),
         ))
     }
 }
@@ -301,7 +301,7 @@ impl Visitor for Walk<'_, '_, '_> {
         let bytes = self.status(entry)?;
         let expected = self.0.known(entry).map(|file| self.0.hands.tree.size(file))?;
         if bytes != expected {
-            let text = format!("the file has {bytes} bytes, {expected} were written");
+            let text = format!("the file has {bytes} bytes, but {expected} bytes were written");
             return Err(entry.failed("stat", io::Error::other(text)));
         }
         self.0.totals.files += 1;

@@ -1,10 +1,11 @@
 //! Any program: a command line of the user's own, run in the filesystem under test.
 //!
 //! ```text
-//! prepare    before anything is timed or counted: its command, then a sync, then with `cold` the pages of its files are dropped
-//! command    from the start of the command to the end of a sync, after the last process that it started has ended
+//! prepare    runs the `prepare` command and a sync, and with `cold` drops its files' pages; nothing is timed or counted yet
+//! command    timed from the start of the command to the end of a sync, after the command's last process has ended
 //! ```
-//! The programs are those of this machine. Their environment is fixed and small; `$INPUT` is the folder of the input files.
+//! The programs are those installed on this machine. They get a small, fixed environment; `$INPUT` is the folder of the input
+//! files.
 
 use toml::Table;
 
@@ -25,7 +26,7 @@ pub struct Command;
 
 pub const NAME: &str = "command";
 const VERSION: u32 = 1;
-/// The phase of its figures.
+/// The phase in which the command's figures are recorded.
 const PHASE: &str = "command";
 
 static SYNCED: Declared = Declared {
@@ -44,8 +45,8 @@ static RETURNED: Declared = Declared {
     short: "command",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "From the start of the command until the last process that it started has ended; what it wrote may \
-                still be in memory. The mean of several clients.",
+    explained: "From the start of the command until the last process that it started has ended; written data may \
+                still be in memory. With several clients, this is their mean.",
     key: true,
     ..Declared::SECONDS
 };
@@ -54,7 +55,7 @@ static CPU: Declared = Declared {
     title: "CPU of the command",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "User and system time of all its processes ÷ its elapsed time without the sync, in whole percent.",
+    explained: "User and system time of all processes of the command ÷ elapsed time without the sync, in whole percent.",
     drawn: false,
     ..Declared::PERCENT
 };
@@ -63,7 +64,7 @@ static WRITTEN: Declared = Declared {
     title: "bytes written by the command",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Bytes of the pages that its processes made dirty, and of their direct writes. A page that is written \
+    explained: "Bytes of the pages that the command's processes made dirty, and of their direct writes. A page that is written \
                 twice while it is in memory counts once.",
     drawn: false,
     ..Declared::BYTES
@@ -74,7 +75,7 @@ static PRINTED: Declared = Declared {
     section: Section::Throughput,
     over: Over::Phase(PHASE),
     key: true,
-    explained: "A number that the command prints, found as its workload's key `metric` says; with a single client.",
+    explained: "A number that the command prints, found as the workload's key `metric` says; only with a single client.",
     ..Declared::base("", Of::Time, Better::Neither)
 };
 
@@ -89,7 +90,7 @@ impl Workload for Command {
                    the disk.",
             origin: "The user's own work, with the programs of this machine.",
             limits: "fsderby does not know what the command reads and writes, so a trial's amount of work is not checked. \
-                     Starting programs is part of the time. fsderby syncs after the command and counts \
+                     The time includes the start of programs. fsderby syncs after the command and counts \
                      that time too, even if the command itself never syncs.",
         }
     }
@@ -108,7 +109,7 @@ impl Workload for Command {
 
     fn scale(&self, _parameters: &Table, by: Scale) -> Result<Table, String> {
         Err(format!(
-            "a command of your own has no size that a scale of {by} could change\n  try: without --scale, and a smaller \
+            "--scale {by} cannot change the amount of work of your own command\n  try: without --scale, and a smaller \
              input"
         ))
     }

@@ -17,15 +17,15 @@ pub struct Parameters {
     /// Whether the pages of the prepared files are dropped before the command.
     pub cold: bool,
     pub success: Success,
-    /// Of the command, and of its preparation.
+    /// The longest time of the command, and of its preparation.
     pub limit: Duration,
     pub input: Vec<Input>,
-    /// What it prints.
+    /// The figures that the command prints.
     pub figures: Vec<Figure>,
     pub needs: Vec<Need>,
 }
 
-/// What a filesystem must have for it.
+/// A feature that the command needs from the filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
@@ -41,7 +41,7 @@ const LONGEST: u32 = LIMIT.as_secs() as u32;
 
 impl Parameters {
     /// # Errors
-    /// Names the key, and what to write.
+    /// The error names the wrong key, and what to write instead.
     pub fn parse(table: &Table) -> Result<Self, String> {
         let keys = Keys::of(table, KEYS)?;
         let described: BTreeMap<String, Described> = keys.or("metric", BTreeMap::new())?;
@@ -64,13 +64,13 @@ impl Parameters {
         };
         folder(&parameters.input)?;
         if parameters.cold && parameters.prepare.is_none() {
-            return Err("cold = true drops the pages of what prepare wrote, and there is no prepare".into());
+            return Err("cold = true drops the cached files of `prepare`, but `prepare` is missing".into());
         }
         Ok(parameters)
     }
 }
 
-/// `exit_codes = [0, 1]`, or `"any"`.
+/// The exit codes that count as success: `exit_codes = [0, 1]`, or `"any"`.
 fn success(keys: &Keys<'_>) -> Result<Success, String> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -85,13 +85,13 @@ fn success(keys: &Keys<'_>) -> Result<Success, String> {
             Err(format!("exit_codes = '{text}': write a list such as [0, 1], or 'any'"))
         }
         Some(Written::Codes(codes)) => match codes.iter().find(|code| !(0..=255).contains(*code)) {
-            Some(code) => Err(format!("exit_codes: {code} is no exit code, which are 0 to 255")),
+            Some(code) => Err(format!("exit_codes: {code} is not an exit code; exit codes are 0 to 255")),
             None => Ok(Success::Codes(codes)),
         },
     }
 }
 
-/// A text for the shell, or a list of words.
+/// A command line: a text for the shell, or a list of words.
 fn line(keys: &Keys<'_>, key: &str) -> Result<Option<Line>, String> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -139,8 +139,8 @@ mod tests {
             ("command = ''", "command is empty"),
             ("command = []", "command is empty"),
             ("command = 'x'\nprepare = ' '", "prepare is empty"),
-            ("command = 'x'\ncold = true", "there is no prepare"),
-            ("command = 'x'\nexit_codes = [300]", "300 is no exit code"),
+            ("command = 'x'\ncold = true", "`prepare` is missing"),
+            ("command = 'x'\nexit_codes = [300]", "300 is not an exit code"),
             ("command = 'x'\nexit_codes = 'all'", "or 'any'"),
             ("command = 'x'\nlimit_seconds = 0", "from 1 to 3600"),
             ("command = 'x'\nneeds = ['owners']", "symlinks"),

@@ -29,7 +29,7 @@ impl Work for Parameters {
         }
     }
 
-    /// Nobody knows it before.
+    /// The amount of work of a command is not known before.
     fn amount(&self, _seed: u64) -> Amount {
         Amount::default()
     }
@@ -40,7 +40,7 @@ impl Work for Parameters {
 
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if let Some(part) = &portion.part {
-            return Err(format!("it has no part {part}"));
+            return Err(format!("the workload has no part {part}"));
         }
         programs::adopt().map_err(|e| format!("could not adopt the processes of the command: {e}"))?;
         programs::unchanged(&self.input)?;
@@ -72,7 +72,7 @@ const LATEST_START_US: u64 = 1000;
 
 struct Trial {
     parameters: Parameters,
-    /// `$INPUT`
+    /// The folder that `$INPUT` names.
     input: Option<PathBuf>,
     keeps: bool,
     live: Vec<LiveFile>,
@@ -124,7 +124,7 @@ impl Ready for Trial {
     }
 }
 
-/// Everything of this filesystem to its device.
+/// Writes all data of this filesystem to its device.
 fn sync() -> Result<(), OpError> {
     let fault = |e: rustix::io::Errno| failed("sync", ".", e);
     let place = rustix::fs::open(".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());

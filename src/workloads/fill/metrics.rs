@@ -8,7 +8,7 @@ use crate::workloads::kit::Rate;
 pub const VERSION: u32 = 1;
 
 pub const PHASE: &str = "fill";
-/// A phase counts its files' bytes under one of these two.
+/// A phase counts the bytes of its files under one of two names: this one, or the next constant if they are only allocated.
 pub const WRITTEN: &str = "bytes_written";
 pub const ALLOCATED: &str = "bytes_allocated";
 

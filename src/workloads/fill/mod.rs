@@ -1,11 +1,11 @@
-//! Fill: writes files of mixed sizes until a share of the usable space is used, or none is left. The files stay.
+//! Fill: writes files of mixed sizes until a share of the usable space is used, or no space is left. The files are kept.
 //!
 //! ```text
 //! d0/  f0 … f31                 files of the first folder
 //! d1/  f32 … f63                files of the second folder; the last such folder is df
 //! d1/d0/  f512 …                at most 16 subfolders in a folder: a path is the folder's number in hexadecimal digits
 //! ```
-//! The level is measured after a sync, because much written data may not be allocated before. Then half of the missing amount is
+//! The used space is measured after a sync, because the filesystem may allocate space only then. Half of the missing amount is
 //! written before the next measurement. So the share is met to within one file, in about ten steps.
 
 use toml::Table;
@@ -38,7 +38,7 @@ impl Workload for Fill {
             origin: "fsderby's own. File sizes: N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \"Generating \
                      Realistic Impressions for File-System Benchmarking\", FAST 2009.",
             limits: "With allocate = true files are only allocated (fallocate), not written. The number of \
-                     files depends on the filesystem: a filesystem with more metadata holds fewer files. \
+                     files depends on the filesystem: a filesystem that needs more space for metadata holds fewer files. \
                      Nothing is deleted, so free space is contiguous: the filesystem is full, not aged. Only \
                      one client.",
         }

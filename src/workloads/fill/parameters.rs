@@ -6,13 +6,13 @@ use crate::schema::units::{Percent, Scale};
 use crate::workloads::kit::Keys;
 use crate::workloads::kit::sizes::{self, Row};
 
-/// The target, and the files.
+/// The target of the filling, and the sizes of the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
     pub to: To,
     /// Files per folder.
     pub per_folder: u32,
-    /// Ascending; no file is empty.
+    /// The distribution of file sizes, with ascending rows; no file is empty.
     pub sizes: Vec<Row>,
     /// Allocates each file's space without writing to it.
     pub allocate: bool,
@@ -20,13 +20,13 @@ pub struct Parameters {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
-    /// Millionths of the space that an ordinary user could fill before.
+    /// A share in millionths of the space that an ordinary user could fill before the work.
     Share(u64),
-    /// Until there is no space left.
+    /// Fills until there is no space left.
     Full,
 }
 
-/// All of it, in millionths.
+/// The whole space, in millionths.
 pub const WHOLE: u64 = 1_000_000;
 const FULL: &str = "full";
 const KEYS: &[&str] = &["to", "per_folder", "sizes", "allocate"];

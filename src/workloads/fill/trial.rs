@@ -25,9 +25,9 @@ const CREATE: usize = 0;
 const FAN: u32 = 16;
 /// The share is met to within this fraction of the usable space: a thousandth.
 const CLOSE: u64 = 1000;
-/// If not even this size fits, the filesystem is full.
+/// If not even a file of this size fits, the filesystem is full.
 const LEAST: u32 = 4 * KIB as u32;
-/// Sizes are kept for at most this many files, allocated before the work.
+/// The list of file sizes is allocated before the work, for at most this many files.
 const MOST_KEPT: u64 = 1 << 24;
 
 impl Work for Parameters {
@@ -40,12 +40,12 @@ impl Work for Parameters {
         }
     }
 
-    /// The amount depends on the filesystem and is unknown before; the phase records it.
+    /// The amount of work depends on the filesystem and is not known before the run; the phase records it.
     fn amount(&self, _seed: u64) -> Amount {
         Amount::default()
     }
 
-    /// Several clients would each write the missing amount.
+    /// Only one client: several clients would each write the missing amount.
     fn most_clients(&self) -> u64 {
         1
     }
@@ -53,7 +53,7 @@ impl Work for Parameters {
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         match portion {
             Portion { part: None, stop_after: None, .. } => {}
-            Portion { part: Some(_), .. } => return Err("it has only one part".into()),
+            Portion { part: Some(_), .. } => return Err("the workload has only one part".into()),
             Portion { .. } => return Err("this workload cannot be stopped at an operation".into()),
         }
         let place = here().map_err(|e| e.to_string())?;
@@ -205,7 +205,7 @@ impl Filling {
                         return Ok(());
                     }
                     most = size / 2;
-                    // Space reserved for data that is now written may be free again.
+                    // After a sync, space that was reserved for the written data may be free again.
                     free(&self.place)?;
                 }
                 Err(e) => return Err(e),
@@ -214,11 +214,11 @@ impl Filling {
     }
 }
 
-/// All files created.
+/// The files created so far.
 struct Files {
     per_folder: u32,
     allocate: bool,
-    /// Folders created.
+    /// The number of folders created so far.
     folders: u32,
     sizes: Vec<u32>,
     bytes: u64,
@@ -228,7 +228,7 @@ struct Files {
 }
 
 impl Files {
-    /// Creates the next file, and its folder if that is new.
+    /// Creates the next file, and its folder if the folder is new.
     fn make(&mut self, size: u32, clock: &dyn Clock) -> Result<(), OpError> {
         let file = self.sizes.len() as u32;
         let folder = file / self.per_folder;
@@ -273,7 +273,7 @@ impl Files {
     }
 }
 
-/// The digits of its number are its path: a parent has a smaller number, so it exists.
+/// A folder's path consists of the digits of its number. Its parent has a smaller number, so the parent exists already.
 fn folder_name(folder: u32, path: &mut String) {
     path.clear();
     let digits = (0..u32::BITS / FAN.ilog2()).rev().map(|digit| folder >> (digit * FAN.ilog2()) & (FAN - 1));

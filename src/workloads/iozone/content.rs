@@ -1,8 +1,8 @@
-//! Content of the file: noise with a long period and a different start in each pass, so no filesystem stores it smaller. Each
-//! record begins with a stamp that identifies the record and the pass that wrote it.
+//! Content of the file: noise with a long period and a different start in each pass, so no filesystem can compress or deduplicate
+//! it. Each record begins with a stamp that identifies the record and the pass that wrote it.
 //!
-//! A read is checked against the stamp and against the first sixteen bytes of each further page. This finds pages that are
-//! missing, misplaced, or left from an earlier pass.
+//! A read is checked against the stamp and against the first sixteen bytes of each further page. This check finds pages that
+//! are missing, misplaced, or left from an earlier pass.
 
 use fsderby_sys::pages::Pages;
 use rand_core::{Rng, SeedableRng};
@@ -11,14 +11,14 @@ use rand_xoshiro::SplitMix64;
 use crate::schema::units::KIB;
 use crate::workloads::kit::random;
 
-/// Period of the noise in bytes: a prime number of pages, so that powers of two do not soon meet the same noise.
+/// Period of the noise in bytes: a prime number of pages, so that offsets that are powers of two rarely get the same noise.
 const PERIOD: usize = 257 * PAGE;
 const PAGE: usize = 4 * KIB as usize;
 /// Shift of the noise from pass to pass.
 const PASS: u64 = 97 * PAGE as u64;
-/// Fits into the smallest record.
+/// Bytes of the stamp, which fits into the smallest record.
 const STAMP: usize = 16;
-/// The record's number within a stamp.
+/// Bits of a stamp that hold the record's number.
 const NUMBER_BITS: u32 = 40;
 
 /// The pass that wrote the current records. The first record is tracked separately, because one test rewrites only that one.
@@ -29,13 +29,13 @@ pub struct Written {
 }
 
 impl Written {
-    /// After another pass over all records.
+    /// The new value after another pass over all records.
     pub fn all_again(self) -> Self {
         let next = self.whole.max(self.first) + 1;
         Written { whole: next, first: next }
     }
 
-    /// After another pass over the first record alone.
+    /// The new value after another pass over the first record alone.
     pub fn first_again(self) -> Self {
         Written { first: self.whole.max(self.first) + 1, ..self }
     }
@@ -49,7 +49,7 @@ impl Written {
 pub struct Content {
     seed: u64,
     record: usize,
-    /// Freed with this struct, like everything as long as a record: the page cache needs the memory.
+    /// The noise. It is freed with this struct, like every buffer as long as a record, because the page cache needs the memory.
     noise: Pages,
     /// Position of the last stamp in the noise, and the noise that it replaced.
     stamped: Option<(usize, [u8; STAMP])>,
@@ -66,7 +66,7 @@ impl Content {
         Content { seed, record, noise, stamped: None }
     }
 
-    /// A record as written by that pass.
+    /// The content of a record as the pass in `written` wrote it.
     #[inline]
     pub fn record(&mut self, number: u64, written: Written) -> &[u8] {
         let begin = self.begin(number, written);
@@ -82,7 +82,7 @@ impl Content {
         &self.noise.bytes()[begin..begin + self.record]
     }
 
-    /// The first wrong position in the record; `None` if it is right.
+    /// The first position with a wrong byte in the record; `None` if the record is right.
     #[inline]
     pub fn wrong_at(&self, number: u64, written: Written, came: &[u8]) -> Option<usize> {
         if came[..STAMP] != self.stamp(number, written) {

@@ -9,7 +9,7 @@ pub struct Pair {
     pub record: u64,
 }
 
-/// The original's automatic range: files of 64 KiB to 512 MiB, records of 4 KiB to 16 MiB, each doubling.
+/// The range of IOzone's automatic mode: files of 64 KiB to 512 MiB and records of 4 KiB to 16 MiB, in steps of a factor of two.
 pub const FILES: (u64, u64) = (64 * KIB, 512 * MIB);
 pub const RECORDS: (u64, u64) = (4 * KIB, 16 * MIB);
 
@@ -18,7 +18,7 @@ const LARGE_FILE: u64 = 16 * MIB;
 const LARGE_RECORD: u64 = 64 * KIB;
 
 impl Pair {
-    /// Whole records in the file; the rest is not written.
+    /// The number of whole records in the file; a partial record at the end is not written.
     pub fn records(self) -> u64 {
         self.file / self.record
     }
@@ -28,12 +28,12 @@ impl Pair {
     }
 }
 
-/// From the first to the last, doubling.
+/// The sizes from the first to the last, each twice the size before.
 pub fn doubled((first, last): (u64, u64)) -> Vec<u64> {
     std::iter::successors(Some(first), |size| size.checked_mul(2)).take_while(|size| *size <= last).collect()
 }
 
-/// By file size; omits records larger than their file.
+/// The pairs ordered by file size, without pairs whose record is larger than the file.
 pub fn pairs(files: &[u64], records: &[u64], crossover: bool) -> Vec<Pair> {
     let left_out = |pair: &Pair| {
         pair.record > pair.file || crossover && pair.file > LARGE_FILE && pair.record < LARGE_RECORD

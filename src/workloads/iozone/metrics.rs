@@ -200,7 +200,7 @@ pub fn declared() -> Vec<&'static Declared> {
     ALL.iter().map(|rate| &rate.declared).chain(PASSES.iter().map(|(_, declared)| declared)).collect()
 }
 
-/// A phase. Its name includes the sizes, because several clients' phases of one name are merged.
+/// The phase of a pass. Its name includes the sizes, because phases of several clients with the same name are merged.
 pub fn phase(pass: Pass, pair: Pair, took: Took) -> Phase {
     let (reads, writes) = pass.split(took.operations);
     let counts = [
@@ -226,7 +226,7 @@ pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
     all.chain(phases.iter().filter_map(of_phase)).collect()
 }
 
-/// Omits read-only passes from the time of writing, and the reverse.
+/// Computes a rate over the phases that count: read-only passes are left out for writing, write-only passes for reading.
 fn over_those_that_count(rate: &Rate, phases: &[Phase]) -> Option<Metric> {
     let counting: Vec<Phase> = phases.iter().filter(|phase| phase.count(rate.count) > 0).cloned().collect();
     rate.metric(&counting)

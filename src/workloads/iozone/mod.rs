@@ -1,8 +1,8 @@
 //! IOzone: one file, written and read with many record sizes and in many orders.
 //!
 //! For each file size and record size the file is created, the tests run on it in order, and it is deleted. Orders and system
-//! calls are those of IOzone 3. The content is not: the original repeats one pattern, which a compressing filesystem stores in
-//! almost no space. Written from a description of its behaviour and from traces, without its code.
+//! calls are those of IOzone 3. The content differs: the original repeats one pattern, which a compressing filesystem stores in
+//! almost no space. This code was written from a description of IOzone's behaviour and from traces, without IOzone's code.
 //!
 //! ```text
 //! test  passes                        through the file
@@ -20,7 +20,7 @@
 //!
 //! # Where a trial differs from the original
 //! - The backward test reads once; the original reads a second time and reports the first.
-//! - The original's mixed test needs several processes that each only read or only write. Ours alternates.
+//! - The original's mixed test needs several processes, each of which only reads or only writes. Here one client alternates.
 //! - Records may be as small as 64 bytes; the original's minimum is 1 KiB.
 
 use toml::Table;
@@ -82,7 +82,7 @@ impl Workload for IoZone {
         &table::NAMES
     }
 
-    /// Remounts only if an experiment names the parts; the original does so only with -U.
+    /// Remounts only if an experiment names the parts; the original remounts only with -U.
     fn scenario(&self, work: &WorkStage) -> Vec<Stage> {
         vec![Stage::Work(work.clone())]
     }

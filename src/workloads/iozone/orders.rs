@@ -2,7 +2,7 @@
 
 use super::twister64::Twister64;
 
-/// Every record once, in IOzone's random order, which is the same in each run. Its shuffle is biased, and kept.
+/// Every record once, in IOzone's random order, which is the same in each run. IOzone's shuffle is biased; so is this one.
 pub fn random(records: u32) -> Vec<u32> {
     let mut order: Vec<u32> = (0..records).collect();
     let mut twister = Twister64::new();
@@ -13,8 +13,8 @@ pub fn random(records: u32) -> Vec<u32> {
     order
 }
 
-/// Visits as many records as the file has, `stride` apart. At the end of the file it continues near the beginning, one record
-/// further each time.
+/// Visits as many records as the file has, each `stride` records after the last. After the end of the file the visits continue
+/// at the beginning, each time starting one record later.
 pub struct Strided {
     records: u64,
     stride: u64,
@@ -27,7 +27,7 @@ impl Strided {
         Strided { records: records.into(), stride: stride.into(), at: 0, wraps: 0 }
     }
 
-    /// The record after this one.
+    /// Moves to the next record and returns its number.
     pub fn advance(&mut self) -> u64 {
         if self.at + self.stride < self.records.saturating_sub(1) {
             self.at += self.stride;
@@ -43,7 +43,7 @@ impl Strided {
 mod tests {
     use super::*;
 
-    /// From traces of version 3.471.
+    /// The expected orders come from traces of IOzone 3.471.
     #[test]
     fn the_random_order_is_the_originals() {
         assert_eq!(random(16), [3, 15, 8, 1, 12, 9, 7, 2, 5, 0, 6, 10, 14, 13, 4, 11]);

@@ -12,12 +12,12 @@ use crate::workloads::kit::Keys;
 /// The tests, the sizes, and the options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// In numerical order; the first one creates the file.
+    /// The tests in numerical order; the first test creates the file.
     pub tests: Vec<Test>,
-    /// Ascending and not empty.
+    /// The pairs of file size and record size, in ascending order; at least one.
     pub pairs: Vec<Pair>,
     pub ways: Ways,
-    /// Whether tests have their second pass.
+    /// Whether tests run their second pass, such as rewrite after write.
     pub retest: bool,
 }
 
@@ -102,7 +102,7 @@ fn check(pairs: &[Pair]) -> Result<(), String> {
     }
 }
 
-/// All but the mixed test, unless some are named.
+/// The tests that the key `tests` names; without it, all but the mixed test.
 fn tests(keys: Keys<'_>) -> Result<Vec<Test>, String> {
     let Some(written) = keys.get::<Vec<String>>("tests")? else {
         return Ok(super::table::TESTS[..Test::Mixed as usize].to_vec());

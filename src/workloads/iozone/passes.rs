@@ -1,4 +1,4 @@
-//! The system calls of each pass; the timed ones are between the bars.
+//! The system calls of each pass; the calls between the two bars are timed.
 //!
 //! ```text
 //! write, rewrite          open, fsync        │ n × write                  │ fsync, close
@@ -12,7 +12,7 @@
 //! fread, freread          open, fsync        │ n × read                   │ close
 //! mixed                   open               │ n × (lseek, read or write) │ fsync, close
 //! ```
-//! With `fsync` the time of a writing pass includes another fsync; with `close` each pass's time includes the close.
+//! With `fsync` the time of a writing pass includes one more fsync; with `close` each pass's time includes the close.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub struct Took {
     pub operations: u64,
 }
 
-/// The number of operations left, and the progress to update.
+/// The number of operations that remain, and the progress to update.
 pub struct Turns<'a> {
     pub left: u64,
     pub progress: Option<&'a Progress>,
@@ -76,7 +76,7 @@ impl Turns<'_> {
     }
 }
 
-/// One file with one record size.
+/// Runs passes on one file with one record size.
 pub struct Passes {
     path: PathBuf,
     pair: Pair,
@@ -84,7 +84,7 @@ pub struct Passes {
     content: Content,
     /// The file's content; `None` if another program wrote it.
     written: Option<Written>,
-    /// Page-aligned for direct I/O; empty while there is a stream.
+    /// The buffer of a record, page-aligned for direct I/O; empty while a stream is open.
     buffer: Pages,
     stream: Option<Stream>,
     order: Vec<u32>,
@@ -127,7 +127,7 @@ impl Passes {
                 (self.buffer, self.order) = (Pages::new(0), Vec::new());
                 self.stream.get_or_insert_with(|| Stream::new(record));
             }
-            // The order of a file with tiny records takes a large part of the file's size in memory.
+            // The random order of a file with tiny records takes a large part of the file's size in memory, so it is freed.
             pass if !pass.is_random() => self.order = Vec::new(),
             _ => {}
         }
@@ -321,7 +321,7 @@ impl Passes {
         took
     }
 
-    /// The time, including what `fsync` and `close` add.
+    /// The time of a pass, including the fsync and the close if `fsync` and `close` ask for them.
     fn timed(
         &mut self,
         file: OwnedFd,
@@ -364,7 +364,7 @@ impl Passes {
         if came as u64 != pair.record {
             return Err(wrong(
                 path,
-                format!("read {came} bytes at {at}, {asked} were written", asked = pair.record),
+                format!("read {came} bytes at {at}, but {asked} bytes were written", asked = pair.record),
             ));
         }
         match written.and_then(|written| content.wrong_at(number, written, buffer.bytes())) {
@@ -402,7 +402,7 @@ impl Passes {
         openat(CWD, &self.path, flags, MODE).map_err(|e| failed("open", &self.path, e))
     }
 
-    /// Like fopen: creates the file if it is missing, and does not truncate an existing one.
+    /// Opens the file like fopen: creates it if it is missing, and does not truncate an existing file.
     fn fopen(&self, pass: Pass) -> Result<OwnedFd, OpError> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let opened = match openat(CWD, &self.path, flags, MODE) {
@@ -426,7 +426,7 @@ const MODE: Mode = Mode::from_raw_mode(0o640);
 pub fn written_by(pass: Pass, before: Written) -> Written {
     match pass {
         Pass::RecordRewrite => before.first_again(),
-        // The written records depend on the order, so the rest would need separate tracking.
+        // Which records the pass wrote depends on the order, so each record would need separate tracking.
         Pass::Mixed => before,
         pass if pass.writes() => before.all_again(),
         _ => before,

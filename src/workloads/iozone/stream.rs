@@ -1,8 +1,8 @@
 //! A C stream with a buffer as long as a record, like fwrite with full buffering.
 //!
-//! The first record is written directly. The next one fills the buffer; the one after flushes the buffer and is then written
-//! directly. So each record is one system call, and every second one is delayed and copied. Reading copies nothing: a record as
-//! long as the buffer is read in place.
+//! The first record is written directly. The second record fills the buffer. The third record flushes the buffer and is then
+//! written directly, and so on. So each record is one system call, and every second record is delayed and copied. Reading copies
+//! nothing: a record as long as the buffer is read directly into the caller's memory.
 
 use std::os::fd::OwnedFd;
 
@@ -13,7 +13,7 @@ pub struct Stream {
     buffer: Pages,
     /// Whether the buffer holds a record.
     is_full: bool,
-    /// Nothing is buffered before the first write.
+    /// Whether a record was written; the first record is not buffered.
     has_written: bool,
 }
 
@@ -22,7 +22,7 @@ impl Stream {
         Stream { buffer: Pages::new(record), is_full: false, has_written: false }
     }
 
-    /// The same buffer for a newly opened stream.
+    /// Reuses the buffer for a newly opened stream.
     pub fn reopened(&mut self) -> &mut Self {
         (self.is_full, self.has_written) = (false, false);
         self
@@ -49,7 +49,7 @@ impl Stream {
 pub fn write_all(file: &OwnedFd, mut bytes: &[u8]) -> Result<(), Errno> {
     while !bytes.is_empty() {
         match write(file, bytes) {
-            // A write of zero bytes: a correct filesystem does not repeat that for ever.
+            // A write call that writes zero bytes would be repeated for ever, so it fails.
             Ok(0) => return Err(Errno::NOSPC),
             Ok(written) => bytes = &bytes[written..],
             Err(Errno::INTR) => {}

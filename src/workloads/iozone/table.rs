@@ -24,7 +24,7 @@ pub enum Pass {
     RandomRead,
     RandomWrite,
     BackwardRead,
-    /// The original does it too, and reports only the first.
+    /// A second backward read. The original does it too, but reports only the first backward read.
     BackwardReread,
     RecordRewrite,
     StrideRead,
@@ -32,11 +32,11 @@ pub enum Pass {
     Frewrite,
     Fread,
     Freread,
-    /// The original has it only for several processes.
+    /// The mixed test, which the original has only for several processes.
     Mixed,
 }
 
-/// In numerical order.
+/// All tests in numerical order.
 pub const TESTS: [Test; 9] = [
     Test::Write,
     Test::Read,
@@ -62,7 +62,7 @@ impl Test {
         NAMES[self as usize]
     }
 
-    /// All its passes in the original.
+    /// All passes that this test has in the original.
     pub fn passes(self) -> &'static [Pass] {
         match self {
             Test::Write => &[Pass::Write, Pass::Rewrite],
@@ -99,7 +99,7 @@ impl Pass {
         }
     }
 
-    /// Whether it repeats another pass, so that a run without retest omits it.
+    /// Whether this pass repeats another pass, so that a run without retest omits it.
     pub fn is_again(self) -> bool {
         matches!(self, Pass::Rewrite | Pass::Reread | Pass::BackwardReread | Pass::Frewrite | Pass::Freread)
     }
@@ -118,7 +118,7 @@ impl Pass {
         }
     }
 
-    /// Whether it visits the records in random order.
+    /// Whether this pass visits the records in random order.
     pub fn is_random(self) -> bool {
         matches!(self, Pass::RandomRead | Pass::RandomWrite | Pass::Mixed)
     }

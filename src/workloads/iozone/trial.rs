@@ -15,16 +15,16 @@ use crate::schema::units::{Bytes, sum};
 use crate::schema::work::{Amount, LiveFile};
 use crate::workloads::{Clock, Durable, Log, Needs, OpError, Ready, Work};
 
-/// Records that must fit into the least memory of a trial.
+/// The number of records that must fit into a trial's memory.
 const RECORDS: u64 = 5;
 
-/// The original's name.
+/// The file's name in IOzone.
 pub const FILE: &str = "iozone.tmp";
 
 impl Work for Parameters {
     fn needs(&self) -> Needs {
-        // A record in the buffer, and in the page cache the written data that waits for a journal. With records of 16 MiB a
-        // data-journalling filesystem needs 96 MiB; 64 MiB are too few.
+        // Memory holds a record in the buffer, and in the page cache the written data that waits for a journal. With records of
+        // 16 MiB a data-journalling filesystem needs 96 MiB; 64 MiB are too few.
         let record = self.pairs.iter().map(|pair| pair.record).max().unwrap_or_default();
         Needs {
             largest_file: Bytes(self.largest()),
@@ -108,7 +108,7 @@ impl Parameters {
         self.pairs.iter().map(|pair| pair.bytes()).max().unwrap_or(0)
     }
 
-    /// A single test uses the file that the tests before it left, so there is one file with one record size.
+    /// A test that runs as a part uses the file that earlier tests left, so there may be only one file with one record size.
     fn part(&self, name: &str) -> Result<Test, String> {
         let test = Test::find(name).filter(|test| self.tests.contains(test));
         let test = test.ok_or_else(|| {
@@ -143,12 +143,12 @@ struct Trial {
     seed: u64,
     /// The content of the existing file.
     written: Option<Written>,
-    /// Operations done.
+    /// The number of operations to do.
     steps: u64,
-    /// Whether the run stops after the last of them.
+    /// Whether the run stops after the last of these operations.
     stops: bool,
     removes: bool,
-    /// Set when the work is done.
+    /// The files that remain, with their content; set when the work is done.
     left: Vec<(Pair, Written)>,
 }
 
@@ -173,7 +173,7 @@ impl Ready for Trial {
 }
 
 impl Trial {
-    /// Whether the work goes on.
+    /// Runs the tests on one file. Returns whether the work goes on.
     fn on_one_file(&mut self, pair: Pair, clock: &dyn Clock, log: &mut dyn Log) -> Result<bool, OpError> {
         let mut file = Passes::new(FILE.into(), pair, self.parameters.ways, self.seed, self.written);
         let tests = self.tests.clone();

@@ -1,19 +1,19 @@
 //! The 64-bit Mersenne Twister MT19937-64, with the seed array of IOzone's random order.
 //!
-//! Source: T. Nishimura, "Tables of 64-bit Mersenne Twisters", ACM TOMACS 10(4), 2000, and the authors' test vector of 2004,
-//! which has the same seed.
+//! Source: T. Nishimura, "Tables of 64-bit Mersenne Twisters", ACM TOMACS 10(4), 2000. The authors' test vector of 2004 uses the
+//! same seed array.
 
 const WORDS: usize = 312;
 const OFFSET: usize = 156;
 const TWIST: u64 = 0xB502_6F5A_A966_19E9;
-/// The upper 33 bits and the lower 31.
+/// Masks of a word's upper 33 bits and lower 31 bits.
 const UPPER: u64 = 0xFFFF_FFFF_8000_0000;
 const LOWER: u64 = 0x7FFF_FFFF;
 const SEED: [u64; 4] = [0x12345, 0x23456, 0x34567, 0x45678];
 
 pub struct Twister64 {
     words: [u64; WORDS],
-    /// Words of this generation already used.
+    /// The number of words of the current state that have been returned.
     given: usize,
 }
 
@@ -21,7 +21,7 @@ impl Twister64 {
     pub fn new() -> Self {
         let mut words = started(19_650_218);
         let mut at = 1;
-        // Two passes over the words: the seed is shorter.
+        // The seed array is shorter than the state, so the loop runs over all words of the state.
         for round in 0..WORDS {
             let mixed = mix(words[at - 1], 3_935_559_000_370_003_845) ^ words[at];
             words[at] =
@@ -71,7 +71,7 @@ fn mix(word: u64, by: u64) -> u64 {
     (word ^ word >> 62).wrapping_mul(by)
 }
 
-/// The next index; the first word is skipped and takes the last one's value.
+/// The next index. After the last word it is 1: word 0 is skipped and takes the last word's value.
 fn next(words: &mut [u64; WORDS], at: usize) -> usize {
     if at + 1 < WORDS {
         return at + 1;

@@ -108,7 +108,7 @@ pub fn read(file: impl AsFd, path: impl AsRef<Path>, buffer: &mut [u8]) -> Resul
     rustix::io::read(&file, buffer).map_err(|e| failed("read", path, e))
 }
 
-/// Some filesystems report only here that the data did not fit.
+/// Closes a file. Some filesystems report only at close that the data did not fit.
 pub fn close(file: OwnedFd, path: &str) -> Result<(), OpError> {
     fsderby_sys::file::close(file).map_err(|e| failed("close", path, e))
 }
@@ -151,7 +151,7 @@ pub fn unlink(path: &str) -> Result<(), OpError> {
     rustix::fs::unlinkat(CWD, path, AtFlags::empty()).map_err(|e| failed("unlink", path, e))
 }
 
-/// Replaces an existing file.
+/// Renames a file; an existing file named `to` is replaced.
 pub fn rename(from: &str, to: &str) -> Result<(), OpError> {
     rustix::fs::renameat(CWD, from, CWD, to).map_err(|e| failed("rename", from, e))
 }

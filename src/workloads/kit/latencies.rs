@@ -6,7 +6,7 @@ use crate::workloads::{Clock, Histogram, Log};
 const LONGEST_NS: u64 = 3600 * 1_000_000_000;
 const DIGITS: u8 = 3;
 
-/// For operations that an engine numbers from 0, like an enum.
+/// The histograms of an engine's operations, which the engine numbers from 0.
 pub struct Latencies {
     names: &'static [&'static str],
     histograms: Vec<Histogram>,

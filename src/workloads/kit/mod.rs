@@ -1,4 +1,4 @@
-//! Shared parts of the engines. An engine uses the parts that it needs; none of them knows an engine.
+//! Shared parts of the engines. An engine uses the parts that it needs; no part depends on an engine.
 //!
 //! ```text
 //! parse      parameters   keys of a TOML table: unknown ones, missing ones, limits, scaling
@@ -13,8 +13,8 @@
 //!            visit        visits a tree like find, tar and rm
 //! metrics    rate         a count divided by the time of its phase
 //! ```
-//! Paths are relative to the current folder, which belongs to the work alone. Between two clock readings only the operation runs:
-//! everything that allocates is made in `prepare`.
+//! Paths are relative to the current folder, which no other work uses. Between two clock readings only the operation runs: all
+//! memory is allocated in `prepare`.
 
 pub mod files;
 mod latencies;

@@ -1,5 +1,5 @@
-//! File content: noise that differs between files, so no filesystem stores it smaller. Each position identifies its file and
-//! offset.
+//! File content: noise that differs between files, so no filesystem can compress or deduplicate it. The content at each position
+//! identifies the file and the offset.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -11,14 +11,14 @@ use super::files::{self, CHUNK, wrong};
 use crate::schema::units::{KIB, MIB};
 use crate::workloads::OpError;
 
-/// A kernel caches, and so loses, data in pages. Other positions, as after a short read, are not checked.
+/// A kernel caches data in pages and so also loses it in pages. Only the beginning of each page is checked.
 pub const PAGE: u64 = 4 * KIB;
 /// Bytes at the beginning of each chunk that identify file and offset.
 const STAMP: usize = 16;
 /// Number of different starting points of a chunk's noise.
 const NOISE: usize = MIB as usize;
 
-/// The message for wrong content.
+/// The message about content that differs from what was written.
 pub fn other_content(at: u64) -> String {
     format!("at byte {at}, the content differs from what was written")
 }
@@ -26,7 +26,7 @@ pub fn other_content(at: u64) -> String {
 /// The content of files, which are numbered from 0.
 pub struct Noise {
     seed: u64,
-    /// Long enough for a chunk from each starting point.
+    /// The noise, long enough for a whole chunk from the last starting point.
     bytes: Vec<u8>,
 }
 
@@ -37,7 +37,7 @@ impl Noise {
         Noise { seed, bytes }
     }
 
-    /// Passes each chunk of a file of this size to `each`, in order. The stamp is in the noise only meanwhile.
+    /// Passes each chunk of a file of this size to `each`, in order. The stamp is put into the noise only during the call.
     pub fn content<E>(
         &mut self,
         file: u32,
@@ -51,7 +51,7 @@ impl Noise {
         Ok(())
     }
 
-    /// Passes the beginning of the chunk at this offset.
+    /// Passes the first `length` bytes of the chunk at this offset to `each`.
     pub fn piece<T>(&mut self, file: u32, at: u64, length: usize, each: impl FnOnce(&[u8]) -> T) -> T {
         let (stamp, begin) = self.chunk(file, at);
         let stamped = begin..begin + length.min(STAMP);
@@ -84,7 +84,7 @@ impl Noise {
             at += came as u64;
         }
         if at != size {
-            return Err(wrong(path, format!("read {at} bytes, {size} were written")));
+            return Err(wrong(path, format!("read {at} bytes, but {size} bytes were written")));
         }
         Ok(at)
     }

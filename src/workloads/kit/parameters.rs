@@ -17,7 +17,7 @@ impl<'a> Keys<'a> {
         if let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) {
             return Err(names::unknown("parameter", key, known.iter().copied()));
         }
-        let strange = |(key, value)| Some(format!("{key}: {} is not a possible value", no_jobs(value)?));
+        let strange = |(key, value)| Some(format!("{key}: the value {} is not allowed", no_jobs(value)?));
         table.iter().find_map(strange).map_or(Ok(Keys(table)), Err)
     }
 
@@ -67,7 +67,7 @@ fn within(key: &str, value: i64, bounds: RangeInclusive<u32>) -> Result<u32, Str
     fits.ok_or_else(|| format!("{key} = {value}: write a number from {least} to {most}"))
 }
 
-/// The table with these numbers scaled. The parser checks whether the result is possible.
+/// The table with the numbers of these keys scaled. The parser checks whether the result is allowed.
 pub fn scaled(
     table: &Table,
     by: Scale,
@@ -105,7 +105,7 @@ mod tests {
             let table: Table = format!("files = {value}").parse().expect("TOML");
             let wrong = Keys::of(&table, &["files"]).map(drop).unwrap_err();
             assert!(wrong.starts_with("files: "), "{wrong}");
-            assert!(wrong.ends_with("is not a possible value"), "{wrong}");
+            assert!(wrong.ends_with("is not allowed"), "{wrong}");
         }
     }
 

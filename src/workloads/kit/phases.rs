@@ -17,7 +17,7 @@ pub struct Phases<'a> {
     stops: bool,
 }
 
-/// Tools of a phase's operations: the clock, and the latencies.
+/// What a phase's operations need: the clock, the latencies and the progress.
 pub struct Under<'a> {
     pub clock: &'a dyn Clock,
     pub latencies: &'a mut Latencies,
@@ -27,7 +27,7 @@ pub struct Under<'a> {
 }
 
 impl<'a> Phases<'a> {
-    /// For a run of this many operations.
+    /// Prepares the phases of a run of this many operations.
     pub fn new(
         clock: &'a dyn Clock,
         log: &'a mut dyn Log,
@@ -46,8 +46,8 @@ impl<'a> Phases<'a> {
         Phases { stops: operations.is_some(), ..self }
     }
 
-    /// Runs one phase. Only `work` is timed; it returns its counts. If the run stops within it, the phase has no counts and no
-    /// phase follows.
+    /// Runs one phase. Only `work` is timed; it returns the phase's counts. If the run stops within the phase, the phase has no
+    /// counts and no phase follows.
     pub fn run(
         &mut self,
         name: &'static str,
@@ -80,17 +80,17 @@ impl<'a> Phases<'a> {
 }
 
 impl<'a> Under<'a> {
-    /// Starts the phase's time here: earlier steps, such as opening a file, are not timed.
+    /// Starts the phase's time now: earlier steps of the phase, such as opening a file, are not timed.
     pub fn begin(&mut self) {
         self.begin_ns = self.clock.now_ns();
     }
 
-    /// For threads, which cannot share the other fields.
+    /// The progress, for threads, which cannot share the other fields.
     pub fn progress(&self) -> &'a Progress {
         self.progress
     }
 
-    /// Before an operation: fails if the run is to stop here.
+    /// Called before an operation: fails if the run is to stop at this operation.
     #[inline]
     pub fn may(&self) -> Result<(), OpError> {
         if self.stops && is_over(self.progress) {
@@ -113,7 +113,7 @@ impl<'a> Under<'a> {
         Ok(done)
     }
 
-    /// The same for an operation that is timed by its caller.
+    /// Counts one operation whose caller has timed it.
     #[inline]
     pub fn done(&mut self, operation: usize, begin_ns: u64) {
         self.latencies.record(operation, self.clock.now_ns() - begin_ns);

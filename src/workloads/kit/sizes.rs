@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::schema::random::below;
 use crate::schema::units::{Bytes, GIB};
 
-/// Sizes above the previous row's, up to this one, uniformly distributed, with this total weight.
+/// A range of sizes, from above the previous row's size up to this row's size, uniformly distributed, with this total weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     pub up_to: u32,
@@ -24,7 +24,7 @@ pub struct Written {
 /// The largest file size in a mix.
 const LARGEST: u64 = GIB;
 
-/// The table, whose sizes must ascend.
+/// Checks the table, whose sizes must ascend.
 pub fn rows(written: Vec<Written>) -> Result<Vec<Row>, String> {
     let mut rows: Vec<Row> = Vec::new();
     for Written { up_to, weight } in written {
@@ -86,12 +86,12 @@ mod tests {
     #[test]
     fn the_mean_is_that_of_many_draws() {
         let rows = [Row { up_to: 1000, weight: 3 }, Row { up_to: 9000, weight: 1 }];
-        // 500.5 with weight 3 of 4 and 5000.5 with weight 1 of 4.
+        // The mean of 500.5 with weight 3/4 and 5000.5 with weight 1/4.
         assert_eq!(mean(&rows), 1625);
         let mut source = seeded(&[b"mean"]);
         let n = 40_000;
         let drawn: u64 = (0..n).map(|_| u64::from(draw(&rows, whole(&rows), &mut source))).sum();
-        // The standard deviation of a draw is 2290, of this mean 11.5; the bound is four of these.
+        // The standard deviation of a draw is 2290, and of this mean 11.5; the bound is four standard deviations of the mean.
         assert!((drawn / n).abs_diff(1625) < 46, "{}", drawn / n);
     }
 }

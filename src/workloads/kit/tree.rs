@@ -11,13 +11,13 @@ use crate::schema::random::below;
 use crate::schema::work::LiveFile;
 use crate::workloads::OpError;
 
-/// A tree of a seed. An engine with its own order implements the first methods; the others follow.
+/// A tree drawn from a seed. An engine implements the methods without a body; the others use them.
 pub trait Tree {
     /// Every folder, parents first.
     fn folders(&self) -> Vec<String>;
     fn files(&self) -> u32;
     fn size(&self, file: u32) -> u64;
-    /// Written into the existing `path`, so nothing allocates.
+    /// A file's path, written into the existing `path`, so that nothing is allocated.
     fn path<'a>(&self, file: u32, path: &'a mut String) -> &'a str;
     fn noise(&self) -> &Noise;
     fn noise_mut(&mut self) -> &mut Noise;
@@ -71,7 +71,7 @@ pub struct Shape {
 /// ```
 pub struct Grown {
     folders: Vec<String>,
-    /// The paths of all files, in the usual order of use, so that they are in the CPU's cache.
+    /// The paths of all files, in the order in which they are mostly used, so that the CPU's cache holds them.
     paths: String,
     /// For each file, the end of its path in `paths`, and its size.
     files: Vec<(usize, u32)>,
@@ -108,7 +108,7 @@ fn grow(shape: &Shape, source: &mut Xoshiro256PlusPlus) -> Vec<String> {
     let mut folders: Vec<String> = Vec::new();
     let mut depths: Vec<u32> = Vec::new();
     for folder in 0..shape.folders {
-        // Index `folder` is the top folder, which is never too deep.
+        // The index `folder` stands for the top folder, which is never too deep.
         let above = loop {
             let above = below(source, u64::from(folder) + 1) as usize;
             if depths.get(above).is_none_or(|depth| *depth < shape.deepest) {

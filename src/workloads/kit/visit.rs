@@ -26,12 +26,12 @@ impl Entry<'_> {
 
 /// Callbacks of a walk.
 pub trait Visitor {
-    /// Before entering a folder.
+    /// Called before a folder is entered.
     fn enter(&mut self, _folder: &Entry<'_>) -> Result<(), OpError> {
         Ok(())
     }
     fn file(&mut self, file: &Entry<'_>) -> Result<(), OpError>;
-    /// After all entries of a folder.
+    /// Called after all entries of a folder.
     fn leave(&mut self, _folder: &Entry<'_>) -> Result<(), OpError> {
         Ok(())
     }
@@ -78,7 +78,7 @@ fn names(folder: &OwnedFd) -> rustix::io::Result<Vec<(CString, FileType)>> {
     Ok(names)
 }
 
-/// Some filesystems do not return the type with the name.
+/// Whether an entry is a folder. Some filesystems do not return the type with the name, so stat is called for these.
 fn is_folder(folder: &OwnedFd, name: &CStr, kind: FileType) -> rustix::io::Result<bool> {
     match kind {
         FileType::Directory => Ok(true),

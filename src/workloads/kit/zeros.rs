@@ -1,4 +1,4 @@
-//! The checksum of zeros, without reading them.
+//! Computes the checksum of any number of zeros without reading zeros.
 
 use std::iter;
 
@@ -6,7 +6,7 @@ use std::iter;
 pub fn crc32(length: u64) -> u32 {
     let mut one = crc32fast::Hasher::new();
     one.update(&[0]);
-    // For 1, 2, 4 … zeros; combines those that sum up to the length.
+    // Computes the checksums of 1, 2, 4 … zeros, and combines those whose lengths add up to `length`.
     let powers = iter::successors(Some(one), |half| {
         let mut twice = half.clone();
         twice.combine(half);

@@ -1,10 +1,11 @@
-//! News: a server receives articles, feeds them to others and expires the old ones. Very many small files in deep directories.
+//! News: a server receives articles, sends them to other servers and deletes the oldest. Each article is a small file in a deep
+//! directory tree.
 //!
 //! ```text
 //! groups     every folder is created, parents first
 //! import     articles are written in order of arrival, each into a random group
 //! feed       every article is read in order of arrival
-//! expire     the oldest articles are deleted; the others stay
+//! expire     the oldest articles are deleted; the other articles are kept
 //! ```
 
 use toml::Table;
@@ -102,7 +103,7 @@ impl Workload for News {
             what: "Creates a deep directory tree, writes many small files into random directories, reads all of \
                    them in order of arrival, and deletes the oldest.",
             origin: "fsderby's own. Published comparisons say that filesystems differ most with small files, and \
-                     give a news server as the example; none says how many files it has.",
+                     give a news server as the example; none of them states the number of files.",
             limits: "Today's servers store articles in few large files. Without fsync nothing is forced to the \
                      disk, so data that fits into memory measures the page cache.",
         }
@@ -144,7 +145,7 @@ struct Parameters {
     tree: Shape,
     /// Percentage of articles that expire.
     expire_percent: u32,
-    /// Whether each article and its name are synced before the next is taken.
+    /// Whether each article and its name are synced before the next article is written.
     fsync: bool,
 }
 
@@ -171,7 +172,7 @@ impl Parameters {
         Grown::new(&self.tree, "news", seed)
     }
 
-    /// The number of expired articles, which are the first ones.
+    /// The number of articles that expire: the first articles.
     fn expired(&self) -> u32 {
         (u64::from(self.tree.files) * u64::from(self.expire_percent) / 100) as u32
     }

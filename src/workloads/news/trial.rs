@@ -40,7 +40,7 @@ impl Work for Parameters {
 
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if portion.part.is_some() {
-            return Err("it has only one part".into());
+            return Err("the workload has only one part".into());
         }
         let tree = self.grown(seed);
         Ok(Box::new(Trial {
@@ -53,7 +53,7 @@ impl Work for Parameters {
         }))
     }
 
-    /// With fsync every article and its name are durable before the next arrives.
+    /// With `fsync = true`, every article and its name are durable before the next article arrives.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         if !self.fsync {
             return Durable::default();
@@ -85,7 +85,7 @@ struct Trial {
     hands: Hands,
 }
 
-/// Tools of the operations.
+/// State and buffers that the operations use.
 struct Hands {
     tree: Grown,
     path: String,

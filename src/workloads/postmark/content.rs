@@ -1,4 +1,4 @@
-//! Content of the files: each consists of one or more prefixes of the source, so a checksum per slot suffices.
+//! Content of the files. The content of each file is one or more prefixes of the source text, so a checksum per slot suffices.
 
 use std::convert::Infallible;
 
@@ -8,7 +8,7 @@ use super::names::{Namer, path};
 use super::rules::Rules;
 use crate::schema::work::LiveFile;
 
-/// The CRC-32 of each slot's content; empty if nobody needs it.
+/// The CRC-32 of each slot's content; empty if the checksums are not needed.
 pub struct Checksums(Vec<u32>);
 
 impl Checksums {

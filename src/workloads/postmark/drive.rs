@@ -3,7 +3,8 @@
 use super::generator::{Access, File, Generator, Turnover};
 use super::rules::Rules;
 
-/// The target of the operations. `Ok(false)`: the operation failed, and the run continues as if it had not been requested.
+/// The target of the operations. `Ok(false)` means that the operation failed and the run continues as if the operation had not been
+/// requested.
 pub trait Files {
     type Error;
     fn create(&mut self, file: File) -> Result<(), Self::Error>;
@@ -19,7 +20,7 @@ pub trait Files {
     }
 }
 
-/// How the transactions ended.
+/// The way in which the transactions ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     Complete,
@@ -27,7 +28,7 @@ pub enum Ended {
     OutOfFiles(u32),
 }
 
-/// How much of a run is carried out, in created files and transactions. Only a whole run deletes the remaining files.
+/// How much of a run is carried out: a number of created files and of transactions. Only a whole run deletes the remaining files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     pub created: u32,
@@ -37,7 +38,7 @@ pub struct Extent {
 impl Extent {
     pub const WHOLE: Extent = Extent { created: u32::MAX, transactions: u32::MAX };
 
-    /// The first `operations` of a run: each file of the pool is one, and each transaction.
+    /// The first `operations` of a run. The creation of a file of the pool is one operation, and so is a transaction.
     pub fn first(operations: u64, rules: &Rules) -> Self {
         let all = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let transactions = all(operations.saturating_sub(u64::from(rules.number)));
@@ -45,7 +46,7 @@ impl Extent {
     }
 }
 
-/// Calls `after` for each file.
+/// Creates the pool; calls `after` for each file.
 pub fn create_pool<F: Files>(
     generator: &mut Generator,
     files: &mut F,
@@ -96,7 +97,7 @@ fn transaction<F: Files>(generator: &mut Generator, files: &mut F) -> Result<(),
     Ok(())
 }
 
-/// Calls `after` for each file.
+/// Deletes the remaining files; calls `after` for each file.
 pub fn delete_pool<F: Files>(
     generator: &mut Generator,
     files: &mut F,

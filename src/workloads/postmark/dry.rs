@@ -1,4 +1,4 @@
-//! A run without I/O: its amount of work, and whether its files last.
+//! A run without I/O: its amount of work, and whether files remain until its end.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -28,8 +28,8 @@ pub struct DryRun {
     pub ended: Ended,
 }
 
-/// Number of cached runs. A set with a fixed seed has the same run in every round, and verifying ten thousand records needs it
-/// ten thousand times.
+/// Number of cached runs. A set with a fixed seed has the same run in every round, so that verifying ten thousand records needs the
+/// same run ten thousand times.
 const REMEMBERED: usize = 8;
 
 thread_local! {

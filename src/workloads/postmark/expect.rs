@@ -2,11 +2,11 @@
 //!
 //! The pool is a number of files and the bytes by which they may still grow. On average, each transaction does:
 //! ```text
-//! an append   takes half of what one file may still grow by    rest −= rest/files / 2
+//! an append   uses half of the bytes by which a file may grow  rest −= rest/files / 2
 //! a creation  adds a file that may grow by half of the range   files += 1, rest += (high − low) / 2
-//! a deletion  takes a file away                                files −= 1, rest −= rest/files
+//! a deletion  removes a file                                   files −= 1, rest −= rest/files
 //! ```
-//! This is integrated in steps of a thousandth of the run. Small pools deviate more.
+//! These changes are summed in steps of a thousandth of the run. The real amount deviates more if the pool is small.
 
 use super::rules::Rules;
 use crate::schema::work::Amount;

@@ -12,7 +12,7 @@ use crate::schema::units::Bytes;
 const FIRST_CHARACTER: u8 = b' ';
 const CHARACTERS: u32 = 95;
 
-/// A file's name in numbers; [`super::names::Namer`] writes it out.
+/// A file's name as numbers; [`super::names::Namer`] makes the text of the name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Name {
     pub number: u32,
@@ -23,7 +23,7 @@ pub struct Name {
 /// A file of the pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct File {
-    /// Its slot in the table; another file may reuse it after deletion.
+    /// The file's slot in the table; another file may reuse the slot after the file's deletion.
     pub slot: u32,
     pub name: Name,
     pub bytes: u32,
@@ -46,11 +46,11 @@ pub enum Turnover {
 pub struct Generator {
     rules: Rules,
     draws: Twister,
-    /// Twice the initial number of files.
+    /// The table of slots: twice as many as initial files.
     slots: Vec<Slot>,
     taken: Taken,
     cursor: u32,
-    /// No slot below this one is free, which speeds up the search for the lowest.
+    /// No slot below this index is free, so the search for the lowest free slot begins here.
     lowest: u32,
     used: u32,
     created: u32,
@@ -64,8 +64,8 @@ struct Slot {
     bytes: u32,
 }
 
-/// Whether this machine has the memory for the table, the source and the longest request. The original takes twice the source,
-/// and crashes if it cannot get it.
+/// Checks that this machine has the memory for the table, the source and the longest request. The original takes twice the memory
+/// for the source, and crashes if it does not get the memory.
 pub fn afford(rules: &Rules) -> Result<(), String> {
     let table = 2 * rules.number as usize * size_of::<Slot>();
     let bytes = table + rules.high as usize + rules.high.min(rules.read_block) as usize;
@@ -79,7 +79,7 @@ pub fn afford(rules: &Rules) -> Result<(), String> {
 }
 
 impl Generator {
-    /// The generator, and the source of which all files are prefixes. `rules` have passed [`Rules::check`].
+    /// The generator, and the source text from whose prefixes all files are written. `rules` have passed [`Rules::check`].
     pub fn new(rules: &Rules) -> (Self, Vec<u8>) {
         let mut generator = Self::unseeded(rules);
         // The original draws twice the largest size and uses only the first half.
@@ -125,7 +125,7 @@ impl Generator {
         self.used == 0
     }
 
-    /// Takes a slot for a new file and draws its name and size; `None`, drawing nothing, if all are taken.
+    /// Takes a slot for a new file and draws the file's name and size. If all slots are taken, draws nothing and returns `None`.
     pub fn create(&mut self) -> Option<File> {
         let slot = self.free_slot()?;
         self.created += 1;
@@ -141,7 +141,7 @@ impl Generator {
         Some(File { slot, name, bytes })
     }
 
-    /// The first half of the transaction. An append still needs [`Generator::can_grow`].
+    /// Draws the first half of the transaction. Before an append the caller must ask [`Generator::can_grow`].
     pub fn access(&mut self) -> Option<Access> {
         let bias = self.rules.bias_read?;
         let read = self.draws.below(10) < bias;
@@ -149,7 +149,7 @@ impl Generator {
         Some(if read { Access::Read(file) } else { Access::Append(file) })
     }
 
-    /// The second half; also `None` if a file is to be created and every slot is taken.
+    /// Draws the second half of the transaction; `None` also if a file is to be created and every slot is taken.
     pub fn turnover(&mut self) -> Option<Turnover> {
         let bias = self.rules.bias_create?;
         if self.draws.below(10) < bias {
@@ -195,7 +195,7 @@ impl Generator {
         (0..self.slots()).filter_map(|slot| self.file(slot))
     }
 
-    /// A random file, by drawing until a slot is taken. The caller ensures that there is one.
+    /// A random file: draws slots until one is taken. The caller ensures that at least one slot is taken.
     fn pick(&mut self) -> File {
         loop {
             let slot = self.draws.below(self.slots());
@@ -217,7 +217,7 @@ impl Generator {
         Some(slot)
     }
 
-    /// With at most one location nothing is drawn.
+    /// Draws a location; with at most one location draws nothing.
     fn location(&mut self) -> u32 {
         match self.shares.as_slice() {
             [] | [_] => 0,

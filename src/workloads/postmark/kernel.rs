@@ -13,7 +13,7 @@ use super::stream::Requests;
 /// The largest stream buffer.
 const LARGEST_BUFFER: usize = 8192;
 
-/// Tools of all operations.
+/// Buffers and settings that all operations use.
 pub struct Kernel {
     pub source: Vec<u8>,
     /// The read buffer, as long as the longest request.
@@ -89,7 +89,7 @@ pub fn unlink(path: &CStr) -> Result<()> {
     fs::unlinkat(fs::CWD, path, fs::AtFlags::empty())
 }
 
-/// Like C's `remove`, which the original calls: also removes a folder in place of a file.
+/// Removes a file or a folder, like C's `remove`, which the original calls.
 pub fn remove(path: &CStr) -> Result<()> {
     unlink(path).or_else(|errno| if errno == Errno::ISDIR { remove_directory(path) } else { Err(errno) })
 }

@@ -2,20 +2,20 @@
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// From open to close, with the fsync of a work that makes one.
+    /// A creation, from open to close, including the fsync if the work calls fsync.
     Create,
-    /// As [`Kind::Create`].
+    /// An append, from open to close, including the fsync if the work calls fsync.
     Append,
-    /// From open to close.
+    /// A read, from open to close.
     Read,
     Delete,
     Fsync,
 }
 
-/// In the order of [`Kind`].
+/// The names of the operations, in the order of [`Kind`].
 pub const NAMES: &[&str] = &["create", "append", "read", "delete", "fsync"];
 
-/// Each with the phase's count of it.
+/// Each operation with the name of the count that a phase has of it.
 pub const COUNTS: &[(&str, &str)] = &[
     ("create", "created"),
     ("append", "appended"),

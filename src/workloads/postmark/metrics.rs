@@ -1,7 +1,7 @@
 //! Turns phases into metrics: integers in, rates out.
 //!
-//! File rates are PostMark's: a phase's count ÷ its time; throughput is bytes ÷ the time of all three phases. PostMark's clock
-//! has whole seconds, ours nanoseconds.
+//! File rates are defined like PostMark's: a phase's count ÷ the phase's time. Throughput is bytes ÷ the time of all three phases.
+//! PostMark's clock has whole seconds, the clock of a trial nanoseconds.
 
 use super::dry::Totals;
 use crate::schema::declared::{Declared, Over, Section};
@@ -158,7 +158,7 @@ pub fn phase(name: &str, ns: u64, totals: &Totals, fsyncs: u64, transactions: u6
     Phase { name: name.to_owned(), ns, counts }
 }
 
-/// Omits rates of zero.
+/// The metrics of these phases, without rates of zero.
 pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
     let total_ns = sum(phases.iter().map(|p| p.ns));
     let rates = RATES.iter().filter_map(|rate| rate.metric(phases)).filter(|m| m.value > 0.0);

@@ -1,9 +1,9 @@
 //! PostMark: the small files of a mail server, in one sequential program.
 //!
-//! N files of random sizes are created, T transactions run on them, and the rest is deleted. A transaction reads a whole file or
-//! appends to one, then creates or deletes a file. Operations are those of PostMark 1.5, 1.51 and 1.53 for the same parameters
-//! and seed: same names, sizes, content and system calls. Written from a description of its behaviour and from traces, without
-//! its code.
+//! N files of random sizes are created, T transactions run on them, and the remaining files are deleted. A transaction reads a
+//! whole file or appends to a file, then creates or deletes a file. Operations are those of PostMark 1.5, 1.51 and 1.53 for the
+//! same parameters and seed: same names, sizes, content and system calls. This code was written from a description of PostMark's
+//! behaviour and from traces, without PostMark's code.
 //!
 //! One engine, two uses:
 //! ```text
@@ -15,21 +15,22 @@
 //! ```
 //!
 //! # Where the drop-in differs from the original
-//! Each of these kills the original by a signal. The drop-in refuses the run on stderr with a remedy, continues the script, and
-//! exits with code 2:
-//! - fewer than 10 transactions (it divides by a tenth of them);
-//! - sizes of 2^30 and more, or as many files (its tables are twice as long), or more of them than there is
+//! Each of the following kills the original by a signal. The drop-in refuses the run with advice on stderr, continues the script,
+//! and exits with code 2:
+//! - fewer than 10 transactions (the original divides by a tenth of their number);
+//! - sizes or numbers of files of 2^30 and more (the original's tables are twice as long), or more than there is
 //!   memory for;
 //! - locations whose weights sum up to 2^30 or more.
 //!
-//! Names of locations longer than 80 bytes, which also kill it, work.
+//! Names of locations longer than 80 bytes also kill the original; the drop-in accepts them.
 //!
 //! Scripts that load each other endlessly stop at [`dropins::postmark::DEEPEST_LOAD`]. The drop-in flushes standard output before
-//! it writes to standard error or runs a shell; the original does not, so in a file with both the order differs.
+//! it writes to standard error or runs a shell; the original does not. So if both go into one file, the order of lines differs.
 //!
 //! # Defects that are kept
-//! Whole seconds, with a difference of zero counted as one; byte sums in 32-bit floats; unnoticed failed reads and writes; no
-//! report if the files run out. Trials have none of these. One subdirectory is like none in both.
+//! Times are whole seconds, and a time of zero counts as one second; byte sums are 32-bit floats; failed reads and writes are not
+//! noticed; there is no report if the files run out. Trials have none of these defects. In drop-in and trial, one subdirectory has
+//! the same effect as no subdirectory.
 
 use toml::Table;
 

@@ -27,7 +27,7 @@ impl Namer {
         Namer { locations, split: rules.split() > 0, buffer: Vec::with_capacity(longest) }
     }
 
-    /// `location/s3/17`.
+    /// Writes the name of a file: `location/s3/17`.
     pub fn file(&mut self, name: Name) -> &CStr {
         self.enter(name.location);
         if self.split {
@@ -39,7 +39,7 @@ impl Namer {
         self.finish()
     }
 
-    /// `location/s3`.
+    /// Writes the name of a subdirectory: `location/s3`.
     pub fn subdirectory(&mut self, location: u32, subdirectory: u32) -> &CStr {
         self.enter(location);
         self.buffer.push(b's');

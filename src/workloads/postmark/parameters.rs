@@ -7,14 +7,14 @@ use super::rules::{Location, Rules};
 use crate::schema::units::{Bytes, Scale};
 use crate::workloads::kit::parameters::{self, Keys};
 
-/// A trial's work: PostMark's rules, and our additions.
+/// A trial's work: PostMark's rules, and the additions of fsderby.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Its seed counts only if [`Parameters::seed`] is set.
+    /// PostMark's rules. The seed in them is used only if [`Parameters::seed`] is set.
     pub rules: Rules,
-    /// PostMark's seed; `None` for the trial's.
+    /// The seed in PostMark's form; `None` means the trial's seed.
     pub seed: Option<u32>,
-    /// The stream buffer, which the original takes from the filesystem.
+    /// Bytes of the stream buffer, whose size the original gets from the filesystem.
     pub stdio_buffer: u32,
     /// Whether each created and each appended file is synced before it is closed.
     pub fsync: bool,
@@ -22,7 +22,7 @@ pub struct Parameters {
     pub fsync_folder: bool,
 }
 
-/// Bytes of a file or folder name, on every filesystem here (NAME_MAX).
+/// The largest length of a file or folder name in bytes, on every filesystem in fsderby (NAME_MAX).
 const LONGEST_NAME: usize = 255;
 const KEYS: &[&str] = &[
     "number",
@@ -74,7 +74,7 @@ impl Parameters {
             seed: seed.unwrap_or(defaults.seed),
         };
         if rules.low > rules.high {
-            return Err(format!("size = [{}, {}]: write the smaller one first", rules.low, rules.high));
+            return Err(format!("size = [{}, {}]: write the smaller size first", rules.low, rules.high));
         }
         rules.check()?;
         let stdio_buffer = block(keys, "stdio_buffer", 4096)?;
@@ -92,14 +92,14 @@ impl Parameters {
         Ok(Parameters { rules, seed, stdio_buffer, fsync, fsync_folder })
     }
 
-    /// The rules with the effective seed: a trial's seed is cut to PostMark's 32 bits.
+    /// The rules with the seed in use: a trial's seed is cut to 32 bits, as PostMark has.
     pub fn rules_for(&self, trial_seed: u64) -> Rules {
         Rules { seed: self.seed.unwrap_or(trial_seed as u32), ..self.rules.clone() }
     }
 }
 
-/// Scales files and transactions; file sizes stay, because they define the work. Keeps enough files that transactions do not
-/// delete the last one by chance, which would end PostMark.
+/// Scales files and transactions; file sizes stay, because they define the work. Keeps enough files that the transactions do not
+/// delete the last file by chance, which would end PostMark.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let Rules { number, transactions, bias_create, .. } = Parameters::parse(table)?.rules;
     let (number, transactions) = (u64::from(number), u64::from(transactions));
@@ -113,7 +113,8 @@ pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     Parameters::parse(&scaled).map(|_| scaled)
 }
 
-/// The net deletions, plus four standard deviations of a random walk of this length: one trial in 16,000 needs more.
+/// The number of files needed: the expected excess of deletions over creations, plus four standard deviations of a random walk of
+/// this length. One trial in 16,000 needs more files.
 fn enough_files(transactions: u64, create_tenths: u32) -> u64 {
     let lost = transactions.saturating_mul(10u64.saturating_sub(2 * u64::from(create_tenths))) / 10;
     let squared = transactions.saturating_mul(16);
@@ -195,7 +196,7 @@ mod tests {
         for (text, words) in [
             ("transaction = 3", "did you mean 'transactions'?"),
             ("number = 0", "number = 0"),
-            ("size = [5, 3]", "write the smaller one first"),
+            ("size = [5, 3]", "write the smaller size first"),
             ("size = [1, '2g']", "size"),
             ("bias_read = 11", "tenths"),
             ("buffering = 1", "buffering"),
@@ -225,7 +226,7 @@ mod tests {
             ("number = 800\ntransactions = 2500", 64, 25, 39),
             ("number = 800\ntransactions = 2500", 10_000, 4, 1),
             ("number = 900\ntransactions = 1000\nbias_create = 2", 10, 100, 100),
-            // Too few from the start: that is on request.
+            // A set that has too few files from the start keeps its number, because the user chose it.
             ("number = 5\ntransactions = 2500", 16, 5, 156),
             ("number = 800\ntransactions = 2500\nbias_create = -1", 64, 13, 39),
         ] {

@@ -5,9 +5,10 @@
 pub struct Rules {
     /// `set number`: files created before the transactions.
     pub number: u32,
-    /// `set transactions`.
+    /// `set transactions`: number of transactions.
     pub transactions: u32,
-    /// `set size`: `low <= high`. No new file is `high` long unless both are equal; appending stops there.
+    /// `set size`: the smallest and largest size, with `low <= high`. A new file is shorter than `high` unless both are equal;
+    /// appends do not make a file longer than `high`.
     pub low: u32,
     pub high: u32,
     /// `set read` and `set write`: bytes of one request.
@@ -17,13 +18,13 @@ pub struct Rules {
     pub buffering: bool,
     /// `set bias read`: tenths of transactions that read rather than append; `None` does neither.
     pub bias_read: Option<u32>,
-    /// `set bias create`: tenths that create rather than delete; `None` does neither.
+    /// `set bias create`: tenths of transactions that create rather than delete; `None` does neither.
     pub bias_create: Option<u32>,
-    /// `set subdirectories`. One equals none, as in the original.
+    /// `set subdirectories`: number of subdirectories. 1 has the same effect as 0, as in the original.
     pub subdirectories: u32,
-    /// `set location`; empty for the current folder.
+    /// `set location`: the working folders; empty for the current folder.
     pub locations: Vec<Location>,
-    /// `set seed`.
+    /// `set seed`: seed of the random numbers.
     pub seed: u32,
 }
 
@@ -53,7 +54,8 @@ impl Default for Rules {
     }
 }
 
-/// Beyond it the original's tables of twice this length overflow, and it crashes.
+/// The largest size and number of files. Beyond this limit the original's tables, which are twice as long, overflow, and the
+/// original crashes.
 pub const LIMIT: u32 = (1 << 30) - 1;
 
 impl Rules {
@@ -67,12 +69,12 @@ impl Rules {
         }
         let shares: u64 = self.locations.iter().map(|l| u64::from(l.weight)).sum();
         if shares > u64::from(LIMIT) {
-            return Err(format!("the locations' weights sum up to {shares}; choose smaller ones"));
+            return Err(format!("the locations' weights sum up to {shares}; choose smaller weights"));
         }
         Ok(())
     }
 
-    /// Subdirectories in use: two or more.
+    /// The number of subdirectories in use; 0 for fewer than two.
     pub fn split(&self) -> u32 {
         if self.subdirectories > 1 { self.subdirectories } else { 0 }
     }

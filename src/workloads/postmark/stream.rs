@@ -1,20 +1,21 @@
-//! The requests that reading and writing a file consists of.
+//! The read and write requests that a file is read and written by.
 //!
-//! Raw: each block is one request, and so is the remainder, even of 0 bytes. Buffered, like C streams: a stream allocates its
-//! buffer of B bytes at its first block. A block first fills the buffer's free space; the rest goes out by a flush, then in whole
-//! multiples of B directly, then into the buffer. B is `st_blksize` if between 1 and 8191, otherwise 8192.
+//! Without buffering, each block is one request, and so is the remainder, even of 0 bytes. With buffering, as in C streams, a
+//! stream allocates its buffer of B bytes at the first block. A block first fills the free space of the buffer. If data of the
+//! block remains, the buffer is flushed, whole multiples of B are written directly, and the remaining bytes go into the buffer. B
+//! is `st_blksize` if that is between 1 and 8191, otherwise 8192.
 //!
-//! All content is a prefix of one source, so a stream's buffer is always a slice of it. Nothing is copied, and the requests are
-//! the same.
+//! All content is a prefix of one source text, so a stream's buffer is always a slice of that text. Nothing is copied, but the
+//! requests are those of a stream with a real buffer.
 
 use std::ops::Range;
 
 use super::rules::Rules;
 
-/// An open file. `Ok(None)`: the request failed and the run continues, like the original.
+/// An open file. `Ok(None)` means that the request failed and the run continues, as in the original.
 pub trait Handle {
     type Error;
-    /// Asked once per buffered stream, before its first request.
+    /// The size of the stream's buffer; called once per buffered stream, before its first request.
     fn buffer_size(&mut self) -> Result<usize, Self::Error>;
     /// Writes that part of the source; returns the bytes written.
     fn write(&mut self, part: Range<usize>) -> Result<Option<usize>, Self::Error>;
@@ -71,7 +72,7 @@ impl Requests {
     }
 }
 
-/// `total` bytes in blocks, and the remainder.
+/// The blocks of `total` bytes, and the remainder at their end.
 fn blocks(total: usize, block: usize) -> impl Iterator<Item = Range<usize>> {
     (0..=total / block).map(move |i| i * block..total.min((i + 1) * block))
 }
@@ -106,7 +107,7 @@ fn read_buffered<H: Handle>(handle: &mut H, total: usize, block: usize) -> Resul
 }
 
 struct Writer {
-    /// 0 before the first block.
+    /// Bytes of the buffer; 0 before the first block.
     buffer: usize,
     held: Range<usize>,
 }
@@ -123,7 +124,7 @@ impl Writer {
         if self.buffer == 0 {
             self.buffer = handle.buffer_size()?;
         }
-        // A failed write loses its data and the rest of the block.
+        // A failed write loses the data of the buffer and the unwritten part of the block.
         if !self.flush(handle)? {
             return Ok(());
         }
@@ -134,7 +135,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Keeps the part that fits and returns the rest.
+    /// Keeps the part that fits into the buffer and returns the remaining part.
     fn hold(&mut self, part: Range<usize>) -> Range<usize> {
         let fits = part.len().min(self.buffer - self.held.len());
         let start = if self.held.is_empty() { part.start } else { self.held.start };
@@ -159,11 +160,11 @@ fn write_all<H: Handle>(handle: &mut H, mut part: Range<usize>) -> Result<bool, 
 }
 
 struct Reader {
-    /// 0 before the first block.
+    /// Bytes of the buffer; 0 before the first block.
     buffer: usize,
-    /// Bytes read ahead.
+    /// Number of bytes read ahead.
     have: usize,
-    /// The buffer could not be filled; it is not tried again.
+    /// Whether the buffer could not be filled; the read is then not repeated.
     at_end: bool,
 }
 

@@ -1,4 +1,5 @@
-//! The taken slots, one bit each: the search for a taken slot stays in the L1 cache; the slots themselves would not fit it.
+//! One bit for each slot that says whether the slot is taken. The bits fit into the L1 cache, which makes the search for a taken
+//! slot fast; the slots themselves would not fit.
 
 const BITS: u32 = u64::BITS;
 
@@ -12,7 +13,7 @@ impl Taken {
         Taken { words: vec![0; slots.div_ceil(BITS) as usize], slots }
     }
 
-    /// Beyond the last slot nothing is taken.
+    /// Whether a slot is taken; a number beyond the last slot is not taken.
     #[inline]
     pub fn has(&self, slot: u32) -> bool {
         self.words.get((slot / BITS) as usize).is_some_and(|word| word >> (slot % BITS) & 1 == 1)

@@ -18,7 +18,7 @@ use super::stream::Handle;
 use crate::workloads::kit::Latencies;
 use crate::workloads::{Clock, OpError};
 
-/// Tools of the operations, made before timing starts.
+/// Buffers and settings that the operations use, made before timing starts.
 pub struct Tools {
     pub kernel: Kernel,
     pub namer: Namer,
@@ -38,7 +38,7 @@ pub struct Timed<'a> {
     pub fsyncs: u64,
 }
 
-/// A failed operation; its path is added by the caller.
+/// A failed operation; the caller adds the path.
 struct Failed(&'static str, io::Error);
 
 fn failed(operation: &'static str) -> impl FnOnce(Errno) -> Failed {
@@ -46,7 +46,7 @@ fn failed(operation: &'static str) -> impl FnOnce(Errno) -> Failed {
 }
 
 impl Timed<'_> {
-    /// Two clock readings per operation: the generator's time is not included.
+    /// Times one operation by two clock readings, so that the generator's time is not included.
     #[inline]
     fn time<T>(
         &mut self,
@@ -81,7 +81,7 @@ impl Timed<'_> {
         Ok(())
     }
 
-    /// Without it POSIX guarantees the file's content after a power cut, but not its name.
+    /// Syncs the folder of a new file. Without this sync POSIX guarantees the file's content after a power cut, but not its name.
     fn sync_folder(&mut self) -> Result<(), Failed> {
         let folder = kernel::open_folder_of(self.tools.namer.last()).map_err(failed("open the directory"))?;
         self.sync(&folder)?;
@@ -160,7 +160,7 @@ fn directory(operation: &'static str, name: &CStr, done: Result<(), Errno>) -> R
     done.map_err(|errno| OpError { operation, path: path(name), error: errno.into() })
 }
 
-/// Some filesystems report only here that the data did not fit.
+/// Closes a file. Some filesystems report only at close that the data did not fit.
 fn close(file: OwnedFd) -> Result<(), Failed> {
     fsderby_sys::file::close(file).map_err(|error| Failed("close", error))
 }
@@ -172,7 +172,7 @@ impl Tools {
         if came == bytes as usize {
             return Ok(());
         }
-        let short = format!("read {came} bytes, {bytes} were written");
+        let short = format!("read {came} bytes, but {bytes} bytes were written");
         Err(Failed("read", io::Error::new(ErrorKind::UnexpectedEof, short)))
     }
 }

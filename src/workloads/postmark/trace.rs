@@ -20,7 +20,7 @@ pub enum Call<'a> {
     OpenRead(&'a CStr),
     OpenAppend(&'a CStr),
     SeekEnd,
-    /// That part of the source.
+    /// A write of this part of the source text.
     Write(Range<usize>),
     Read {
         asked: usize,
@@ -30,7 +30,7 @@ pub enum Call<'a> {
     Unlink(&'a CStr),
 }
 
-/// The canonical text of traces: one call a line.
+/// The canonical text of a trace, with one call per line.
 impl fmt::Display for Call<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (word, path) = match self {

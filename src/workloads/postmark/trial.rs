@@ -1,4 +1,4 @@
-//! PostMark as a trial: nanoseconds, exact sums, latencies; a failed operation ends it.
+//! PostMark as a trial: with times in nanoseconds, exact sums and latencies. A failed operation ends the trial.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -24,7 +24,7 @@ use crate::schema::work::{Amount, LiveFile};
 use crate::workloads::kit::Latencies;
 use crate::workloads::{Clock, Durable, Log, Needs, OpError, Progress, Ready, Work};
 
-/// Up to this many operations are counted individually for an expectation, which takes milliseconds.
+/// An estimate of the work counts up to this many operations individually, which takes milliseconds.
 const COUNTED: u64 = 200_000;
 
 impl Work for Parameters {
@@ -59,9 +59,11 @@ impl Work for Parameters {
         let run = dry_run(&rules);
         if let Ended::OutOfFiles(transaction) = run.ended {
             return Err(format!(
-                "no file is left after {transaction} of {} transactions (number = {}, seed = {}); raise number or \
+                "no file is left after {transaction} of {all} transactions (number = {number}, seed = {seed}); raise number or \
                  bias_create, or lower transactions",
-                rules.transactions, rules.number, rules.seed
+                all = rules.transactions,
+                number = rules.number,
+                seed = rules.seed
             ));
         }
         let pool = u64::from(rules.number) + u64::from(rules.transactions);
@@ -96,7 +98,7 @@ impl Work for Parameters {
         u64::from(self.rules.number) + u64::from(self.rules.transactions)
     }
 
-    /// With fsync every write is synced, so live files are durable.
+    /// With `fsync = true` every write is synced, so all existing files are durable.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         if !self.fsync {
             return Durable::default();
@@ -119,7 +121,7 @@ struct Trial {
     generator: Generator,
     tools: Tools,
     latencies: Latencies,
-    /// For the progress: initial files, transactions, final deletions.
+    /// The number of steps for the progress: initial files, transactions and final deletions.
     steps: u64,
     deletes: bool,
     extent: Extent,
@@ -163,7 +165,7 @@ impl Trial {
         (generator, Timed { tools, latencies, clock, totals: Totals::default(), fsyncs: 0 })
     }
 
-    /// Runs one phase; only `work` is timed. Returns the transactions done.
+    /// Runs one phase; only `work` is timed. Returns the number of transactions done.
     fn phase(
         &mut self,
         name: &'static str,

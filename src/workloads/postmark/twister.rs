@@ -1,7 +1,7 @@
 //! The Mersenne Twister MT19937, with its authors' seeding of 1999.
 //!
-//! Source: M. Matsumoto and T. Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998. PostMark predates the seeding of 2002 that
-//! libraries use, which gives other numbers; hence this implementation.
+//! Source: M. Matsumoto and T. Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998. Libraries use the seeding of 2002, which gives
+//! other numbers. PostMark is older, so this file implements the seeding of 1999.
 
 const WORDS: usize = 624;
 const OFFSET: usize = 397;
@@ -10,7 +10,7 @@ const UPPER: u32 = 0x8000_0000;
 
 pub struct Twister {
     words: [u32; WORDS],
-    /// Words of this generation already used.
+    /// The number of words of the current state that have been returned.
     given: usize,
 }
 

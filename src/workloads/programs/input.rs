@@ -1,4 +1,4 @@
-//! Input files of programs: where they are found, and that they stay the same.
+//! Input files of programs: their paths, and the check that they do not change during a run.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,13 +17,13 @@ pub const INPUTS: &str = "/run/input";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Absolute.
+    /// The absolute path.
     pub path: PathBuf,
     /// BLAKE3 of names, types and content, in hexadecimal.
     pub blake3: String,
 }
 
-/// The one folder of all inputs; `None` without inputs.
+/// The folder that contains all inputs; `None` without inputs.
 ///
 /// # Errors
 /// If a path is not absolute, or the inputs lie in different folders.
@@ -37,7 +37,7 @@ pub fn folder(input: &[Input]) -> Result<Option<&Path>, String> {
         let folder = folder?;
         if folder != first {
             return Err(format!(
-                "the inputs lie in {} and in {}, but $INPUT is one folder; put them, or links to them, into one",
+                "the inputs lie in {} and in {}, but $INPUT is one folder; put the inputs, or links to them, into one folder",
                 first.display(),
                 folder.display()
             ));
@@ -55,7 +55,7 @@ pub fn input(work: &WorkSpec) -> Vec<(PathBuf, PathBuf)> {
         .collect()
 }
 
-/// `$INPUT`: this folder, or its place in the sandbox, where there is one.
+/// The value of `$INPUT`: this folder, or in a sandbox the path at which the sandbox shows it.
 pub fn seen(folder: &Path) -> PathBuf {
     let inside = inside(folder);
     if inside.is_dir() { inside } else { folder.to_owned() }
@@ -66,11 +66,11 @@ fn inside(folder: &Path) -> PathBuf {
     Path::new(INPUTS).join(&hash[..16])
 }
 
-/// Checks that the inputs are those that were hashed when the run was planned. Reads all of them, so that a command finds them as
-/// cached in every trial.
+/// Checks that the inputs still have the hashes taken when the run was planned. Reads all inputs, so that they are in the page
+/// cache before the command of every trial.
 ///
 /// # Errors
-/// Names the input that cannot be read or has changed.
+/// The error names the input that cannot be read or has changed.
 pub fn unchanged(input: &[Input]) -> Result<(), String> {
     for Input { path, blake3 } in input {
         let at = match (path.parent(), path.file_name()) {
@@ -80,7 +80,7 @@ pub fn unchanged(input: &[Input]) -> Result<(), String> {
         let now = hash(&at).map_err(|e| format!("could not read the input {}: {e}", path.display()))?;
         if now != *blake3 {
             return Err(format!(
-                "the input {} has changed since the run was planned\n  try: restore it, or begin a new run",
+                "the input {} has changed since the run was planned\n  try: restore the input, or begin a new run",
                 path.display()
             ));
         }

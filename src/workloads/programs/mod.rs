@@ -16,14 +16,14 @@ pub use tree::{forget, live};
 /// A command line as it is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// For `sh -c`.
+    /// A text that `sh -c` runs.
     Shell(String),
     /// A program and its arguments.
     Words(Vec<String>),
 }
 
 impl Line {
-    /// As one would type it, for messages.
+    /// The command as a user would type it, for messages.
     pub fn said(&self) -> String {
         match self {
             Line::Shell(text) => text.clone(),
@@ -43,7 +43,7 @@ impl Line {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Success {
     Codes(Vec<i32>),
-    /// Whatever it is; a signal is none.
+    /// Any exit code counts as success; an end by a signal does not.
     Any,
 }
 

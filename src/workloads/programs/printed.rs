@@ -1,7 +1,7 @@
 //! Figures that a program prints, as counts of a phase.
 //!
-//! A count is an integer, so a figure is stored as its decimal digits and the number of those behind the point: `12.50` as 1250
-//! and 2.
+//! A count is an integer, so a figure is stored as two counts: its digits without the decimal point, and the number of digits after
+//! the point. For example, `12.50` is stored as 1250 and 2.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::Ended;
 use crate::schema::event::Phase;
 use crate::schema::metric::Better;
 
-/// How a figure is found, and what it is.
+/// A figure: how to find it in the output, and what it measures.
 #[derive(Clone, Debug)]
 pub struct Figure {
     pub name: String,
@@ -24,9 +24,9 @@ pub struct Figure {
 
 #[derive(Clone, Debug)]
 enum Place {
-    /// The group of the only match in the output.
+    /// The figure is the group of the expression's only match in the output.
     Match(Regex),
-    /// The value in the output, which is JSON (RFC 6901).
+    /// The output is JSON, and the figure is the value at this JSON pointer (RFC 6901).
     Pointer(String),
 }
 
@@ -55,7 +55,7 @@ enum Direction {
 
 impl Figure {
     /// # Errors
-    /// Names the figure's key.
+    /// The error names the figure's key.
     pub fn parse(name: &str, described: Described) -> Result<Self, String> {
         let fault = |key: &str, text: String| Err(format!("metric.{name}{key}: {text}"));
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
@@ -89,10 +89,10 @@ impl Figure {
         Ok(Figure { name: name.to_owned(), place, unit: described.unit, better })
     }
 
-    /// Its counts, from what a program printed.
+    /// The counts of the figure, from the output of a program.
     ///
     /// # Errors
-    /// If it is printed never or twice, or is no number of at least zero.
+    /// If the figure is not printed or printed twice, or is not a number of at least zero.
     pub fn counts(&self, ended: &Ended) -> Result<[(String, u64); 2], String> {
         let fault = |text: String| format!("metric.{}: {text}", self.name);
         let text = match &self.place {
@@ -109,24 +109,24 @@ impl Figure {
             }
             Place::Pointer(pointer) => {
                 let json: Value = serde_json::from_slice(&ended.output)
-                    .map_err(|e| fault(format!("the command's output is no JSON: {e}")))?;
+                    .map_err(|e| fault(format!("the command's output is not JSON: {e}")))?;
                 match json.pointer(pointer) {
                     Some(Value::Number(number)) => number.to_string(),
                     Some(Value::String(text)) => text.clone(),
-                    Some(_) => return Err(fault(format!("{pointer} of the output is no number"))),
+                    Some(_) => return Err(fault(format!("{pointer} of the output is not a number"))),
                     None => return Err(fault(format!("the output has no {pointer}"))),
                 }
             }
         };
         let (digits, decimals) =
-            digits(&text).ok_or_else(|| fault(format!("'{text}' is no number of at least zero")))?;
+            digits(&text).ok_or_else(|| fault(format!("'{text}' is not a number of at least zero")))?;
         Ok([(self.key("digits"), digits), (self.key("decimals"), decimals)])
     }
 
-    /// The figure of a phase; with several clients, `decimals` and `digits` are sums and it is not known.
+    /// The figure of a phase; `None` with several clients, because the counts are then sums.
     pub fn value(&self, counts: &BTreeMap<String, u64>) -> Option<f64> {
         let (digits, decimals) = (counts.get(&self.key("digits"))?, counts.get(&self.key("decimals"))?);
-        // Through text: exactly the number that was printed.
+        // Parsing this text gives exactly the number that was printed.
         format!("{digits}e-{decimals}").parse().ok()
     }
 
@@ -135,13 +135,13 @@ impl Figure {
     }
 }
 
-/// Digits without the point, and how many were behind it.
+/// The digits of a number without its decimal point, and the number of digits after the point.
 fn digits(text: &str) -> Option<(u64, u64)> {
     let value: f64 = text.trim().replace(',', "").parse().ok()?;
     if !value.is_finite() || value < 0.0 {
         return None;
     }
-    // The shortest text that gives the same number, without an exponent.
+    // `to_string` gives the shortest text that stands for the same number, without an exponent.
     let plain = value.to_string();
     let (whole, behind) = plain.split_once('.').unwrap_or((&plain, ""));
     let room = 18_usize.saturating_sub(whole.len());
@@ -196,12 +196,12 @@ mod tests {
         for (figure, output, told) in [
             (&tps, "", "did not print"),
             (&tps, "tps = 1\ntps = 2", "more than once"),
-            (&tps, "tps = fast", "'fast' is no number"),
-            (&tps, "tps = -1", "no number of at least zero"),
-            (&tps, "tps = inf", "no number"),
-            (&pointer, "a: 1", "no JSON"),
+            (&tps, "tps = fast", "'fast' is not a number"),
+            (&tps, "tps = -1", "not a number of at least zero"),
+            (&tps, "tps = inf", "not a number"),
+            (&pointer, "a: 1", "not JSON"),
             (&pointer, "{}", "has no /a"),
-            (&pointer, r#"{"a":[1]}"#, "is no number"),
+            (&pointer, r#"{"a":[1]}"#, "is not a number"),
         ] {
             let error = value(figure, output, "").unwrap_err();
             assert!(error.contains(told) && error.starts_with("metric.tps"), "{output}: {error}");

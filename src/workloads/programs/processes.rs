@@ -16,11 +16,11 @@ use crate::schema::units::MIB;
 use crate::workloads::OpError;
 use crate::workloads::kit::files::failed;
 
-/// The most that a command may print to each of its two outputs.
+/// The largest number of bytes that a command may print to standard output, and to standard error.
 const OUTPUT: u64 = 4 * MIB;
-/// Time that processes left behind have to end by themselves, and how long they are killed.
+/// Time in which processes that a command left behind may end by themselves; then they are killed for as long.
 const TO_END: Duration = Duration::from_secs(2);
-/// Programs are found here, whatever the user's own path is.
+/// The value of PATH for every command; the user's own PATH is not used.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Git's configuration in a sandbox; a clone's server process does not take over the one in the environment.
 const GIT: &str = "/run/fsderby-gitconfig";
@@ -36,11 +36,11 @@ const ENVIRONMENT: [(&str, &str); 8] = [
     ("GIT_CONFIG_VALUE_0", "*"),
 ];
 
-/// A command line and its circumstances.
+/// A command line, and the settings with which it is run.
 pub struct Run<'a> {
     pub line: &'a Line,
     pub success: &'a Success,
-    /// `$INPUT`
+    /// The value of `$INPUT`.
     pub input: Option<&'a Path>,
     pub limit: Duration,
 }
@@ -65,11 +65,11 @@ pub fn adopt() -> io::Result<()> {
     Ok(set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
-/// Runs it in the current folder; returns when it and all its descendants have ended.
+/// Runs the command in the current folder; returns when the command and all its descendants have ended.
 ///
 /// # Errors
-/// If it cannot be started, ends with another exit code than these, takes too long, prints too much, or leaves a process that does
-/// not end.
+/// If the command cannot be started, ends with an exit code that is not a success, takes too long, prints too much, or leaves a
+/// process that does not end.
 pub fn run(run: &Run<'_>) -> Result<Ended, OpError> {
     let said = run.line.said();
     let fault = |what: &'static str, e: io::Error| failed(what, said.as_str(), e);
@@ -100,8 +100,10 @@ pub fn run(run: &Run<'_>) -> Result<Ended, OpError> {
     let status = waited.map_err(|e| fault("wait for", io::Error::other(e)))?;
     for kept in [&mut output, &mut errors] {
         if kept.is_full() {
-            let text =
-                format!("it printed more than {} MiB\n  try: send its output to /dev/null", OUTPUT / MIB);
+            let text = format!(
+                "it printed more than {} MiB\n  try: send the command's output to /dev/null",
+                OUTPUT / MIB
+            );
             return Err(fault("run", io::Error::other(text)));
         }
     }
@@ -115,7 +117,7 @@ pub fn run(run: &Run<'_>) -> Result<Ended, OpError> {
     Err(fault("run", io::Error::other(format!("{how}{}", last_words(&mut output, &mut errors)))))
 }
 
-/// Waits for this child, then for all that it left; returns how the child ended.
+/// Waits for this child, then for all processes that the child left behind; returns how the child ended.
 fn wait(own: u32, limit: Duration) -> Result<End, String> {
     let too_long = || format!("it took longer than {} s", limit.as_secs());
     if !child_ends_within(own, limit).map_err(|e| e.to_string())? {
@@ -139,13 +141,13 @@ fn wait(own: u32, limit: Duration) -> Result<End, String> {
     Ok(status.ok_or("it has no exit code")?)
 }
 
-/// Whether this child ends in that time. It is not waited for.
+/// Whether this child ends within that time. The ended child is not reaped.
 fn child_ends_within(child: u32, time: Duration) -> io::Result<bool> {
     let pid = Pid::from_raw(child.cast_signed()).ok_or(io::ErrorKind::NotFound)?;
     ends_within(pidfd_open(pid, PidfdFlags::empty())?, time)
 }
 
-/// Kills all descendants, also those that they start meanwhile; returns the names of the first few.
+/// Kills all descendants, including those that are started meanwhile; returns the names of the first few.
 fn end_all() -> Vec<String> {
     const NAMED: usize = 5;
     let begin = Instant::now();
@@ -163,7 +165,8 @@ fn end_all() -> Vec<String> {
     names
 }
 
-/// One output of a command: memory of a fixed size, so that an endless one ends the command and not the machine's memory.
+/// One output of a command, kept in memory of a limited size, so that an endless output ends the command and does not fill the
+/// machine's memory.
 struct Kept(File);
 
 impl Kept {
@@ -178,7 +181,7 @@ impl Kept {
         self.0.try_clone()
     }
 
-    /// The position is the command's too.
+    /// The length of the output: the file position, which the command shares and moves by writing.
     fn length(&mut self) -> u64 {
         self.0.stream_position().unwrap_or(0)
     }
@@ -189,14 +192,14 @@ impl Kept {
 
     fn all(&mut self) -> Vec<u8> {
         let (length, mut bytes) = (self.length(), Vec::new());
-        // What cannot be read is as if it had not been printed.
+        // An output that cannot be read counts as empty.
         let read =
             self.0.seek(SeekFrom::Start(0)).and_then(|_| (&self.0).take(length).read_to_end(&mut bytes));
         read.map_or_else(|_| Vec::new(), |_| bytes)
     }
 }
 
-/// The last lines of what it said of errors, or else of its output.
+/// The last lines of the command's standard error, or of its standard output if standard error is empty.
 fn last_words(output: &mut Kept, errors: &mut Kept) -> String {
     const LINES: usize = 3;
     let last = |bytes: Vec<u8>| {
@@ -213,7 +216,7 @@ fn last_words(output: &mut Kept, errors: &mut Kept) -> String {
     }
 }
 
-/// Our children: what descendants left behind is among them.
+/// The children of this process, including processes that descendants left behind.
 fn children() -> Vec<Pid> {
     let text = std::fs::read_to_string(format!("/proc/self/task/{}/children", std::process::id()));
     let pids = text.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a command left: names, types, modes and content of all files in the current folder.
+//! The files that a command left: names, types, modes and content of all files in the current folder.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use crate::schema::units::MIB;
 use crate::workloads::kit::files::failed;
 use crate::workloads::{LiveFile, OpError};
 
-/// All files, links and folders, by path. Sockets, pipes and devices are left out: they have no content.
+/// All files, links and folders, by path. Sockets, pipes and devices are left out, because they have no content.
 pub fn live() -> Result<Vec<LiveFile>, OpError> {
     let mut live = Vec::new();
     each(&mut |path, about| {
@@ -32,7 +32,7 @@ pub fn live() -> Result<Vec<LiveFile>, OpError> {
     Ok(live)
 }
 
-/// Drops the pages of all files. What cannot be opened keeps them.
+/// Drops the cached pages of all files, except of files that cannot be opened.
 pub fn forget() -> Result<(), OpError> {
     each(&mut |path, about| {
         if about.is_file()
@@ -44,7 +44,7 @@ pub fn forget() -> Result<(), OpError> {
     })
 }
 
-/// Calls `act` for everything in the current folder, each folder before what is in it, in order of names.
+/// Calls `act` for everything in the current folder, in order of names; a folder comes before its content.
 fn each(act: &mut dyn FnMut(&Path, &fs::Metadata) -> io::Result<()>) -> Result<(), OpError> {
     let mut open = vec![PathBuf::new()];
     while let Some(folder) = open.pop() {

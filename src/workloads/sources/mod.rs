@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! unpack     directory by directory: files are created, written and given the archive's timestamps
-//! list       every directory is read and every entry is stat'ed, in the filesystem's own order
+//! list       every directory is read and stat is called for every entry, in the filesystem's own order
 //! delete     all files and directories, in the filesystem's own order, each directory after its content
 //! ```
 
@@ -127,7 +127,7 @@ impl Workload for Sources {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Parameters {
     tree: Shape,
-    /// Whether each entry and its name are synced before the next is unpacked.
+    /// Whether each entry and its name are synced before the next entry is unpacked.
     fsync: bool,
 }
 

@@ -36,7 +36,7 @@ impl Work for Parameters {
         self.tree.files.into()
     }
 
-    /// Each entry is created and its status taken; each file is deleted.
+    /// The number of operations: the creation and the stat of each entry, and the deletion of each file.
     fn operations(&self) -> u64 {
         let [folders, files] = [self.tree.folders, self.tree.files].map(u64::from);
         2 * (folders + files) + files
@@ -44,7 +44,7 @@ impl Work for Parameters {
 
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if portion.part.is_some() {
-            return Err("it has only one part".into());
+            return Err("the workload has only one part".into());
         }
         let tree = self.grown(seed);
         Ok(Box::new(Trial {
@@ -57,8 +57,8 @@ impl Work for Parameters {
         }))
     }
 
-    /// With fsync every entry and its name are durable before the next. The filesystem determines the order of deletion, so
-    /// during it nothing is durable.
+    /// With `fsync = true`, every entry and its name are durable before the next entry. The filesystem determines the order of
+    /// deletion, so no file is certain to exist during the delete phase.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         let entries = u64::from(self.tree.folders) + u64::from(self.tree.files);
         if !self.fsync {
@@ -98,16 +98,16 @@ struct Packed {
     file: Option<u32>,
 }
 
-/// In tar's order: each directory, then its content.
+/// The entries in the order of tar: each directory, then its content.
 fn archive(tree: &Grown) -> Vec<Packed> {
     let mut path = String::new();
     let files = (0..tree.files()).map(|n| (tree.path(n, &mut path).to_owned(), Some(n)));
     let files: Vec<(String, Option<u32>)> = files.collect();
     let folders = tree.folders().into_iter().map(|path| (path, None));
     let mut all: Vec<Packed> = folders.chain(files).map(|(path, file)| Packed { path, file }).collect();
-    // By path components: as plain text, a character before the slash would separate a directory from its files.
+    // Sorts by path components. In an order of plain text, other names could come between a directory and its files.
     all.sort_by(|a, b| a.path.split('/').cmp(b.path.split('/')));
-    // Copied in this order for memory locality.
+    // The paths are copied so that they lie in memory in this order.
     all.iter().map(|Packed { path, file }| Packed { path: path.clone(), file: *file }).collect()
 }
 
@@ -165,7 +165,7 @@ fn all_found(found: u64, made: u64) -> Result<(), OpError> {
     if found == made {
         return Ok(());
     }
-    let text = format!("{found} entries, {made} were created");
+    let text = format!("found {found} entries, but {made} were created");
     Err(files::failed("list", ".", io::Error::other(text)))
 }
 
@@ -176,7 +176,7 @@ struct Listing<'a, 'b> {
 }
 
 impl Listing<'_, '_> {
-    /// Returns its size.
+    /// Calls stat on an entry and checks its size; returns the size.
     fn status(&mut self, entry: &Entry<'_>) -> Result<u64, OpError> {
         self.entries += 1;
         let about = self.under.time(STAT, || {
@@ -199,7 +199,7 @@ impl Visitor for Listing<'_, '_> {
             return Ok(());
         }
         let text = match known {
-            Some(size) => format!("the file has {bytes} bytes, {size} were written"),
+            Some(size) => format!("the file has {bytes} bytes, but {size} bytes were written"),
             None => "no file of that name was created".into(),
         };
         Err(entry.failed("stat", io::Error::other(text)))
@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// The mean of its story, and about 28 MiB in total.
+    /// The set has the mean size that its `story` states, and about 28 MiB in total.
     #[test]
     fn the_quick_set_has_the_sizes_that_it_says() {
         let parameters = Parameters::parse(&SETS[0].file().parameters).expect("a set");

@@ -6,8 +6,8 @@
 //! copy     only written pieces are read and written, as by cp --sparse and rsync -S (lseek(2), SEEK_DATA and SEEK_HOLE)
 //! stored   the disk space of files and copies is read after a sync
 //! ```
-//! Before reading and before copying all data is written out and its pages are dropped, untimed. A filesystem without sparse
-//! files writes the zeros; its copies have no holes.
+//! Before reading and before copying, all data is synced and its pages are dropped, which is not timed. A filesystem without sparse
+//! files writes the zeros, so its copies have no holes.
 
 use toml::Table;
 

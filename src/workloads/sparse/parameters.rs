@@ -15,15 +15,15 @@ pub struct Parameters {
     pub pieces: u32,
     /// Size of each piece.
     pub piece: u64,
-    /// Whether each file and copy, with its name, is synced before the next.
+    /// Whether each file and copy, with its name, is synced before the next file or copy.
     pub fsync: bool,
 }
 
 const KEYS: &[&str] = &["files", "length", "pieces", "piece", "fsync"];
 const MOST_FILES: u32 = 100_000;
-/// Chunks are counted in 40 bits, and reading back takes about a second per gibibyte or two.
+/// The largest length: chunks are counted in 40 bits, and reading back one or two gibibytes takes about a second.
 const LONGEST: u64 = 256 * GIB;
-/// The places of a file are in memory while it is processed.
+/// The largest number of pieces: the offsets of a file's pieces are in memory while the file is processed.
 const MOST_PIECES: u32 = 1_000_000;
 
 impl Parameters {
@@ -62,7 +62,7 @@ impl Parameters {
     }
 }
 
-/// Scales the number of files; their shape stays.
+/// Scales the number of files; the length of files and their pieces stay, because they define the work.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let Parameters { files, .. } = Parameters::parse(table)?;
     let scaled = parameters::scaled(table, by, [("files", files.into())])?;

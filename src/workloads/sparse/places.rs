@@ -7,7 +7,7 @@ use crate::schema::random::below;
 use crate::workloads::kit::files::CHUNK;
 use crate::workloads::kit::random;
 
-/// The offsets of a file's pieces, ascending. Drawn by R. Floyd's algorithm (J. Bentley, "Programming Pearls: A Sample of
+/// The offsets of a file's pieces in ascending order, drawn by R. Floyd's algorithm (J. Bentley, "Programming Pearls: A Sample of
 /// Brilliance", CACM 30(9), 1987).
 pub fn of(parameters: &Parameters, file: u32, seed: u64) -> Vec<u64> {
     let mut source = random(&["sparse", "places", &file.to_string()], seed);

@@ -19,7 +19,7 @@ use crate::workloads::{Amount, Clock, Durable, LiveFile, Log, Needs, OpError, Ph
 /// One of this many chunks is checked in full.
 const WHOLE_EVERY: u64 = 16;
 const PAGE: usize = noise::PAGE as usize;
-/// Bytes checked of each page in the others.
+/// In all other chunks, this many bytes of each page are checked.
 const LOOKED: usize = 16;
 /// The operations with recorded latencies, with their numbers.
 const OPERATIONS: &[&str] = &["write", "read", "copy"];
@@ -32,7 +32,8 @@ impl Work for Parameters {
         Needs { largest_file: Bytes(self.length), ..Needs::default() }
     }
 
-    /// Assumes that holes are kept. A filesystem without sparse files needs the full length twice, and reports when it is full.
+    /// The amount of work if holes take no space. A filesystem without sparse files needs the full length twice; if it has less
+    /// space, a write fails.
     fn amount(&self, _seed: u64) -> Amount {
         let files = u64::from(self.files);
         let written = 2 * files * self.written();
@@ -54,14 +55,14 @@ impl Work for Parameters {
 
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if portion.part.is_some() {
-            return Err("it has only one part".into());
+            return Err("the workload has only one part".into());
         }
         let hands = Hands { parameters: self.clone(), seed, noise: noise(seed), buffer: vec![0; CHUNK] };
         let latencies = Latencies::new(OPERATIONS);
         Ok(Box::new(Trial { hands, latencies, stop_after: portion.stop_after }))
     }
 
-    /// With fsync every file and copy, with its name, is durable before the next.
+    /// With `fsync = true`, every file and copy, with its name, is durable before the next file or copy.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         if !self.fsync {
             return Durable::default();
@@ -93,7 +94,7 @@ fn copy_of(file: u32) -> String {
     format!("f{file}.copy")
 }
 
-/// This many files, and copies of this many of them.
+/// The first `files` files, and copies of the first `copies` files.
 fn live(parameters: &Parameters, seed: u64, files: u32, copies: u32) -> Vec<LiveFile> {
     let (mut noise, zeros) = (noise(seed), Zeros::new(parameters.piece));
     let mut live = Vec::new();
@@ -116,7 +117,7 @@ struct Trial {
     stop_after: Option<u64>,
 }
 
-/// Tools of the operations.
+/// State and buffers that the operations use.
 struct Hands {
     parameters: Parameters,
     seed: u64,
@@ -167,7 +168,7 @@ impl Ready for Trial {
     }
 }
 
-/// Writes everything out and drops the pages: only clean pages can be dropped.
+/// Syncs all data and drops the cached pages; only clean pages can be dropped.
 fn forget(files: u32) -> Result<(), OpError> {
     files::sync_all()?;
     for path in (0..files).map(name) {
@@ -177,7 +178,7 @@ fn forget(files: u32) -> Result<(), OpError> {
     Ok(())
 }
 
-/// Bytes on the device. The files must be synced.
+/// The number of bytes that the files take on the device. The files must be synced before.
 fn stored(files: u32, path: fn(u32) -> String) -> Result<u64, OpError> {
     let mut occupied = Occupied::default();
     for path in (0..files).map(path) {
@@ -213,7 +214,7 @@ impl Hands {
         if self.parameters.fsync { files::sync_folder(".") } else { Ok(()) }
     }
 
-    /// Reads all of it: pieces as written, and zeros between them.
+    /// Reads a whole file and checks it: pieces must be as written, with zeros between them.
     fn read(&mut self, file: u32, places: &[u64]) -> Result<(), OpError> {
         let path = name(file);
         let opened = files::open(&path)?;
@@ -230,7 +231,7 @@ impl Hands {
         files::close(opened, &path)
     }
 
-    /// Copies the written extents between holes. Returns the bytes copied.
+    /// Copies the written extents between holes. Returns the number of bytes copied.
     fn copy(&mut self, file: u32) -> Result<u64, OpError> {
         let (from, to) = (name(file), copy_of(file));
         let opened = files::open(&from)?;
@@ -253,14 +254,14 @@ impl Hands {
     }
 }
 
-/// Whether these bytes of a chunk are zeros. Checks the beginning of each page, as for written data, and some chunks in full:
-/// checking every byte would take as long as reading.
+/// Whether these bytes of a chunk are zeros. Checks only the beginning of each page, as for written data, and some chunks in full,
+/// because checking every byte would take as long as reading.
 fn is_hole(chunk_at: u64, bytes: &[u8]) -> bool {
     let looked = if (chunk_at / CHUNK as u64).is_multiple_of(WHOLE_EVERY) { PAGE } else { LOOKED };
     bytes.chunks(PAGE).all(|page| page.iter().take(looked).fold(0, |all, byte| all | byte) == 0)
 }
 
-/// `None` if there is nothing more up to the file's end.
+/// The next data or hole in the file; `None` if there is none up to the file's end.
 fn sought(file: &OwnedFd, path: &str, to: SeekFrom) -> Result<Option<u64>, OpError> {
     match seek(file, to) {
         Ok(at) => Ok(Some(at)),

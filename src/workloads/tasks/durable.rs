@@ -1,4 +1,4 @@
-//! The files that must survive a power cut: with `sync_each` the results of all tasks completed before it.
+//! The files that must survive a power cut: with `sync_each`, the results of all tasks completed before the power cut.
 
 use super::parameters::Parameters;
 use super::source;
@@ -6,7 +6,7 @@ use super::task::{COPIES, IMAGES, Task};
 use crate::workloads::kit::Tree;
 use crate::workloads::{Durable, LiveFile};
 
-/// After this many operations.
+/// The durable files after this many operations.
 pub fn after(parameters: &Parameters, seed: u64, operations: u64) -> Durable {
     if !parameters.sync_each {
         return Durable::default();
@@ -14,7 +14,7 @@ pub fn after(parameters: &Parameters, seed: u64, operations: u64) -> Durable {
     let tree = source::tree(parameters, seed);
     let at = Task::of(operations, parameters.tree.files.into());
     let mut files = Vec::new();
-    // Files that the current task deletes are no longer durable, those that it creates not yet.
+    // Files that the current task deletes are no longer durable; files that it creates are not durable yet.
     let is_there = |made: Task, deleted: Task| made < at && at < deleted;
     for (copy, made) in IMAGES.into_iter().zip([Task::CopyImage, Task::CopyImageAgain]) {
         if is_there(made, Task::DeleteImages) {

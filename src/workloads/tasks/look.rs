@@ -30,7 +30,7 @@ impl Listing {
         Ok(Listing { file: files::create(path)?, path, buffer, sum, counted: Counted::default() })
     }
 
-    /// Flushes and closes it; returns its length and checksum.
+    /// Flushes and closes the listing; returns its length and checksum.
     pub fn close(mut self) -> Result<(u64, u32), OpError> {
         self.flush()?;
         files::close(self.file, self.path)?;
@@ -96,11 +96,11 @@ impl Visitor for Finding {
     }
 }
 
-/// The number found must equal the number that exists.
+/// Checks that the number of entries found equals the number that exists.
 pub fn same(operation: &'static str, what: &str, found: u64, made: u64) -> Result<(), OpError> {
     if found == made {
         return Ok(());
     }
-    let text = format!("{found} {what}, {made} were created");
+    let text = format!("found {found} {what}, but {made} were created");
     Err(files::failed(operation, ".", io::Error::other(text)))
 }

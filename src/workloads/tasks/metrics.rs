@@ -1,6 +1,7 @@
 //! Turns phases into metrics: the time of each task, and its cost to the process.
 //!
-//! CPU is GNU time's `%P`: user and system time ÷ elapsed time, each truncated to milliseconds, the quotient to whole percent.
+//! The CPU share is defined like `%P` of GNU time: user and system time ÷ elapsed time. Times are truncated to milliseconds, and
+//! the share to whole percent.
 
 use crate::schema::declared::{Declared, Over, Section, Sheet};
 use crate::schema::event::Phase;
@@ -149,7 +150,7 @@ pub fn declared() -> Vec<&'static Declared> {
     [&ALL].into_iter().chain(times).chain(costs).collect()
 }
 
-/// A task in which the run was stopped has no counts.
+/// The metrics of these phases. A task during which the run was stopped has no counts and so no metrics.
 pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
     let whole = || phases.iter().filter(|phase| phase.counts.contains_key("task_ns"));
     let mut metrics = Vec::new();

@@ -11,8 +11,8 @@
 //! find                    tree-1/…                             as find -name: only names are read
 //! delete-trees            tree-1/…, tree-2/…                   as rm -r
 //! ```
-//! Each task is a phase, with its cost to the process as in GNU time, and with `sync_each` the time until everything is on the
-//! disk. Creating, mounting and unmounting the filesystem are steps of every trial.
+//! Each task is a phase with its time, CPU share and page faults as GNU time reports them, and with `sync_each` also the time until
+//! all data is on the disk. Creating, mounting and unmounting the filesystem are steps of every trial.
 //!
 //! Reads are checked: the size of each file, and sixteen bytes of every 4 KiB, which identify file and offset.
 

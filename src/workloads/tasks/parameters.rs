@@ -19,7 +19,7 @@ pub struct Parameters {
 const KEYS: &[&str] = &["image", "files", "folders", "deepest", "sizes", "sync_each"];
 /// The state per file must be small compared with the least memory of a trial.
 const MOST: u32 = 1_000_000;
-/// Its chunks are counted in 40 bits.
+/// The largest image: its chunks are counted in 40 bits.
 const LARGEST: u64 = 256 * GIB;
 
 impl Parameters {
@@ -38,7 +38,7 @@ impl Parameters {
     }
 }
 
-/// Scales the amount; the sizes of the tree's files stay, because they define the work.
+/// Scales the amount of work; the sizes of the tree's files stay, because they define the work.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let Parameters { image, tree, .. } = Parameters::parse(table)?;
     let numbers = [("image", image), ("files", tree.files.into()), ("folders", tree.folders.into())];

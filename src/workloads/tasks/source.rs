@@ -1,4 +1,4 @@
-//! The second disk: the large file and the tree of a seed.
+//! The second disk with its content: the large file, and a tree drawn from the seed.
 
 use super::parameters::Parameters;
 use crate::workloads::kit::tree::{self, Grown};
@@ -8,7 +8,7 @@ use crate::workloads::{Clock, LiveFile, Log, OpError, Ready};
 pub const IMAGE: &str = "image";
 pub const TREE: &str = "tree";
 
-/// The tree of a seed; the image's content has the number after the last file.
+/// The tree drawn from a seed. The image has the content of the file number that follows the tree's last file.
 pub fn tree(parameters: &Parameters, seed: u64) -> Grown {
     Grown::new(&parameters.tree, "tasks", seed)
 }
@@ -36,7 +36,7 @@ impl Ready for Filler {
         files::sync_all()
     }
 
-    /// Checked when they are copied; the copies are checked when they are read back.
+    /// Empty: files of the second disk are checked when they are copied, and the copies when they are read back.
     fn live(&self) -> Vec<LiveFile> {
         Vec::new()
     }

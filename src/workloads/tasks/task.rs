@@ -1,6 +1,6 @@
 //! The tasks: their names, numbers of operations, and results.
 
-/// In their order.
+/// The tasks in the order of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
     CopyImage,

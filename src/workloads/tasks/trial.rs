@@ -28,7 +28,7 @@ const OPERATIONS: &[&str] = &["copy", "unlink"];
 const COPY: usize = 0;
 const UNLINK: usize = 1;
 
-/// The operations of each phase with recorded latencies, and the phase's count.
+/// The operations of a phase whose latencies are recorded, each with the name of its count.
 pub fn timed(phase: &str) -> &'static [(&'static str, &'static str)] {
     match phase {
         "copy-tree" | "copy-tree-again" => &[("copy", "files")],
@@ -53,7 +53,7 @@ impl Work for Parameters {
         }
     }
 
-    /// There is only one disk to copy from.
+    /// Only one client, because there is only one disk to copy from.
     fn most_clients(&self) -> u64 {
         1
     }
@@ -67,7 +67,7 @@ impl Work for Parameters {
         match portion.part.as_deref() {
             None => {}
             Some(SOURCE) => return Ok(Box::new(Filler { tree, image: self.image })),
-            Some(other) => return Err(format!("it has no part {other}")),
+            Some(other) => return Err(format!("the workload has no part {other}")),
         }
         let tasks = TASKS.into_iter().filter(|task| !(portion.keep_files && task.deletes()));
         Ok(Box::new(Trial {
@@ -100,13 +100,13 @@ struct Trial {
     hands: Hands,
 }
 
-/// Tools of the tasks.
+/// State and buffers that the tasks use.
 struct Hands {
     tree: Grown,
     image: u64,
     source: Option<OwnedFd>,
     buffer: Vec<u8>,
-    /// Length and checksum of the listing, once made.
+    /// Length and checksum of the listing; `None` until the listing has been made.
     listing: Option<(u64, u32)>,
 }
 
@@ -133,7 +133,7 @@ impl Ready for Trial {
     }
 }
 
-/// A task with its cost to this process, as in GNU time; then the time until all of it is on the disk.
+/// Runs a task and adds its CPU time and page faults as GNU time counts them, then the time until all data is on the disk.
 fn cost(
     sync_each: bool,
     under: &mut Under<'_>,
@@ -257,13 +257,13 @@ fn is_whole(path: &str, came: u64, written: u64) -> Result<(), OpError> {
     if came == written {
         return Ok(());
     }
-    Err(wrong(path, format!("read {came} bytes of the source, {written} were written")))
+    Err(wrong(path, format!("read {came} bytes of the source, but {written} bytes were written")))
 }
 
 struct Copying<'a, 'b> {
     hands: &'a mut Hands,
     under: &'a mut Under<'b>,
-    /// The destination of the next one, below the copy's folder.
+    /// The destination of the next entry, below the copy's folder.
     path: String,
     top: usize,
     counted: Counted,

@@ -224,7 +224,7 @@ fn what_is_read_and_was_not_written_ends_the_run_with_file_and_offset() {
     let short: fn() = || fs::OpenOptions::new().write(true).open(FILE).unwrap().set_len(300_000).unwrap();
     assert_eq!(
         spoiled("['write', 'read']", 3, short),
-        format!("read of '{FILE}' failed: read 37856 bytes at 262144, 262144 were written")
+        format!("read of '{FILE}' failed: read 37856 bytes at 262144, but 262144 bytes were written")
     );
 }
 

@@ -48,7 +48,7 @@ fn what_kills_the_original_is_refused_and_the_script_goes_on() {
         ("set transactions 9", "set transactions 10 or more"),
         ("set size 1073741824", "choose a size up to"),
         ("set number 1073741824", "choose a number up to"),
-        ("set location +x 1073741823", "choose smaller ones"),
+        ("set location +x 1073741823", "choose smaller weights"),
     ] {
         let (out, err, refused) = session(&format!("{line}\nrun\nshow\nquit\n"), "");
         assert!(err.starts_with("Error: cannot run: ") && err.contains(words), "{line}: {err}");

@@ -1,10 +1,10 @@
 //! Charts: positions of bars, points and ticks. The templates draw them as inline SVG.
 //!
-//! Why not a chart library: the report is one file that must open from disk in ten years, follow the reader's light or dark
-//! setting, fit a phone, and show every trial as a point over its median's bar. The libraries tried write fixed colours (no CSS
-//! variables, so no dark setting), scale their text with the chart (unreadable on a phone), or need a script. Here lengths are
-//! shares of the width, text keeps its size, colours are classes of the style sheet, and the template escapes all text. The
-//! output is identical, byte for byte, for the same run.
+//! Why there is no chart library: the report is one file that must open from disk in ten years, follow the reader's light or dark
+//! setting, fit a phone, and show every trial as a point over the bar of the median. The libraries that we tried write fixed
+//! colours (no CSS variables, so no dark setting), scale text with the chart (unreadable on a phone), or need a script. In these
+//! charts lengths are shares of the width, text keeps its size, colours are classes of the style sheet, and the template escapes
+//! all text. The same run always gives the same output, byte for byte.
 //!
 //! Colours begin with Okabe and Ito's palette (M. Okabe, K. Ito, "Color Universal Design", 2008), which is distinct for all kinds
 //! of colour vision. A kind has the same colour in every report. Colour is never the only cue: each bar has its name, and kinds
@@ -37,18 +37,18 @@ pub struct Bar {
     pub label: String,
     pub look: Look,
     pub length: String,
-    /// The median as text; empty without a value.
+    /// The median as text; empty if there is no value.
     pub value: String,
-    /// `6 trials, 1,704 to 1,960`.
+    /// Number of trials and range as text: `6 trials, 1,704 to 1,960`.
     pub range: String,
-    /// All of it in words, for tooltips and screen readers.
+    /// The whole bar in words, for tooltips and screen readers.
     pub words: String,
     /// One point per trial if there are few; otherwise empty, and `spread` shows them.
     pub points: Vec<Point>,
     pub spread: Option<Spread>,
 }
 
-/// One trial.
+/// The value of one trial as a point.
 pub struct Point {
     /// Position along the scale, from the left.
     pub along: String,
@@ -59,7 +59,7 @@ pub struct Point {
 
 pub struct Tick {
     pub at: String,
-    /// The position from the other end, for vertical scales.
+    /// The tick's position from the top, for vertical scales.
     pub from_top: String,
     pub text: String,
     /// Text anchor at the tick: `start` for the first, so that it does not cross the edge.
@@ -72,7 +72,7 @@ pub fn bars(row: &Row, entries: &[Entry]) -> Option<Bars> {
     let scale = row.scale();
     let bar = |cell: &Cell| {
         let bar = bar(cell, entry::look(entries, &cell.filesystem), top, &scale);
-        // Only a headline's chart is wide enough for dots.
+        // Only the chart of a headline metric is wide enough for dots.
         let spread = bar.spread.map(|s| if row.headline { s.with_dots(cell, |v| share(v, top)) } else { s });
         Bar { spread, ..bar }
     };
@@ -125,7 +125,7 @@ fn words(cell: &Cell, scale: &Scale) -> String {
     }
 }
 
-/// `, the middle half from 1,704 to 1,960`, if they are not drawn one by one.
+/// The middle half in words, if the values are not drawn one by one: `, the middle half from 1,704 to 1,960`.
 fn half(cell: &Cell, scale: &Scale) -> String {
     match middle_half(cell).filter(|_| cell.n > POINTS_MOST) {
         Some([from, to]) => format!(", the middle half from {} to {}", scale.number(from), scale.number(to)),
@@ -133,7 +133,7 @@ fn half(cell: &Cell, scale: &Scale) -> String {
     }
 }
 
-/// Position `place` of `n` between two ends; a single one is in the middle.
+/// Position `place` of `n` positions between two ends; a single position is in the middle.
 fn spread(place: usize, n: usize, from: f64, to: f64) -> f64 {
     if n < 2 { (from + to) / 2.0 } else { from + (to - from) * place as f64 / (n - 1) as f64 }
 }
@@ -142,13 +142,13 @@ fn share(value: f64, top: f64) -> f64 {
     (value / top * 100.0).clamp(0.0, 100.0)
 }
 
-/// The end of the scale: slightly above the largest value. `None` without values.
+/// The end of the scale: slightly above the largest value. `None` if there are no values.
 fn scale_end(values: impl Iterator<Item = f64>) -> Option<f64> {
     let largest = values.fold(None, |most: Option<f64>, v| Some(most.map_or(v, |m| m.max(v))))?;
     Some(if largest > 0.0 { largest * 1.04 } else { 1.0 })
 }
 
-/// At most `most` steps from 0, and at least half as many.
+/// The ticks of a scale from 0 to `top`: at most `most` steps, and at least half as many.
 pub fn ticks(top: f64, scale: &Scale, most: u32) -> Vec<Tick> {
     let step = step(top, scale, most);
     let scale = scale.for_ticks(step);
@@ -169,7 +169,7 @@ pub fn ticks(top: f64, scale: &Scale, most: u32) -> Vec<Tick> {
     (0..=(top / step).floor() as usize).map(tick).collect()
 }
 
-/// 1, 2 or 5 times a power of ten of the shown unit.
+/// The distance between ticks: 1, 2 or 5 times a power of ten of the displayed unit.
 fn step(top: f64, shown: &Scale, most: u32) -> f64 {
     let rough = top / f64::from(most) / shown.divisor;
     let power = 10.0_f64.powf(rough.log10().floor());

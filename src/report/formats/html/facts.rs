@@ -1,4 +1,4 @@
-//! Common factors of all candidates, and the host.
+//! The factors that all candidates have in common, and the host.
 
 use crate::report::compose::{model, setups};
 use crate::report::view::Summary;
@@ -6,7 +6,7 @@ use crate::report::view::number::count;
 use crate::schema::machine::{Disk, Machine, OnMachine};
 use crate::store::Run;
 
-/// `sda Example Disk, 500 GiB, rotating, scheduler mq-deadline; images on cedarfs (rw,relatime)`
+/// The disk in words: `sda Example Disk, 500 GiB, rotating, scheduler mq-deadline; images on cedarfs (rw,relatime)`.
 fn disk_in_words(disk: &Disk) -> String {
     let named = format!("{} {}", disk.name, disk.model);
     let turns = if disk.rotational { "rotating" } else { "not rotating" };

@@ -1,26 +1,26 @@
-//! The extrapolation of disk-model overhead: each pair's ratio with the server's work done once, twice and three times, and the
-//! line through them to zero.
+//! The extrapolation of disk-model overhead: each pair's ratio with the disk server's work done once, twice and three times, and
+//! the line through these three ratios to zero.
 
 use crate::report::view::floor::{floor, share};
 use crate::report::view::number::{count, percent, ratio};
 use crate::schema::finding::{Finding, Floor};
 
-/// Positions and labels of zero, one, two and three times the work.
+/// Positions and labels of zero, one, two and three times the server's work.
 pub const TIMES: [(&str, &str); 4] = [("6%", "0×"), ("36%", "1×"), ("66%", "2×"), ("94%", "3×")];
-/// The same in the chart's units, which the browser stretches: 1000 across, 100 down.
+/// The same positions in the chart's units, which the browser stretches: 1000 across, 100 down.
 const X: [f64; 4] = [60.0, 360.0, 660.0, 940.0];
 const DOWN: f64 = 100.0;
-/// Half of the shortest scale, as a share; otherwise noise would fill the chart.
+/// The scale reaches at least this share up and down; otherwise noise would fill the chart.
 const LEAST: f64 = 0.002;
-/// Half width of a bound's mark.
+/// Half of the width of the mark at the end of a bound.
 const CAP: f64 = 8.0;
-/// At most this many pairs are named, the most affected first.
+/// At most this many pairs are named; the most affected pairs come first.
 const NAMED: usize = 4;
 
 /// All pairs of one metric.
 pub struct Extrapolation {
     pub grid: Vec<Grid>,
-    /// The margin's two borders, if they are in the chart.
+    /// The two borders of the margin, if they are within the chart.
     pub margins: Vec<String>,
     pub pairs: Vec<Line>,
     /// The most affected pairs, in words.
@@ -45,7 +45,7 @@ pub struct Line {
     pub is_withheld: bool,
 }
 
-/// `None` if nothing was measured. `margin` is a share.
+/// The chart; `None` if no overhead was measured. `margin` is a share.
 pub fn of(findings: &[&Finding], margin: f64) -> Option<Extrapolation> {
     let mut pairs: Vec<(&Finding, &Floor)> = findings.iter().filter_map(|f| Some((*f, floor(f)?))).collect();
     pairs.sort_by(|(_, a), (_, b)| b.moves.total_cmp(&a.moves));
@@ -65,7 +65,7 @@ pub fn of(findings: &[&Finding], margin: f64) -> Option<Extrapolation> {
     })
 }
 
-/// The change of this ratio from the measured one, as a share.
+/// The change of this ratio from the measured ratio, as a share.
 fn change(floor: &Floor, ratio: f64) -> f64 {
     ratio / floor.ratios[0] - 1.0
 }
@@ -90,7 +90,7 @@ fn line(finding: &Finding, floor: &Floor, y: &dyn Fn(f64) -> f64) -> Line {
     }
 }
 
-/// `alderfs ÷ birchfs: 1.05 as measured, 1.06 without disk-model overhead, shifted by up to 1.2%`
+/// A pair in words: `alderfs ÷ birchfs: 1.05 as measured, 1.06 without disk-model overhead, shifted by up to 1.2%`.
 fn brief(Finding { a, b, .. }: &Finding, floor: &Floor) -> String {
     let [measured, without] = [floor.ratios[0], floor.without].map(ratio);
     format!(
@@ -99,7 +99,7 @@ fn brief(Finding { a, b, .. }: &Finding, floor: &Floor) -> String {
     )
 }
 
-/// At round numbers, spaced so that the labels fit.
+/// The lines of the grid, at round numbers, spaced so that the labels fit.
 fn grid(half: f64) -> Vec<f64> {
     let power = 10_f64.powf(half.log10().floor());
     let steps = [0.2, 0.5, 1.0, 2.0, 5.0].map(|digit| digit * power);

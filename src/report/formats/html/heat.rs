@@ -1,14 +1,14 @@
-//! A heat map for each candidate, and one for its ratio to one of them.
+//! A heat map for each candidate, and a heat map of its ratio to a reference candidate.
 //!
-//! Colours have nine steps on a logarithmic scale common to all candidates. Each cell has its number, so colour is not the only
-//! cue. A ratio's colours diverge from 1.
+//! Colours have nine steps on a logarithmic scale common to all candidates. Each cell shows its number, so colour is not the only
+//! cue. In a heat map of ratios there are two colours, for ratios above and below 1.
 
 use crate::report::view::entry::{self, Entry};
 use crate::report::view::heat_map::{Field, HeatMap};
 use crate::report::view::look::Look;
 use crate::report::view::number::{self, Scale};
 
-/// Steps above the palest.
+/// Number of colour steps above the palest step.
 const STEPS: f64 = 8.0;
 /// The ratio from which a cell has the strongest colour, and the steps to it.
 const STRONGEST: f64 = 4.0;
@@ -20,26 +20,26 @@ pub struct Heat {
     pub unit: String,
     pub direction: &'static str,
     pub explained: &'static str,
-    /// `file × record`
+    /// The two axes in words: `file × record`.
     pub axes: String,
     /// Column headings.
     pub across: Vec<String>,
     pub fields: Vec<Shown>,
 }
 
-/// One table.
+/// One heat map as a table.
 pub struct Shown {
     pub label: String,
-    /// The candidate's look, if the table has its own figures.
+    /// The candidate's look, if the table shows the candidate's figures and not a ratio.
     pub look: Option<Look>,
-    /// `times as good as alderfs, ratio of medians`; empty for figures.
+    /// What the ratios mean: `times as good as alderfs, ratio of medians`; empty if the table shows figures.
     pub beside: String,
     /// Row headings and their cells.
     pub lines: Vec<(String, Vec<Step>)>,
 }
 
 pub struct Step {
-    /// `h3`, `better2`, `worse4`; empty without a value.
+    /// The CSS class of the colour: `h3`, `better2`, `worse4`; empty if there is no value.
     pub class: String,
     pub text: String,
 }
@@ -83,7 +83,7 @@ fn lines(map: &HeatMap, field: &Field, step: impl Fn(f64) -> Step) -> Vec<(Strin
     map.down.values.iter().map(|value| map.down.shown(*value)).zip(field.lines.iter().map(cells)).collect()
 }
 
-/// The range over all candidates.
+/// The range of the figures over all candidates.
 struct Range {
     least: f64,
     most: f64,

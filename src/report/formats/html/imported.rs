@@ -1,4 +1,4 @@
-//! Imported figures alone, as a page like a run's.
+//! Imported figures alone, as a page that looks like the report of a run.
 
 use anyhow::Context;
 use askama::Template;

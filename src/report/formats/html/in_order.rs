@@ -1,5 +1,5 @@
-//! Values of a metric in measured order, relative to each candidate's median. A drift of the machine shows in all of them, one of
-//! a candidate only in its own. Each candidate is one path, however many values it has.
+//! Values of a metric in measured order, relative to each candidate's median. A drift of the machine shows in the values of all
+//! candidates, a drift of one candidate only in its own values. Each candidate is one path, however many values it has.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::report::view::log_axis::LogAxis;
 use crate::report::view::look::Look;
 use crate::report::view::row::{Cell, Row};
 
-/// Fewer rounds show no trend.
+/// The least number of rounds; fewer rounds show no trend.
 const LEAST: usize = 4;
 /// The chart's units, which the page stretches.
 const WIDTH: f64 = 1000.0;
@@ -21,7 +21,7 @@ pub struct InOrder {
     pub rows: Vec<OrderRow>,
     /// The position of each median, from the top.
     pub middle: String,
-    /// The range of the chart: `0.9`, `1.1`.
+    /// The ends of the chart's range: `0.9`, `1.1`.
     pub least: String,
     pub most: String,
     pub rounds: u32,
@@ -33,12 +33,12 @@ pub struct OrderRow {
     /// All values of the candidate, as a line and as dots.
     pub line: String,
     pub dots: String,
-    /// Change from the earlier half to the later: `−3.1 %`.
+    /// Change of the median from the earlier to the later half of the rounds: `−3.1 %`.
     pub later: String,
     pub words: String,
 }
 
-/// `None` if no candidate has enough rounds.
+/// The chart; `None` if no candidate has enough rounds.
 pub fn of(row: &Row, entries: &[Entry]) -> Option<InOrder> {
     let cells = || row.cells.iter().filter(|cell| cell.n >= LEAST && cell.median.is_some_and(|m| m > 0.0));
     let shares = |cell: &Cell| -> Vec<f64> {
@@ -92,7 +92,7 @@ fn path(points: &[(f64, f64)], next: &str, each: &str) -> String {
     out
 }
 
-/// Change of the median from the earlier half to the later.
+/// Change of the median from the earlier to the later half of the values.
 fn later(shares: &[f64]) -> String {
     let (earlier, later) = shares.split_at(shares.len() / 2);
     match (fsderby_stats::median(earlier), fsderby_stats::median(later)) {

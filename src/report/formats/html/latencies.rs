@@ -17,7 +17,7 @@ pub struct Line {
     pub filesystem: String,
     pub look: Look,
     pub n: String,
-    /// The values of [`VALUES`], each with its interval; empty without one.
+    /// The values of [`VALUES`], each with its interval. A missing value or interval is empty.
     pub values: Vec<(String, String)>,
 }
 

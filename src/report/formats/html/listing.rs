@@ -1,4 +1,4 @@
-//! All trials of a workload and the order of each round. Of a large run, only those that readers look for.
+//! All trials of a workload and the order of each round. Of a large run, only the trials that readers look for.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::store::Run;
 
-/// Longest table on a page; `--csv-trials` has all lines.
+/// The largest number of lines of a table on the page; the file of `--csv-trials` has all lines.
 const LINES_MOST: usize = 200;
 /// This many rounds suffice to show that the order is random.
 const ROUNDS_MOST: usize = 12;
@@ -25,7 +25,7 @@ pub struct Trials {
     pub workload: String,
     pub columns: Vec<String>,
     pub lines: Vec<TrialLine>,
-    /// `2,000 trials`
+    /// The number of all trials: `2,000 trials`.
     pub all: String,
     /// The trials left out; empty if all are listed.
     pub left_out: String,
@@ -56,7 +56,7 @@ pub struct Turn {
     pub outcome: &'static str,
 }
 
-/// All rounds or the first ones, and the number of the rest.
+/// The order of all rounds, or of the first rounds if there are many; and the number of rounds that are left out.
 pub fn order(run: &Run, summary: &Summary, work: &WorkloadSummary) -> (Vec<Round>, usize) {
     let mut rounds: BTreeMap<u32, Vec<&Record>> = BTreeMap::new();
     let mine = |r: &&Record| r.scenario == work.label && r.purpose == Purpose::Measure;
@@ -102,7 +102,7 @@ pub fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
     }
 }
 
-/// The trials to list: all, or of many trials those of the first rounds and all that failed or were repeated.
+/// The trials to list: all; or, if there are many, the trials of the first rounds and all that failed or were repeated.
 fn listed<'r>(all: &[&'r Record]) -> Vec<&'r Record> {
     let is_notable = |record: &Record| record.outcome != Outcome::Done || record.attempt > 1;
     let mut room = LINES_MOST.saturating_sub(all.iter().filter(|record| is_notable(record)).count());

@@ -1,7 +1,7 @@
 //! The recommendation, and speed against CPU time as a chart: points and ticks. The template draws them.
 //!
-//! As in the other charts lengths are shares, text keeps its size, and colours are classes. Colour is never the only cue: each
-//! point has the number of its line below the chart.
+//! As in the other charts, lengths are shares, text keeps its size, and colours are classes. Colour is never the only cue: each
+//! point shows a number, which a line below the chart explains.
 
 use askama::Template;
 
@@ -13,7 +13,7 @@ use crate::report::view::number::{Scale, percent};
 use crate::report::view::plane::{Plane, Point};
 use crate::schema::metric::Better;
 
-/// Slightly above the largest value, so that no point is on the edge.
+/// The end of an axis ÷ the largest value: slightly above 1, so that no point is on the edge.
 const ROOM: f64 = 1.12;
 
 #[derive(Template)]
@@ -83,7 +83,7 @@ fn drawn<'r>(plane: &'r Plane, look: &impl Fn(&str) -> Look) -> Drawn<'r> {
     let top = end(&mut plane.points.iter().map(|point| point.speed));
     let right = end(&mut plane.points.iter().map(|point| point.cpu));
     let at = |value: f64, end: f64| 100.0 * value / end;
-    // Up is faster, for a rate and for a time.
+    // A higher point is always faster, so the axis of a time is reversed.
     let falls = plane.speed.better == Better::Lower;
     let from_top = |speed: f64| percent(if falls { at(speed, top) } else { 100.0 - at(speed, top) });
     let upright = |tick: Tick| Tick { from_top: if falls { tick.at.clone() } else { tick.from_top }, ..tick };

@@ -26,7 +26,7 @@ pub struct CourseRow {
     pub line: String,
     /// Start and width of the longest stall.
     pub stall: Option<[String; 2]>,
-    /// `2.1 s`, and `still for 0.4 s`.
+    /// The duration of the work, such as `2.1 s`, and of the longest stall, such as `still for 0.4 s`.
     pub time: String,
     pub still: String,
     pub words: String,
@@ -71,7 +71,7 @@ fn row(course: &Course, entries: &[Entry]) -> CourseRow {
     }
 }
 
-/// Steps from part to part, from zero at the bottom to the fastest at the top.
+/// The rates as steps, one for each part of the time, from zero at the bottom to the highest rate at the top.
 fn line(rates: &[f64]) -> String {
     let most = rates.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     let mut out = String::new();
@@ -89,7 +89,7 @@ fn place(stall: Stall) -> [String; 2] {
     [format!("{:.1}", (stall.from * WIDTH).min(WIDTH - width)), format!("{width:.1}")]
 }
 
-/// `0.42 s`, `12.3 s`, `310 s`
+/// Seconds with three digits: `0.42 s`, `12.3 s`, `310 s`.
 fn seconds(seconds: f64) -> String {
     let decimals = if seconds < 10.0 { 2 } else { usize::from(seconds < 100.0) };
     format!("{seconds:.decimals$} s")

@@ -34,9 +34,9 @@ use crate::report::view::workload::WorkloadSummary;
 use crate::schema::machine::Tool;
 use crate::store::Run;
 
-/// With more comparisons each is shown with its workload instead of the opening.
+/// If there are more comparisons than this, each is shown with its workload and not in the opening.
 const OPENING: usize = 4;
-/// Further pairs appear only in the table, without a chart of their deciding factors.
+/// At most this many pairs get a chart of their deciding factors; further pairs appear only in the table.
 const PAIRS_DRAWN: usize = 12;
 
 #[derive(Template)]
@@ -44,7 +44,7 @@ const PAIRS_DRAWN: usize = 12;
 struct Page<'r> {
     run: &'r Run,
     summary: &'r Summary,
-    /// Common factors of all candidates, and the host: title and text.
+    /// The factors that all candidates have in common, and the host: title and text of each.
     facts: Vec<(&'static str, String)>,
     /// The tools of the kinds that took part.
     tools: Vec<&'r Tool>,
@@ -63,7 +63,7 @@ struct Page<'r> {
 /// A workload's part of the page.
 struct Work<'r> {
     summary: &'r WorkloadSummary,
-    /// The link target of the contents: `work-1`.
+    /// The target to which the table of contents links: `work-1`.
     anchor: String,
     notes: Vec<String>,
     /// Charts of the comparisons; empty if they are in the opening of the page.
@@ -161,7 +161,7 @@ fn work<'r>(
     let to = work.comparisons.first().map(|comparison| comparison.to.as_str());
     let (order, more_rounds) = listing::order(run, summary, work);
     let disk = disk::of(run, work, |label| look(entries, label));
-    // A modelled disk's next round is another disk, not a later time.
+    // On a modelled disk the next round has another sample of the disk, so values in round order show no drift.
     let by_time = headlines.iter().filter(|_| disk.is_none());
     Work {
         summary: work,

@@ -1,4 +1,4 @@
-//! A section of the page: its charts, its table, and the meaning of its metrics.
+//! A section of the page: charts, a table, and the meaning of the section's metrics.
 
 use super::chart::{self, Bars};
 use super::heat::{self, Heat};
@@ -9,7 +9,7 @@ use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::workload::SectionSummary;
 use crate::schema::declared::Declared;
 
-/// With more metrics than this, each metric is a line.
+/// If there are more metrics than this, each metric is a line of the table and not a column.
 const METRICS_ACROSS: usize = 8;
 
 /// A section: its charts and its table.
@@ -19,7 +19,7 @@ pub struct Part<'r> {
     pub panels: Vec<Bars>,
     pub heats: Vec<Heat>,
     pub numbers: Numbers,
-    /// The largest number of trials behind a value; a cell with fewer says so.
+    /// The largest number of trials behind a value; a cell with fewer trials shows its number.
     pub most: usize,
     /// The largest number of trials, in words.
     pub trials: String,
@@ -34,7 +34,7 @@ pub struct Numbers {
     pub lines: Vec<(Title, Vec<Shown>)>,
 }
 
-/// The title of a column or line; a filesystem has only text.
+/// The title of a column or line; the title of a filesystem is only text.
 pub struct Title {
     pub text: String,
     pub unit: String,
@@ -56,9 +56,9 @@ pub struct Shown {
     pub n: usize,
 }
 
-/// Ratios are to that candidate, if it has figures.
+/// The section for the page. Ratios are relative to candidate `to`, if it has figures.
 pub fn of<'r>(section: &'r SectionSummary, entries: &[Entry], to: Option<&str>) -> Part<'r> {
-    // A headline has its chart at the top.
+    // The chart of a headline metric is at the top of the page.
     let drawn = section.rows.iter().filter(|row| row.is_drawn && !row.headline);
     let most = section.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.n).max().unwrap_or(0);
     Part {
@@ -73,7 +73,7 @@ pub fn of<'r>(section: &'r SectionSummary, entries: &[Entry], to: Option<&str>) 
     }
 }
 
-/// Each declaration once: several metrics may share one.
+/// The explanation of each declaration, once even if several metrics have the same declaration.
 fn explained(rows: &[Row]) -> Vec<(String, &'static str)> {
     let mut declared: Vec<&Declared> = Vec::new();
     for one in rows.iter().filter_map(|row| row.declared) {
@@ -84,7 +84,7 @@ fn explained(rows: &[Row]) -> Vec<(String, &'static str)> {
     declared.into_iter().map(|d| (d.title_of(d.name), d.explained)).collect()
 }
 
-/// Few metrics: a line for each filesystem. Many: a line for each metric, which limits the table's width.
+/// With few metrics, the table has a line for each filesystem. With many, it has a line for each metric, which limits its width.
 fn table(section: &SectionSummary) -> Numbers {
     let rows = &section.rows;
     let scales: Vec<Scale> = rows.iter().map(Row::scale).collect();

@@ -16,7 +16,7 @@ pub struct Ratios<'r> {
     /// The position of 1.
     pub one: String,
     pub rows: Vec<Row<'r>>,
-    /// The meaning of the marks beside the ratios; empty without any.
+    /// The meaning of the marks beside the ratios; empty if there are no marks.
     pub marks: String,
 }
 
@@ -30,13 +30,13 @@ pub struct Row<'r> {
     pub line: &'r Line,
     pub look: Look,
     pub at: String,
-    /// Both ends; `None` without an interval.
+    /// Both ends of the interval; `None` if there is no interval.
     pub interval: Option<(String, String)>,
     pub ratio: String,
     pub words: String,
 }
 
-/// `None` if there is nothing to compare.
+/// The chart of a comparison; `None` if there is nothing to compare.
 pub fn of<'r>(comparison: &'r Comparison, title: String, entries: &[Entry]) -> Option<Ratios<'r>> {
     let axis = comparison.axis()?;
     let tick = |tick: LogTick| Tick { at: tick.at, text: tick.text, anchor: tick.anchor.name() };
@@ -79,7 +79,7 @@ fn words(line: &Line, comparison: &Comparison) -> String {
     format!("{candidate}{rank}: {} {}{interval}{standing}", ratio(line.ratio), comparison.times())
 }
 
-/// `0.8`, `1`, `20`
+/// A number without trailing zeros: `0.8`, `1`, `20`.
 fn plain(value: f64) -> String {
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,12 +1,12 @@
-//! Many values in one bar: a line over all of them, a box over their middle half, and if there is room a dot for each in measured
-//! order. Each is one element: ten thousand separate points would make the page too slow to open.
+//! Many values in one bar: a line over all values, a box over their middle half, and if there is room a dot for each value in
+//! measured order. All dots are one SVG element: ten thousand elements would make the page too slow to open.
 
 use std::fmt::Write;
 
 use crate::report::view::number::percent;
 use crate::report::view::row::Cell;
 
-/// Up to this many values, each is a point that names its trial.
+/// Up to this many values, each value is drawn as a separate point that names its trial.
 pub const POINTS_MOST: usize = 24;
 /// With more values than this, each dot is the median of several neighbours.
 const DOTS_MOST: usize = 500;
@@ -25,7 +25,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// `None` if each value is a point. `share` is a value's position on the scale, in percent.
+    /// The spread of a cell; `None` if each value is drawn as a point. `share` is a value's position on the scale, in percent.
     pub fn of(cell: &Cell, share: impl Fn(f64) -> f64) -> Option<Self> {
         if cell.values.len() <= POINTS_MOST {
             return None;
@@ -34,7 +34,7 @@ impl Spread {
         Some(Spread {
             smallest: percent(share(cell.min?)),
             largest: percent(share(cell.max?)),
-            // A vertical scale counts from the top.
+            // On a vertical scale positions are counted from the top.
             half_from: percent(one.min(other)),
             half_length: percent((other - one).abs()),
             dots: String::new(),

@@ -1,4 +1,4 @@
-//! Latencies of one operation on a logarithmic axis: the longest may be a thousand times p50.
+//! Latencies of one operation on a logarithmic axis, because the longest latency may be a thousand times p50.
 
 use super::ratios::Tick;
 use crate::report::view::entry::{self, Entry};
@@ -20,12 +20,12 @@ pub struct TailRow {
     pub look: Look,
     pub p50: String,
     pub p99: String,
-    /// Both ends of its interval.
+    /// Both ends of the interval of p99.
     pub around: Option<(String, String)>,
-    /// `None` if there are too few operations for p99.9.
+    /// Position of p99.9; `None` if there are too few operations for p99.9.
     pub p999: Option<String>,
     pub longest: String,
-    /// The value at p99, and its interval; empty without one.
+    /// p99 and its interval as text.
     pub value: String,
     pub interval: String,
     pub words: String,
@@ -56,7 +56,7 @@ pub fn of(latency: &Latency, entries: &[Entry]) -> Option<Tails> {
     })
 }
 
-/// `1.2 ms`
+/// A latency as text: `1.2 ms`.
 fn said(value: u64, latency: &Latency) -> String {
     if latency.unit == "ns" {
         duration(value)
@@ -65,7 +65,7 @@ fn said(value: u64, latency: &Latency) -> String {
     }
 }
 
-/// `1.1–1.4 ms`
+/// An interval as text: `1.1–1.4 ms`.
 fn between(ends: Ends, latency: &Latency) -> String {
     if latency.unit == "ns" {
         return durations(ends);

@@ -65,7 +65,7 @@ fn a_page_of_many_rounds_has_no_more_elements_than_one_of_some() {
     assert!(pages[1].len() - pages[0].len() < more * headlines * "M1000 100h0".len() + 4096);
 }
 
-/// Ten readings a second of each work, with a stall of four in the second round.
+/// The example with ten readings per second of each work, and a stall of four readings in the second round.
 fn looked_at(mut example: examples::Example, looks: usize) -> examples::Example {
     for record in &mut example.run.records {
         let mut series = vec![[100, 7]; looks];
@@ -250,7 +250,7 @@ fn what_was_measured_over_two_quantities_is_a_field_for_each_candidate() {
 
 #[test]
 fn every_class_has_a_rule() {
-    // These only name their content.
+    // These classes only name the content of an element and have no style.
     const NAMES: [&str; 4] = ["bars", "rows", "tails", "done"];
     for example in [examples::example(), examples::sixteen(), examples::all_skipped()] {
         let page = page_of(&example);

@@ -32,8 +32,8 @@ impl Format for Summary {
             return Ok(());
         }
         let text = format!(
-            "--summary {}: the file name has no known ending\n  try: a name that ends with .html or .txt, or -",
-            path.display()
+            "--summary {file}: the file name has no known ending\n  try: a name that ends with .html or .txt, or -",
+            file = path.display()
         );
         Err(Failure::usage(text).into())
     }

@@ -8,11 +8,11 @@ use crate::report::formats::svg::{Panel, Theme, stacked};
 use crate::report::view::heading::Heading;
 use crate::store::Run;
 
-/// Counts of further scenarios are in the full report only.
+/// Counters of at most this many scenarios are printed; the full report has those of all scenarios.
 const COUNTED: usize = 2;
-/// With more comparisons the printed table has only ratios and ranks.
+/// If there are more comparisons than this, the printed table has only ratios and ranks.
 const MEDIANS: usize = 3;
-/// Lines of all comparisons that fit into the chart.
+/// The largest number of lines, over all comparisons, that fit into the chart.
 const LINES: usize = 20;
 
 #[derive(Template)]
@@ -28,7 +28,7 @@ struct Page<'r> {
     has_medians: bool,
     /// Whether the table has intervals, because the chart does not show all comparisons.
     has_intervals: bool,
-    /// Generated markup.
+    /// The chart as SVG markup.
     picture: Option<String>,
     /// Comparisons that do not fit into the chart.
     left_out: usize,
@@ -46,7 +46,7 @@ pub fn of(report: &Report<'_>) -> anyhow::Result<String> {
         })
         .collect();
     let mut lines = 0;
-    // Head and foot of a comparison take three lines.
+    // Head and foot of a comparison take as much height as three lines.
     let fitting = all.iter().take_while(|panel| {
         lines += panel.comparison.lines.len() + 3;
         lines <= LINES

@@ -10,10 +10,10 @@ use crate::report::view::number::ratio;
 use crate::visible::{visible, visible_line};
 
 pub const WIDTH: u16 = 72;
-/// Columns of a name, and of the chart beside it.
+/// Width of a candidate's name in columns, and width of the chart beside the name.
 const NAME: usize = 22;
 const PICTURE: usize = 30;
-/// Further comparisons are only in the table.
+/// At most this many comparisons are drawn; further comparisons are only in the table.
 const DRAWN: usize = 3;
 
 pub fn of(report: &Report<'_>, is_ascii: bool) -> String {
@@ -53,7 +53,7 @@ fn drawn(title: &str, comparison: &Comparison) -> String {
     out
 }
 
-/// A line of the opening; breaks its command so that a shell still accepts it.
+/// Breaks a line of the opening; breaks a command in the line so that a shell still accepts the command.
 fn fitting(line: &str) -> String {
     if line.chars().count() <= usize::from(WIDTH) {
         return format!("{line}\n");
@@ -67,7 +67,7 @@ fn fitting(line: &str) -> String {
     }
 }
 
-/// Leaves room for three dots, which ASCII mail needs.
+/// Cuts a text to this width, with room for the three dots that replace `…` in ASCII mail.
 fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -155,7 +155,7 @@ fn ascii(text: &str) -> String {
         '●' => "@".to_owned(),
         '○' => "o".to_owned(),
         c if c.is_ascii() => c.to_string(),
-        // Keeps the width.
+        // One character replaces one character, which keeps the width.
         _ => "?".to_owned(),
     };
     text.chars().map(one).collect()

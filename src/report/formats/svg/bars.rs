@@ -9,10 +9,10 @@ const ROW: f64 = 26.0;
 const HEAD: f64 = 52.0;
 const PLOT: (f64, f64) = (190.0, 590.0);
 const EDGE: f64 = 10.0;
-/// With more trials no points are drawn.
+/// If there are more trials than this, no points are drawn.
 const POINTS: usize = 60;
 
-/// `None` if no trial has it.
+/// The chart; `None` if no trial has this metric.
 pub fn of(workload: &str, row: &Row, entries: &[Entry]) -> Option<String> {
     let most = row.values().fold(0.0, f64::max);
     if most <= 0.0 {

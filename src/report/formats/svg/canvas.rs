@@ -1,7 +1,7 @@
 //! Drawing primitives for SVG: text, lines, marks, in pixels from the upper left corner.
 //!
-//! Each shape has its colour on white as an attribute, which every program understands, and a class. In a browser the classes
-//! follow the reader's dark setting; programs that convert SVG to PNG or PDF ignore them.
+//! Each shape has an attribute with its colour on a white page, which every program understands, and a CSS class. In a browser the
+//! classes follow the reader's dark setting; programs that convert SVG to PNG or PDF ignore the classes.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ pub use crate::report::view::log_axis::Anchor;
 use crate::report::view::look::{HUES, Look};
 use crate::visible::visible;
 
-/// The colours on white and on a dark page.
+/// A colour: its value on a white page and its value on a dark page.
 #[derive(Clone, Copy)]
 struct Colour {
     class: &'static str,
@@ -25,7 +25,7 @@ const CELL: Colour = Colour { class: "cell", light: "#0a5c9e", dark: "#7cc0f5" }
 const STALL: Colour = Colour { class: "stall", light: "#b98900", dark: "#d5a52a" };
 /// Fill and line colours other than the candidates'.
 const PLAIN: [Colour; 6] = [INK, SOFT, GRID, PAGE, CELL, STALL];
-/// As in the HTML report's style sheet: after Okabe and Ito, slightly darker if yellow is on white.
+/// The candidates' colours, as in the HTML report's style sheet: after Okabe and Ito, with a slightly darker yellow on white.
 const COLOURS: [Colour; HUES] = [
     Colour { class: "c0", light: "#6b7280", dark: "#9aa4af" },
     Colour { class: "c1", light: "#8b7fd6", dark: "#8b7fd6" },
@@ -52,9 +52,9 @@ pub struct Canvas {
 /// The page that a chart is shown on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// A separate file: light or dark, as the reader's setting.
+    /// A separate file, which is light or dark as the reader's setting says.
     Readers,
-    /// Within a page that is always white.
+    /// A chart within a page that is always white.
     White,
 }
 
@@ -66,7 +66,7 @@ pub enum Ink {
 }
 
 impl Colour {
-    /// `fill="#1c2126" class="f-ink"`; with an outline, its line as well.
+    /// The attributes that fill a shape: `fill="#1c2126" class="f-ink"`; with an outline, also the attributes of the outline.
     fn fill(self) -> String {
         format!("fill=\"{}\" class=\"f-{}\"", self.light, self.class)
     }
@@ -131,7 +131,7 @@ impl Canvas {
         );
     }
 
-    /// A point in its kind's colour and its mark's shape: circle, square, diamond, triangle; hollow if open.
+    /// Draws a point in the colour and the shape of a filesystem: circle, square, diamond or triangle; hollow if `is_open`.
     pub fn mark(&mut self, (x, y): (f64, f64), look: Look, is_open: bool) {
         let colour = Colour::of(look);
         let painted = Colour::both(if is_open { PAGE } else { colour }, colour);
@@ -149,7 +149,7 @@ impl Canvas {
         let _ = writeln!(self.out, "{shape}");
     }
 
-    /// A cross, for a further value of a candidate.
+    /// Draws a cross, for a further value of a candidate.
     pub fn cross(&mut self, (x, y): (f64, f64)) {
         self.line((x - 4.0, y - 4.0), (x + 4.0, y + 4.0), INK, 1.6);
         self.line((x - 4.0, y + 4.0), (x + 4.0, y - 4.0), INK, 1.6);
@@ -159,12 +159,12 @@ impl Canvas {
         self.rect((x, y), (width, height), Colour::of(look), 0.85);
     }
 
-    /// A cell of a heat map: a share of its colour, from 0 to 1.
+    /// Draws a cell of a heat map; `share` is the strength of the colour, from 0 to 1.
     pub fn cell(&mut self, at: (f64, f64), size: (f64, f64), share: f64) {
         self.rect(at, size, CELL, share);
     }
 
-    /// A period without progress.
+    /// Draws a period without progress.
     pub fn stall(&mut self, at: (f64, f64), size: (f64, f64)) {
         self.rect(at, size, STALL, 0.55);
     }
@@ -177,7 +177,7 @@ impl Canvas {
         );
     }
 
-    /// The area below steps from left to right, and its upper edge; `ground` is the position of zero.
+    /// Draws steps from left to right: the area below them, and its upper edge. `ground` is the position of zero.
     pub fn steps(&mut self, left: f64, ground: f64, steps: &[(f64, f64)], look: Look) {
         let mut edge = String::new();
         for (at, (right, y)) in steps.iter().enumerate() {

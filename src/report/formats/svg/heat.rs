@@ -14,12 +14,12 @@ const LEFT: f64 = 10.0;
 /// Width of the row headings.
 const LINE: f64 = 86.0;
 const CELL: (f64, f64) = (62.0, 22.0);
-/// Smallest width; a narrower chart would cut its title.
+/// Smallest width of the chart; in a narrower chart the title would be cut.
 const WIDTH_LEAST: f64 = 480.0;
 /// Opacity of the palest and the strongest colour.
 const SHARES: (f64, f64) = (0.04, 0.5);
 
-/// `None` if nothing was measured.
+/// The heat maps as one chart; `None` if nothing was measured.
 pub fn of(workload: &str, map: &HeatMap) -> Option<String> {
     let fields: Vec<&Field> = map.fields.iter().filter(|field| field.has_any()).collect();
     if fields.is_empty() {
@@ -64,7 +64,8 @@ pub fn of(workload: &str, map: &HeatMap) -> Option<String> {
     Some(canvas.done(top, &title, Theme::Readers))
 }
 
-/// A value's colour strength, by its logarithm between the least and the most of all candidates.
+/// A function from a value to the strength of its colour: the position of its logarithm between the least and the largest value
+/// of all candidates.
 fn shares(map: &HeatMap) -> impl Fn(f64) -> f64 {
     let positive = || map.values().filter(|value| *value > 0.0);
     let (least, most) = (positive().fold(f64::INFINITY, f64::min), positive().fold(0.0, f64::max));
@@ -75,7 +76,7 @@ fn shares(map: &HeatMap) -> impl Fn(f64) -> f64 {
     }
 }
 
-/// From the least to the most.
+/// The range of the values in words, for screen readers.
 fn in_words(map: &HeatMap, field: &Field, scale: &Scale) -> String {
     let values = || field.lines.iter().flatten().flatten().copied();
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));

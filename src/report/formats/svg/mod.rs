@@ -1,8 +1,8 @@
 //! Each chart of the report as a separate SVG file: no script, only the reader's sans-serif font, on white or in the reader's
 //! dark setting.
 //!
-//! The HTML report's charts take colours and widths from their page; these stand alone, for slides and papers. There is no PNG,
-//! because it would depend on the machine's fonts; use `rsvg-convert`, Inkscape or a browser.
+//! The HTML report's charts take colours and widths from their page; the charts of this module stand alone, for slides and papers.
+//! There is no PNG output, because it would depend on the machine's fonts; use `rsvg-convert`, Inkscape or a browser.
 
 mod bars;
 mod canvas;
@@ -121,7 +121,7 @@ mod tests {
     use crate::report::examples::{self, Example, verdict};
     use crate::report::view::row::Row;
 
-    /// With readings over time, and a metric over two sizes.
+    /// The example with readings over time, and with a metric over two sizes.
     fn with_all(example: &Example) -> Report<'_> {
         let mut report = example.judged(verdict::over_rounds(12), None);
         let work = &mut report.summary.workloads[0];
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    /// Each shape's class is known to the dark rules, or its colour is the same there.
+    /// The rules for a dark page contain the class of each shape, unless the shape has the same colour on a dark page.
     #[test]
     fn on_a_dark_page_every_colour_that_must_change_does() {
         let example = examples::rounds(12);

@@ -71,7 +71,7 @@ fn row(canvas: &mut Canvas, course: &Course, entries: &[Entry], top: f64) {
     }
 }
 
-/// `0.42 s`, `12.3 s`, `310 s`
+/// Seconds with three digits: `0.42 s`, `12.3 s`, `310 s`.
 fn seconds(seconds: f64) -> String {
     let decimals = if seconds < 10.0 { 2 } else { usize::from(seconds < 100.0) };
     format!("{seconds:.decimals$} s")

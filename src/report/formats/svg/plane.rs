@@ -1,4 +1,4 @@
-//! Speed against CPU time, as medians: up is faster, left is less CPU time. It is no test.
+//! Speed against CPU time, as medians: up is faster, left is less CPU time. The chart shows figures, not findings.
 
 use super::canvas::{Anchor, Canvas, Ink, Theme, cut};
 use crate::report::view::entry::{Entry, look};
@@ -10,7 +10,7 @@ const LEFT: f64 = 90.0;
 const RIGHT: f64 = 560.0;
 const TOP: f64 = 56.0;
 const BOTTOM: f64 = 370.0;
-/// Slightly above the largest value.
+/// The end of an axis ÷ the largest value: slightly above 1.
 const ROOM: f64 = 1.1;
 const STEPS: usize = 4;
 

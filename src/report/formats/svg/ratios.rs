@@ -1,4 +1,4 @@
-//! Comparisons: each candidate's ratio with its interval on a logarithmic axis, with rank and number, one below the other.
+//! Comparisons, one below the other: each candidate's ratio with its interval on a logarithmic axis, with rank and number.
 
 use super::canvas::{Anchor, Canvas, Ink, Theme, cut};
 use crate::report::view::comparison::{Comparison, Line, RATIO};
@@ -21,7 +21,7 @@ pub struct Panel<'c> {
     pub comparison: &'c Comparison,
 }
 
-/// `None` if there is nothing to compare.
+/// The comparisons as one chart; `None` if there is nothing to compare.
 pub fn stacked(panels: &[Panel<'_>], entries: &[Entry], theme: Theme) -> Option<String> {
     let mut canvas = Canvas::new(WIDTH);
     let mut top = 0.0;
@@ -96,7 +96,7 @@ fn row(
     canvas.says(&format!("{name}: {}{interval}{standing}.", ratio(line.ratio)));
 }
 
-/// `0.8`, `1`, `20`
+/// A number without trailing zeros: `0.8`, `1`, `20`.
 fn plain(value: f64) -> String {
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,4 +1,5 @@
-//! The latencies of one operation: for each candidate p50, p99 with its interval, p99.9 and the longest, on a logarithmic axis.
+//! The latencies of one operation on a logarithmic axis: for each candidate p50, p99 with its interval, p99.9 and the longest
+//! latency.
 
 use super::canvas::{Anchor, Canvas, Ink, Theme, cut};
 use crate::report::view::entry::{Entry, look};
@@ -15,7 +16,7 @@ const PLOT: (f64, f64) = (190.0, 560.0);
 const EDGE: f64 = 10.0;
 const TICKS: usize = 5;
 
-/// `None` if no operation was counted.
+/// The chart; `None` if no operation was counted.
 pub fn of(workload: &str, latency: &Latency, entries: &[Entry]) -> Option<String> {
     let ends = latency.rows.iter().flat_map(|row| [row.p50, row.max]).map(|value| value as f64);
     let axis = LogAxis::over(ends)?;
@@ -71,12 +72,12 @@ fn drawn(canvas: &mut Canvas, row: &Row, look: Look, middle: f64, x: &impl Fn(u6
     if let Some(p999) = row.p999 {
         canvas.cross((x(p999), middle));
     }
-    // The shape gives the percentile, the name the candidate.
+    // The shape of a mark shows the percentile; the name beside it shows the candidate.
     canvas.mark((x(row.p99), middle), Look { mark: 2, ..look }, false);
     canvas.mark((x(row.p50), middle), Look { mark: 0, ..look }, false);
 }
 
-/// `1.2 ms`
+/// A latency as text: `1.2 ms`.
 fn said(value: u64, latency: &Latency) -> String {
     if latency.unit == "ns" {
         duration(value)

@@ -1,6 +1,6 @@
-//! Whether a text is well-formed XML, for the subset that charts use: elements, quoted attributes, text, entities.
+//! Checks whether a text is well-formed XML, for the subset that charts use: elements, quoted attributes, text, entities.
 
-/// The first error.
+/// The first error of the text.
 pub fn mistake(text: &str) -> Option<String> {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = text.trim_end();
@@ -41,7 +41,7 @@ pub fn mistake(text: &str) -> Option<String> {
     (roots != 1).then(|| format!("{roots} elements that hold all"))
 }
 
-/// `x="1" y="2"`, each name once.
+/// The first error in the attributes, which must be like `x="1" y="2"`, each name once.
 fn in_attributes(attributes: &str) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     let mut rest = attributes.trim();
@@ -61,7 +61,7 @@ fn in_attributes(attributes: &str) -> Option<String> {
     None
 }
 
-/// Neither a `&` without an entity nor a control character.
+/// The first error in the text between tags: a control character, or an `&` that does not begin an entity.
 fn in_text(text: &str) -> Option<String> {
     const ENTITIES: [&str; 4] = ["amp;", "lt;", "gt;", "quot;"];
     let is_entity = |rest: &str| ENTITIES.iter().any(|entity| rest.starts_with(entity));

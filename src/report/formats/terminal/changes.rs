@@ -12,9 +12,9 @@ use crate::report::view::number::ratio;
 use crate::schema::finding::Found;
 use crate::visible::visible_line;
 
-/// Columns of the chart, least and most.
+/// The least and the largest width of the chart, in columns.
 const PICTURE: std::ops::RangeInclusive<usize> = 12..=48;
-/// Columns beside it.
+/// Width of all other columns of the table together.
 const BESIDE: usize = 72;
 
 /// The comparison of two runs as text with colours; print it through `anstream`.

@@ -60,13 +60,13 @@ impl Page {
     }
 }
 
-/// How many columns to print: one less than fit if the next column is the CPU share of the last one.
+/// How many columns to print: as many as fit, or one less if the next column is the CPU share that belongs to the last column.
 fn together(table: &Table, left: &[usize], fitting: usize) -> usize {
     let is_share = left.get(fitting).is_some_and(|at| table.columns[*at].starts_with(Imported::SHARE));
     if is_share && fitting > 1 { fitting - 1 } else { fitting }
 }
 
-/// A table of the text columns and of the columns in `of`.
+/// A table of the text columns and of the columns with the indices in `of`.
 fn drawn(table: &Table, of: &[usize]) -> comfy_table::Table {
     let mut drawn = new_table();
     let picked = |cells: &[String]| -> Vec<String> {

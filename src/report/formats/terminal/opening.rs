@@ -42,7 +42,7 @@ impl Page {
         self.line(&format!("More: {}", visible_line(&heading.more)));
     }
 
-    /// The step that leads to a verdict.
+    /// Prints what is missing for a verdict, and the command to run for it.
     fn lacks(&mut self, heading: &Heading) {
         if !heading.conclusion.is_empty() {
             self.paragraph(Style::new(), &heading.conclusion);
@@ -90,10 +90,10 @@ impl Page {
     }
 }
 
-/// With more tables the opening has none.
+/// If more tables than this are needed, the opening has no table.
 const PARTS: usize = 3;
 
-/// A line for each candidate, headed by the scenario if there are several.
+/// A table with a line for each candidate, headed by the scenario's name if there are several scenarios.
 fn counted(counts: &Counts, is_named: bool) -> Table {
     let mut table = new_table();
     let corner = if is_named {
@@ -115,7 +115,7 @@ fn label(line: &Line) -> String {
     format!("{}{}", visible_line(&line.candidate), if line.is_unequal { UNEQUAL } else { "" })
 }
 
-/// A line for each candidate: everything for one comparison, rank and ratio for several.
+/// A table with a line for each candidate: all figures of a single comparison, or rank and ratio of several comparisons.
 fn by_candidate(glance: &Glance, of: &[usize]) -> Table {
     let mut table = new_table();
     let has_ranks = glance.has_ranks();
@@ -153,7 +153,7 @@ fn by_candidate(glance: &Glance, of: &[usize]) -> Table {
     table
 }
 
-/// A line for each comparison, if there are more of them than candidates.
+/// A table with a line for each comparison, if there are more comparisons than candidates.
 fn by_comparison(glance: &Glance, of: &[usize]) -> Table {
     turned(glance, of, |cell| match cell.rank.as_str() {
         "" => cell.ratio(),
@@ -161,7 +161,7 @@ fn by_comparison(glance: &Glance, of: &[usize]) -> Table {
     })
 }
 
-/// A line for each comparison, without intervals.
+/// A table with a line for each comparison, without intervals.
 fn ranks_by_comparison(glance: &Glance, of: &[usize]) -> Table {
     turned(glance, of, |cell| match cell.rank.as_str() {
         "" => cell.times.clone(),

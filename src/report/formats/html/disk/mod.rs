@@ -17,12 +17,12 @@ use crate::report::view::workload::WorkloadSummary;
 use crate::schema::record::Record;
 use crate::store::Run;
 
-/// At most this many charts are unfolded: two rows.
+/// At most this many charts are visible without a click: two rows.
 const UNFOLDED: usize = 4;
-/// Lateness below this share of the time explains nothing.
+/// If late completions add up to less than this share of the time, no note mentions them.
 const LATE: f64 = 0.02;
 
-/// The classes of the bars' parts, and their labels.
+/// The CSS classes of the bars' parts, and the labels of the parts.
 pub const LEGEND: [(&str, &str); 8] = [
     ("seek", "seeking"),
     ("rotation", "rotating to the sector"),
@@ -34,12 +34,12 @@ pub const LEGEND: [(&str, &str); 8] = [
     ("cpu", "CPU"),
 ];
 
-/// The classes of the charts' parts, and their labels.
+/// The CSS classes of the charts' parts, and the labels of the parts.
 pub const REQUESTS: [(&str, &str); 3] = [("write", "writes"), ("read", "reads"), ("flush", "flushes")];
 
-/// A workload's charts, all from one round: all filesystems had the same disk.
+/// A workload's charts, all from one round, in which all filesystems had the same disk.
 pub struct DiskUse {
-    /// `round 1, with the disk as its file says`
+    /// The round in words, such as `round 1, with the disk as its file describes it`.
     pub round: String,
     pub spent: Times,
     pub pictures: Vec<Figure>,
@@ -57,9 +57,9 @@ pub struct Times {
 
 pub struct TimeRow {
     pub label: String,
-    /// The activities of the disk's mechanism, one after the other: look, left, width, words.
+    /// The activities of the disk's mechanism, which never overlap, as parts of one bar.
     pub parts: Vec<Part>,
-    /// Activities parallel to the mechanism, a thin bar each.
+    /// Activities parallel to the mechanism; each is a thin bar.
     pub beside: Vec<Part>,
     pub value: String,
     pub words: String,
@@ -75,11 +75,11 @@ pub struct Part {
 pub struct Figure {
     pub label: String,
     pub look: Look,
-    /// The picture, or why there is none.
+    /// The picture of the requests, or why it is missing.
     pub picture: Result<Picture, String>,
 }
 
-/// `None` if no disk was modelled. `looks` gives each filesystem its colour.
+/// The disk charts of a workload; `None` if no disk was modelled. `looks` gives each filesystem its colour.
 pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> Look) -> Option<DiskUse> {
     let records = nominal(run, &work.label);
     let modelled = sampled(records.first()?)?;
@@ -107,7 +107,7 @@ pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> Look) -> Op
     })
 }
 
-/// The trials of one round in plan order: the first round among those with the most counted trials.
+/// The trials of one round in plan order. Of the rounds with the most counted trials, the first is taken.
 fn nominal<'r>(run: &'r Run, workload: &str) -> Vec<&'r Record> {
     let all: Vec<&Record> = counted(run).into_iter().filter(|r| r.scenario == workload).collect();
     let n = |round: u32| all.iter().filter(|r| r.round == round).count();
@@ -125,7 +125,7 @@ struct Trial<'r> {
     held_ns: Option<f64>,
 }
 
-/// Members or dies of a shipped disk; 1 for other types.
+/// Number of RAID members or flash dies of a shipped disk; 1 for other types.
 fn members(disk: &str) -> Option<u64> {
     let (_, text) = SHIPPED.iter().find(|(name, _)| *name == disk)?;
     let spec = Spec::parse(text).ok()?;
@@ -193,10 +193,10 @@ fn notes(trials: &[Trial<'_>]) -> Vec<String> {
     let most = trials.iter().map(|t| t.spent.at_once).max().unwrap_or(1);
     if most > 1 {
         notes.push(format!(
-            "This disk has {} (RAID members or flash dies) that work in parallel. The disk's counters are \
+            "This disk has {units} (RAID members or flash dies) that work in parallel. The disk's counters are \
              sums over these units, divided here by {most}: the bar is the average of one unit. While one \
              unit works, the others may be idle.",
-            count(most as usize, "unit")
+            units = count(most as usize, "unit")
         ));
     }
     if trials.iter().all(|t| t.spent.seek_ns + t.spent.rotation_ns == 0.0) {
@@ -214,8 +214,8 @@ fn notes(trials: &[Trial<'_>]) -> Vec<String> {
     if !late.is_empty() {
         notes.push(format!(
             "Completions reached the guest later than the model specifies, by these shares of the whole \
-             time: {}. Late completions may account for time that neither disk nor CPU explains.",
-            list(&late)
+             time: {shares}. Late completions may account for time that neither disk nor CPU explains.",
+            shares = list(&late)
         ));
     }
     notes
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!((used.spent.rows.len(), used.pictures.len()), (4, 4));
         let picture = used.pictures[0].picture.as_ref().expect("the requests are there");
         assert_eq!(picture.counts, "1,800 writes, 180 reads, 20 flushes");
-        // 35 % of the longest, which ends 4 % before the chart does.
+        // The bar is 35 % of the longest bar, which ends 4 % before the end of the chart.
         assert_eq!(used.spent.rows[0].parts[0].width, "33.65%");
     }
 

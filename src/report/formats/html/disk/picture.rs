@@ -9,15 +9,15 @@ use crate::schema::record::Record;
 use crate::schema::units::Bytes;
 use crate::store::Run;
 
-/// Shades of one colour, on a logarithmic scale of requests.
+/// Number of shades of one colour, on a logarithmic scale of the number of requests.
 const SHADES: usize = 4;
 
 pub struct Picture {
-    /// `987 writes, no reads, 69 flushes`
+    /// The number of requests in words: `987 writes, no reads, 69 flushes`.
     pub counts: String,
     /// How long the disk held at least one request; `None` if the work's start and end are unknown.
     pub held_ns: Option<u64>,
-    /// Notes that the whole trial is drawn, if the work's start and end are unknown.
+    /// A note that the picture shows the whole trial, if the work's start and end are unknown; otherwise empty.
     pub note: &'static str,
     pub layers: Vec<Layer>,
     pub flushes: Vec<Layer>,
@@ -29,7 +29,7 @@ pub struct Picture {
     pub depths: Vec<Column>,
 }
 
-/// Cells of one kind and shade: `M3 5h2` is two cells from column 3 in row 5 from the top.
+/// All cells of one kind and shade as a path: `M3 5h2` is two cells from column 3 on, in row 5 from the top.
 #[derive(Clone)]
 pub struct Layer {
     pub class: String,
@@ -58,11 +58,11 @@ impl Picture {
 }
 
 /// # Errors
-/// One sentence, if the list of requests is not available.
+/// One sentence that says why the list of requests is not available.
 pub fn of(run: &Run, record: &Record, offset: Bytes) -> Result<Picture, String> {
     let served = run.requests(record).map_err(|e| format!("No picture: {e:#}."))?;
     let mut served = served.ok_or("No picture: the list of requests was not kept.")?;
-    // The work ends before the power cut; later requests have another clock.
+    // The work ends before the power cut. Requests after the power cut have another clock, so they are left out.
     served.retain(|s| s.life == 0);
     let whole = || {
         let begin = served.iter().map(|s| s.arrived_ns).min().unwrap_or(0);
@@ -141,7 +141,7 @@ fn strip(flushes: &[u32]) -> Vec<Layer> {
     (1..=SHADES).map(layer).filter(|l| !l.path.is_empty()).collect()
 }
 
-/// Adjacent cells of one shade are one stroke.
+/// Draws one row of cells; adjacent cells of the same shade become one stroke.
 fn runs(row: &[u32], most: u32, shade: usize, y: usize, path: &mut String) {
     let mut x = 0;
     for run in row.chunk_by(|a, b| self::shade(*a, most) == self::shade(*b, most)) {
@@ -152,7 +152,7 @@ fn runs(row: &[u32], most: u32, shade: usize, y: usize, path: &mut String) {
     }
 }
 
-/// 0 for none, then logarithmic: one request must be visible beside thousands.
+/// The shade for `n` requests: 0 for no request, then logarithmic, because one request must be visible beside thousands.
 fn shade(n: u32, most: u32) -> usize {
     if n == 0 {
         return 0;

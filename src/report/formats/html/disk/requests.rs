@@ -4,11 +4,11 @@ use fsderby_diskmodel::Op;
 
 use crate::schema::request::{MOST, Served};
 
-/// Cells over time and over the disk. Each run of cells takes about ten bytes: under 100 KB a trial.
+/// Number of cells over time and over the disk. Each run of equal cells takes about ten bytes: under 100 KB per trial.
 pub const COLUMNS: usize = 160;
 pub const ROWS: usize = 48;
 
-/// The part of the time, and the partition.
+/// The part of the time and the partition that the picture shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     pub begin_ns: u64,
@@ -23,16 +23,16 @@ pub struct Grid(Vec<u32>);
 pub struct Seen {
     pub reads: Grid,
     pub writes: Grid,
-    /// One row: a flush has no position.
+    /// The number of flushes in each column; there is only one row, because a flush has no position.
     pub flushes: Vec<u32>,
     pub read: u64,
     pub written: u64,
     pub flushed: u64,
     /// How long the disks held at least one request.
     pub held_ns: u64,
-    /// Distance of each read or write from the end of the previous one on its disk, by [`DISTANCES`].
+    /// Histogram of the distance of each read or write from the end of the previous request on its disk: see [`DISTANCES`].
     pub distances: [u64; DISTANCES.len()],
-    /// Requests that the disk held when one arrived, by [`DEPTHS`].
+    /// Histogram of the number of requests that the disk held when a request arrived: see [`DEPTHS`].
     pub depths: [u64; DEPTHS.len()],
 }
 
@@ -48,7 +48,7 @@ pub const DEPTHS: [(u64, &str); 7] =
 pub fn look(served: &[Served], window: Window) -> Seen {
     let mut came: Vec<&Served> =
         served.iter().filter(|s| (window.begin_ns..window.end_ns).contains(&s.arrived_ns)).collect();
-    // The list is in completion order. Requests that arrived in one nanosecond keep that order.
+    // The list is in completion order. Requests that arrived in the same nanosecond keep this order.
     came.sort_by_key(|s| s.arrived_ns);
     let mut seen = Seen {
         reads: Grid(vec![0; COLUMNS * ROWS]),
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn distances_are_those_from_the_end_of_the_one_before_in_the_order_of_arrival() {
-        // Completed in another order; a flush between two writes does not move the arm.
+        // The requests complete in another order than they arrive; a flush between two writes does not move the arm.
         let list = [
             served(1300, Op::Write, 5000, 8, 1),
             served(1100, Op::Write, 4800, 8, 1),
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn requests_that_overlap_are_held_once() {
         let at = |arrived_ns, done_ns| Served { done_ns, ..served(arrived_ns, Op::Write, 4800, 8, 1) };
-        // 1100–1400, with one inside and one that ends later; then one that the window's end cuts.
+        // From 1100 to 1400 the disk holds a request, one inside it, and one that ends later; the window's end cuts the last request.
         let list = [at(1100, 1300), at(1150, 1200), at(1250, 1400), at(1900, 2500)];
         assert_eq!(look(&list, WINDOW).held_ns, 300 + 100);
     }

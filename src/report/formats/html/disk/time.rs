@@ -10,24 +10,25 @@ use crate::schema::record::Record;
 pub struct Spent {
     /// Elapsed time of the work and its sync.
     pub wall_ns: f64,
-    /// Members of an array, or dies: the counters are sums over them, the parts those sums divided by this number.
+    /// Number of RAID members or flash dies. The disk's counters are sums over these units; times of activities are these sums ÷
+    /// this number.
     pub at_once: u64,
     pub seek_ns: f64,
     pub rotation_ns: f64,
-    /// Reading and writing on request.
+    /// Time of reading and writing requested data.
     pub transfer_ns: f64,
-    /// Flash garbage collection: copying and erasing.
+    /// Time of flash garbage collection: copying and erasing.
     pub copy_ns: f64,
     pub idle_ns: f64,
     pub overhead_ns: f64,
     /// CPU time of the whole machine, including the disk-model server.
     pub cpu_ns: Option<f64>,
-    /// Total delay of completions against the model.
+    /// By how much completions were later than the model specifies, summed.
     pub late_ns: f64,
 }
 
-/// `members` work in parallel in this disk, if its file is known; otherwise guessed from the counters. `None` if no disk was
-/// modelled, or if the work did not end.
+/// One trial's time by activity. `members` is the number of units that work in parallel in this disk; if it is not known, it is
+/// guessed from the counters. `None` if no disk was modelled, or if the work did not end.
 pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
     let counted = probes::sum(record.measured());
     let counter = |name: &str| Some(*counted.get("disk")?.get(name)? as f64);
@@ -41,7 +42,7 @@ pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
     let watched = wall_ns + step(StepName::ProbesOn) + step(StepName::ProbesOff);
     let guessed = ((busy + counter("idle_ns")?) / watched.max(1.0)).round().max(1.0);
     let at_once = members.map_or(guessed, |n| n as f64);
-    // Activity from before the work may exceed the wall time slightly.
+    // Activity that began before the work may make the sum slightly larger than the wall time.
     let fits = (wall_ns / (busy / at_once).max(1.0)).min(1.0);
     let [seek_ns, rotation_ns, transfer_ns, copy_ns] = parts.map(|part| part / at_once * fits);
     Some(Spent {
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn sums_over_members_are_divided_by_them() {
-        // Four members watched for 1050: 4200 in all.
+        // Four members are watched for 1050 ns each, which is 4200 ns in total.
         let four = [
             ("seek_ns", 400),
             ("rotation_ns", 0),
