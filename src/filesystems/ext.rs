@@ -166,7 +166,7 @@ impl Filesystem for Ext {
         true
     }
 
-    /// Sources: `struct ext4_super_block` in fs/ext4/ext4.h (s_magic, s_errors, s_mount_opts, of which s_mount_opts takes
+    /// From `struct ext4_super_block` in fs/ext4/ext4.h (s_magic, s_errors, s_mount_opts, of which s_mount_opts takes
     /// precedence), and ext4_set_def_opts, which treats an unknown number as remount-ro.
     fn stored_errors(&self, head: &[u8]) -> Option<&'static str> {
         const SUPERBLOCK: usize = 1024;
