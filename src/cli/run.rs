@@ -148,7 +148,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Continue an interrupted run, or add rounds to it with --rounds or --budget
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "commands", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients", "fail_if"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "commands", "jobs", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients", "fail_if"])]
     resume: Option<PathBuf>,
     /// With --resume: continue although the folder, or a file in it, belongs to another user; that user's plan is executed
     #[arg(long, requires = "resume")]

@@ -22,6 +22,7 @@ pub mod clients;
 pub mod coldread;
 pub mod command;
 pub mod fill;
+pub mod fio;
 pub mod iozone;
 pub mod kit;
 pub mod news;
@@ -51,6 +52,7 @@ pub static TABLE: &[&dyn Workload] = &[
     &bonnie::Bonnie,
     &iozone::IoZone,
     &command::Command,
+    &fio::Fio,
 ];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;

@@ -24,6 +24,11 @@ impl Latencies {
         self.histograms[operation].saturating_record(ns);
     }
 
+    /// As many operations that took that long.
+    pub fn record_n(&mut self, operation: usize, ns: u64, count: u64) {
+        self.histograms[operation].saturating_record_n(ns, count);
+    }
+
     /// Times one operation.
     #[inline]
     pub fn time<T, E>(
