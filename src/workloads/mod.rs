@@ -235,7 +235,7 @@ pub trait Log {
     /// A phase has ended, at the last clock reading.
     fn phase(&mut self, phase: Phase);
     /// The latencies of one kind of operation in that phase, in nanoseconds.
-    fn histogram(&mut self, phase: &'static str, operation: &'static str, latencies: &Histogram);
+    fn histogram(&mut self, phase: &'static str, operation: &str, latencies: &Histogram);
     fn progress(&self) -> &Progress;
     /// The last operation is done; only computation is left. A power cut happens now.
     fn finished(&mut self) {}

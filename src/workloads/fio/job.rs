@@ -2,6 +2,7 @@
 //!
 //! Options are a list of those that stay within the filesystem under test. fio's manual, fio(1), has their meanings.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::names;
@@ -9,10 +10,16 @@ use crate::names;
 /// A job file that may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// As fio reads it: without `directory`.
+    /// As fio reads it: without `directory` and comments, and with whole latencies where they begin at the intended start.
     pub text: String,
-    /// The names of its jobs.
-    pub jobs: Vec<String>,
+    pub sections: Vec<Section>,
+}
+
+/// One job: its section with the options of the global sections before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    pub name: String,
+    options: BTreeMap<String, String>,
 }
 
 /// Options that stay inside, whatever their values.
@@ -42,8 +49,10 @@ const KNOWN: &[&str] = &[
     "create_on_open",
     "create_only",
     "create_serialize",
+    "dedupe_global",
     "dedupe_mode",
     "dedupe_percentage",
+    "dedupe_working_set_percentage",
     "description",
     "direct",
     "disable_bw_measurement",
@@ -54,6 +63,7 @@ const KNOWN: &[&str] = &[
     "end_fsync",
     "end_syncfs",
     "error_dump",
+    "exit_what",
     "exitall",
     "exitall_on_error",
     "experimental_verify",
@@ -67,6 +77,7 @@ const KNOWN: &[&str] = &[
     "fill_fs",
     "fixedbufs",
     "flow",
+    "flow_sleep",
     "fsync",
     "fsync_on_close",
     "group_reporting",
@@ -153,6 +164,7 @@ const KNOWN: &[&str] = &[
     "thinktime_spin",
     "thread",
     "time_based",
+    "timeout",
     "unified_rw_reporting",
     "unique_filename",
     "unit_base",
@@ -212,12 +224,16 @@ impl Job {
     /// # Errors
     /// Names the line and what to write.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (mut kept, mut jobs) = (String::new(), Vec::new());
-        let mut section = None;
+        let mut kept = String::new();
+        let mut globals = BTreeMap::new();
+        let mut sections: Vec<Section> = Vec::new();
+        // `None` before the first section; whether it is a job's.
+        let mut of_job = None;
         for (at, line) in text.lines().enumerate() {
             let fault = |text: String| format!("line {}: {text}", at + 1);
-            let bare = line.trim();
-            if bare.is_empty() || bare.starts_with(['#', ';']) {
+            // As fio does, also within a line.
+            let bare = line.split([';', '#']).next().unwrap_or_default().trim();
+            if bare.is_empty() {
                 continue;
             }
             if let Some(name) = bare.strip_prefix('[') {
@@ -226,29 +242,132 @@ impl Job {
                 if name.is_empty() || name.contains('/') || name.chars().any(char::is_control) {
                     return Err(fault(format!("'{name}' names files, so it has no '/'")));
                 }
-                if name != "global" {
-                    jobs.push(name.to_owned());
+                if of_job == Some(true) {
+                    sections.last().into_iter().for_each(|section| section.close(&mut kept));
                 }
-                section = Some(name);
+                of_job = Some(name != "global");
+                if name != "global" {
+                    sections.push(Section { name: name.to_owned(), options: globals.clone() });
+                }
                 // Writing to a string cannot fail.
                 let _ = writeln!(kept, "[{name}]");
                 continue;
             }
-            if section.is_none() {
+            let Some(is_of_job) = of_job else {
                 return Err(fault(format!(
                     "'{bare}' stands before the first section; begin with [global] or [NAME]"
                 )));
-            }
+            };
             let (key, value) =
                 bare.split_once('=').map_or((bare, ""), |(key, value)| (key.trim(), value.trim()));
             if is_kept(key, value).map_err(fault)? {
                 let _ = writeln!(kept, "{bare}");
+                let options = match sections.last_mut() {
+                    Some(section) if is_of_job => &mut section.options,
+                    _ => &mut globals,
+                };
+                options.insert(main_name(key).to_owned(), value.to_owned());
             }
         }
-        if jobs.is_empty() {
+        sections
+            .last()
+            .into_iter()
+            .filter(|_| of_job == Some(true))
+            .for_each(|section| section.close(&mut kept));
+        if sections.is_empty() {
             return Err("the file has no job: write a section, such as [reads]".into());
         }
-        Ok(Job { text: kept, jobs })
+        Ok(Job { text: kept, sections })
+    }
+
+    /// Whether a job asks for O_DIRECT.
+    pub fn is_direct(&self) -> bool {
+        self.sections.iter().any(Section::is_direct)
+    }
+
+    /// What its figures do not mean, one sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let named = |has: &dyn Fn(&Section) -> bool| {
+            let names: Vec<&str> = self
+                .sections
+                .iter()
+                .filter(|section| has(section))
+                .map(|section| section.name.as_str())
+                .collect();
+            (!names.is_empty()).then(|| names.join(", "))
+        };
+        let notes = [
+            (
+                named(&|section| section.text("ioengine") == "libaio" && !section.is_direct()),
+                "libaio without direct=1 waits for each I/O, whatever its iodepth",
+            ),
+            (
+                named(&|section| section.writes() && !section.options.contains_key("fallocate")),
+                "fio preallocates the file (fallocate=native), so the first writes go to unwritten extents; \
+                 fallocate=none avoids that",
+            ),
+            (
+                named(&|section| section.is_paced() && !section.is_offloaded()),
+                "with a rate, latencies begin when fio issues an I/O, so an I/O that waits behind a slow one looks fast; \
+                 io_submit_mode=offload measures them from the intended start",
+            ),
+        ];
+        notes.into_iter().filter_map(|(jobs, text)| Some(format!("job {}: {text}", jobs?))).collect()
+    }
+
+    /// Whether the latencies of this job begin at the intended start of an I/O.
+    pub fn is_from_intended_start(&self, job: &str) -> bool {
+        self.sections.iter().any(|section| section.name == job && section.is_from_intended_start())
+    }
+}
+
+impl Section {
+    fn text(&self, key: &str) -> &str {
+        self.options.get(key).map_or("", String::as_str)
+    }
+
+    /// fio takes an option without a value as 1.
+    fn is_on(&self, key: &str, without: bool) -> bool {
+        self.options.get(key).map_or(without, |value| value != "0")
+    }
+
+    fn is_direct(&self) -> bool {
+        match self.options.contains_key("direct") {
+            true => self.is_on("direct", false),
+            false => !self.is_on("buffered", true),
+        }
+    }
+
+    fn writes(&self) -> bool {
+        let kind = self.text("rw");
+        kind.contains("write") || kind.starts_with("rw") || kind.starts_with("randrw")
+    }
+
+    fn is_paced(&self) -> bool {
+        self.options.contains_key("rate") || self.options.contains_key("rate_iops")
+    }
+
+    fn is_offloaded(&self) -> bool {
+        self.text("io_submit_mode") == "offload"
+    }
+
+    fn is_from_intended_start(&self) -> bool {
+        self.is_paced() && self.is_offloaded()
+    }
+
+    /// Only then does fio print the whole histogram of latencies from the intended start.
+    fn close(&self, kept: &mut String) {
+        if self.is_from_intended_start() {
+            kept.push_str("lat_percentiles=1\n");
+        }
+    }
+}
+
+/// The name of an option that has two.
+fn main_name(key: &str) -> &str {
+    match key {
+        "readwrite" => "rw",
+        key => key,
     }
 }
 
@@ -259,6 +378,9 @@ impl Job {
 fn is_kept(key: &str, value: &str) -> Result<bool, String> {
     if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == key) {
         return Err(format!("fsderby does not run {key}: {why}"));
+    }
+    if key.starts_with("include ") {
+        return is_kept("include", "");
     }
     if value.contains("${") {
         return Err(format!("{key}={value}: the environment of fio is fixed; write the value itself"));
@@ -290,6 +412,10 @@ fn is_kept(key: &str, value: &str) -> Result<bool, String> {
         "rw" | "readwrite" if value.contains("trim") => {
             Err(format!("{key}={value}: fio trims devices only, and fsderby gives it files"))
         }
+        "zonemode" if ["none", "strided"].contains(&value) => Ok(true),
+        "zonemode" => {
+            Err(format!("zonemode={value}: write none or strided; zones of a device have no files"))
+        }
         key if KNOWN.contains(&key) => Ok(true),
         _ => Err(names::unknown("option of fio", key, KNOWN.iter().copied())),
     }
@@ -301,13 +427,38 @@ mod tests {
 
     #[test]
     fn a_job_is_as_it_was_written_without_its_directory() {
-        let text = "; a comment\n[global]\ndirectory=/tmp/x\nbs = 4k\n\n[reads]\nrw=randread\ngroup_reporting\n[writes]\nfilename=data\n";
+        let text = "; a comment\n[global]\ndirectory=/tmp/x\nbs = 4k\n\n[reads]\nrw=randread ; at random\ngroup_reporting\n[writes]\nfilename=data\n";
         let job = Job::parse(text).unwrap();
-        assert_eq!(job.jobs, ["reads", "writes"]);
+        let names: Vec<&str> = job.sections.iter().map(|section| section.name.as_str()).collect();
+        assert_eq!(names, ["reads", "writes"]);
         assert_eq!(
             job.text,
             "[global]\nbs = 4k\n[reads]\nrw=randread\ngroup_reporting\n[writes]\nfilename=data\n"
         );
+    }
+
+    #[test]
+    fn what_figures_do_not_mean_is_said_of_the_jobs_it_holds_for() {
+        let notes = |text: &str| Job::parse(text).unwrap().notes();
+        let both = notes(
+            "[global]\nioengine=libaio\n[a]\nrw=randread\n[b]\nreadwrite=randrw\n[c]\nrw=read\ndirect=1\n",
+        );
+        assert_eq!(both.len(), 2, "{both:?}");
+        assert!(both[0].starts_with("job a, b: libaio without direct=1"), "{both:?}");
+        assert!(both[1].starts_with("job b: fio preallocates"), "{both:?}");
+        assert_eq!(notes("[a]\nrw=write\nfallocate=none\nbuffered=0\nioengine=libaio\n"), [""; 0]);
+        let paced = notes("[a]\nrw=read\nrate_iops=10\n");
+        assert!(paced.len() == 1 && paced[0].contains("io_submit_mode=offload"), "{paced:?}");
+    }
+
+    #[test]
+    fn a_paced_job_that_is_offloaded_has_latencies_from_its_intended_start() {
+        let job = Job::parse("[global]\nrate_iops=10\n[a]\nio_submit_mode=offload\n[b]\nrw=read\n").unwrap();
+        assert_eq!(
+            job.text,
+            "[global]\nrate_iops=10\n[a]\nio_submit_mode=offload\nlat_percentiles=1\n[b]\nrw=read\n"
+        );
+        assert!(job.is_from_intended_start("a") && !job.is_from_intended_start("b"));
     }
 
     #[test]
@@ -330,6 +481,8 @@ mod tests {
             ("[a]\nrw=randtrim", "trims devices only"),
             ("[a]\nblocksise=4k", "did you mean 'blocksize'?"),
             ("[a]\nbuffer_pattern='/etc/shadow'", "write the pattern itself"),
+            ("[a]\ninclude other.fio", "write the included lines"),
+            ("[a]\nzonemode=zbd", "none or strided"),
             ("[a]\nwrite_lat_log=x", "histograms"),
             ("[a/b]\nrw=read", "no '/'"),
             ("[a\nrw=read", "ends with ']'"),

@@ -8,10 +8,12 @@ use toml::Table;
 use super::{ParamSet, Work, Workload};
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
-use crate::schema::metric::{Better, Metric, Of};
+use crate::schema::job::WorkSpec;
+use crate::schema::metric::Metric;
 use crate::schema::story::Story;
 use crate::schema::units::{MIB, Scale};
 
+mod direct;
 mod job;
 mod output;
 mod trial;
@@ -66,6 +68,34 @@ static OF_JOB: Declared = Declared {
     drawn: false,
     ..Declared::PER_SECOND
 };
+static CPU: Declared = Declared {
+    name: "fio.cpu.share",
+    title: "CPU of fio's jobs",
+    section: Section::Throughput,
+    over: Over::Phase(PHASE),
+    explained: "User and system time of all jobs, as fio reports them, ÷ the same time as for fio's I/Os, in percent.",
+    drawn: false,
+    ..Declared::PERCENT
+};
+static FAILED: Declared = Declared {
+    name: "fio.errors",
+    title: "I/Os of fio that failed",
+    section: Section::Throughput,
+    over: Over::Phase(PHASE),
+    explained: "Errors that a job with continue_on_error counted.",
+    drawn: false,
+    ..Declared::count("errors")
+};
+static CACHED: Declared = Declared {
+    name: "fio.direct.cached",
+    title: "O_DIRECT through the page cache",
+    section: Section::Throughput,
+    over: Over::Phase(PHASE),
+    explained: "Before fio with direct=1, fsderby writes and reads a file of 64 KiB with O_DIRECT. This is the share of the pages \
+                that the kernel served through its page cache nevertheless. Not 0: direct=1 does not bypass the cache here.",
+    drawn: false,
+    ..Declared::PERCENT
+};
 static SYNCED: Declared = Declared {
     name: "fio.synced.time",
     title: "fio and sync",
@@ -89,8 +119,8 @@ impl Workload for Fio {
             limits: "fio starts its clock after it has laid out files, so the layout is not part of a rate. By default it \
                      preallocates files (fallocate=native), so writes go to unwritten extents; fallocate=none avoids that. \
                      ioengine=libaio is asynchronous only with direct=1. Btrfs writes with checksums through the page \
-                     cache even with direct=1 on recent kernels. With a rate limit fio measures latency from the intended \
-                     start of an I/O. What a job leaves in memory is synced afterwards and is not part of its rates.",
+                     cache even with direct=1 on recent kernels; fio.direct.cached tells. With a rate limit, latencies \
+                     begin at the intended start of an I/O only with io_submit_mode=offload. What a job leaves in memory is synced afterwards and is not part of its rates.",
         }
     }
 
@@ -99,7 +129,7 @@ impl Workload for Fio {
     }
 
     fn declared(&self) -> Vec<&'static Declared> {
-        vec![&IOPS, &READ, &WRITTEN, &OF_JOB, &SYNCED]
+        vec![&IOPS, &READ, &WRITTEN, &OF_JOB, &CPU, &FAILED, &CACHED, &SYNCED]
     }
 
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {
@@ -113,7 +143,14 @@ impl Workload for Fio {
     }
 }
 
-/// Counts of a phase: `fios`, `group.ID.ms`; `DIRECTION.ios` and `.bytes`; `job.NAME.DIRECTION.ios` and `.ms`.
+/// What the figures of this work do not mean, if it is a job file: one sentence each.
+pub fn notes(work: &WorkSpec) -> Vec<String> {
+    let is_fio = work.engine == NAME;
+    let parsed = is_fio.then(|| Parameters::parse(&work.parameters).ok()).flatten();
+    parsed.map(|parameters| parameters.job.notes()).unwrap_or_default()
+}
+
+/// Counts of a phase: `fios`, `group.ID.ms`, `jobs.cpu_us`, `errors`; `DIRECTION.ios` and `.bytes`; `job.NAME.DIRECTION.ios` and `.ms`.
 fn metrics(phases: &[Phase]) -> Vec<Metric> {
     let phases = phases.iter().filter(|phase| phase.name == PHASE && phase.counts.contains_key("fios"));
     phases.flat_map(of_phase).collect()
@@ -142,6 +179,17 @@ fn of_phase(phase: &Phase) -> Vec<Metric> {
             all.push(OF_JOB.metric_of_part(job, ios as f64 / (ms / 1e3)));
         }
     }
+    if seconds > 0.0 {
+        all.push(CPU.metric(phase.count("jobs.cpu_us") as f64 / fios / 1e4 / seconds));
+    }
+    if phase.count("errors") > 0 {
+        all.push(FAILED.metric(phase.count("errors") as f64));
+    }
+    if phase.count("direct.pages") > 0 {
+        all.push(
+            CACHED.metric(100.0 * phase.count("direct.cached") as f64 / phase.count("direct.pages") as f64),
+        );
+    }
     all.push(SYNCED.metric(phase.ns as f64 / 1e9));
     all
 }
@@ -154,6 +202,9 @@ mod tests {
     fn rates_are_over_the_longest_job_of_each_group() {
         let counts = [
             ("fios", 1),
+            ("jobs.cpu_us", 500_000),
+            ("direct.pages", 32),
+            ("direct.cached", 16),
             ("group.0.ms", 2000),
             ("group.1.ms", 3000),
             ("read.ios", 1000),
@@ -175,6 +226,8 @@ mod tests {
             ("fio.write.throughput", 100.0),
             ("fio.job.a.read", 500.0),
             ("fio.job.b.write", 200.0),
+            ("fio.cpu.share", 10.0),
+            ("fio.direct.cached", 50.0),
             ("fio.synced.time", 6.0),
         ];
         assert_eq!(values, expected);

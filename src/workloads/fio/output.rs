@@ -7,8 +7,6 @@ use serde::Deserialize;
 /// The output; keys as fio has them.
 #[derive(Debug, Deserialize)]
 pub struct Output {
-    #[serde(rename = "fio version")]
-    pub version: String,
     pub jobs: Vec<Job>,
 }
 
@@ -22,6 +20,12 @@ pub struct Job {
     pub error: i64,
     /// Milliseconds.
     pub job_runtime: u64,
+    /// Percent of that time.
+    pub usr_cpu: f64,
+    pub sys_cpu: f64,
+    /// I/Os that failed, where the job goes on after errors.
+    #[serde(default)]
+    pub total_err: u64,
     pub read: Direction,
     pub write: Direction,
     pub sync: Syncs,
@@ -35,6 +39,9 @@ pub struct Direction {
     pub runtime: u64,
     #[serde(default)]
     pub clat_ns: Latency,
+    /// From the start of an I/O, which is before its submission.
+    #[serde(default)]
+    pub lat_ns: Latency,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -46,7 +53,7 @@ pub struct Syncs {
 }
 
 /// How many took as many nanoseconds, by the upper end of fio's bins. Empty if the job does not measure it.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct Latency {
     #[serde(default)]
     pub bins: BTreeMap<String, u64>,
@@ -81,7 +88,7 @@ impl Latency {
 mod tests {
     use super::*;
 
-    const JOB: &str = r#"{"jobname":"a","groupid":0,"error":0,"job_runtime":1000,
+    const JOB: &str = r#"{"jobname":"a","groupid":0,"error":0,"job_runtime":1000,"usr_cpu":1.5,"sys_cpu":3.0,
         "read":{"total_ios":3,"io_bytes":12288,"runtime":1000,"clat_ns":{"bins":{"4000":1,"5000":2}}},
         "write":{"total_ios":0,"io_bytes":0,"runtime":0,"clat_ns":{}},"sync":{"total_ios":0,"lat_ns":{}}}"#;
 

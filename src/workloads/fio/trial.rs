@@ -10,13 +10,17 @@ use fsderby_sys::process::children_usage;
 use rustix::fs::{MemfdFlags, memfd_create};
 use toml::Table;
 
-use super::output::Output;
+use super::direct::{self, Bypass};
+use super::output::{self, Output};
 use super::{Job, PHASE, VERSION, metrics};
 use crate::schema::metric::Metric;
+use crate::workloads::kit::Keys;
 use crate::workloads::kit::files::failed;
-use crate::workloads::kit::{Keys, Latencies};
+use crate::workloads::kit::latencies::histogram;
 use crate::workloads::programs::{self, Line, Run, Success};
-use crate::workloads::{Amount, Clock, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, Work};
+use crate::workloads::{
+    Amount, Clock, Histogram, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, Work,
+};
 
 #[derive(Clone, Debug)]
 pub struct Parameters {
@@ -56,7 +60,12 @@ impl Work for Parameters {
             return Err(format!("it has no part {part}"));
         }
         programs::adopt().map_err(|e| format!("could not adopt the processes of fio: {e}"))?;
-        Ok(Box::new(Trial { parameters: self.clone(), keeps: portion.keep_files, live: Vec::new() }))
+        let bypass = match self.job.is_direct() {
+            true => direct::tried().map_err(|e| format!("could not try O_DIRECT: {e}"))?,
+            false => None,
+        };
+        let parameters = self.clone();
+        Ok(Box::new(Trial { parameters, bypass, keeps: portion.keep_files, live: Vec::new() }))
     }
 
     fn metrics(&self, phases: &[Phase]) -> Vec<Metric> {
@@ -70,6 +79,7 @@ impl Work for Parameters {
 
 struct Trial {
     parameters: Parameters,
+    bypass: Option<Bypass>,
     keeps: bool,
     live: Vec<LiveFile>,
 }
@@ -107,8 +117,13 @@ impl Ready for Trial {
         ] {
             counts.insert(name.to_owned(), n);
         }
+        if let Some(Bypass { pages, cached }) = self.bypass {
+            counts.extend([("direct.pages".to_owned(), pages), ("direct.cached".to_owned(), cached)]);
+        }
         log.phase(Phase { name: PHASE.to_owned(), ns: synced - begin, counts });
-        latencies(&output).report(PHASE, log);
+        for (operation, histogram) in &latencies(&output, &self.parameters.job) {
+            log.histogram(PHASE, operation, histogram);
+        }
         if self.keeps {
             self.live = programs::live()?;
         }
@@ -151,19 +166,27 @@ fn counts(output: &Output) -> BTreeMap<String, u64> {
             add(format!("job.{}.{name}.ios", job.name), direction.total_ios);
         }
         add("syncs".to_owned(), job.sync.total_ios);
+        add("errors".to_owned(), job.total_err);
+        // Percent of milliseconds are 10 µs each.
+        add("jobs.cpu_us".to_owned(), ((job.usr_cpu + job.sys_cpu) * 10.0 * job.job_runtime as f64) as u64);
     }
     counts
 }
 
-/// Of all jobs together, by operation.
-fn latencies(output: &Output) -> Latencies {
-    let mut all = Latencies::new(&["read", "write", "sync"]);
+/// By operation, with the job's name if there are several.
+fn latencies(output: &Output, job_file: &Job) -> BTreeMap<String, Histogram> {
+    let is_single = job_file.sections.len() == 1;
+    let mut all = BTreeMap::new();
     for job in &output.jobs {
-        for (operation, of) in
-            [&job.read.clat_ns, &job.write.clat_ns, &job.sync.lat_ns].into_iter().enumerate()
-        {
-            for (ns, count) in of.counted() {
-                all.record_n(operation, ns, count);
+        let of = |direction: &output::Direction| match job_file.is_from_intended_start(&job.name) {
+            true => direction.lat_ns.clone(),
+            false => direction.clat_ns.clone(),
+        };
+        let each = [("read", of(&job.read)), ("write", of(&job.write)), ("sync", job.sync.lat_ns.clone())];
+        for (operation, latency) in each {
+            let name = if is_single { operation.to_owned() } else { format!("{}.{operation}", job.name) };
+            for (ns, count) in latency.counted() {
+                all.entry(name.clone()).or_insert_with(histogram).saturating_record_n(ns, count);
             }
         }
     }

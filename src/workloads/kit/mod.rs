@@ -17,7 +17,7 @@
 //! everything that allocates is made in `prepare`.
 
 pub mod files;
-mod latencies;
+pub mod latencies;
 pub mod noise;
 pub mod parameters;
 pub mod phases;
