@@ -217,7 +217,7 @@ impl Log for Notes<'_> {
         self.phases.push(ClientPhase { ended_ns: self.clock.last_ns.get(), phase });
     }
 
-    fn histogram(&mut self, phase: &'static str, operation: &'static str, latencies: &Histogram) {
+    fn histogram(&mut self, phase: &'static str, operation: &str, latencies: &Histogram) {
         let buckets =
             latencies.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect();
         let (phase, operation, unit) = (phase.to_owned(), operation.to_owned(), "ns".to_owned());

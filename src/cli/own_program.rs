@@ -1,4 +1,4 @@
-//! The options of `run` that give a command line of the user's own as the workload.
+//! The options of `run` that give a program of the user's own as the workload.
 
 use std::path::PathBuf;
 
@@ -20,6 +20,10 @@ pub struct Commands {
     /// File or folder that the commands read, in $INPUT; repeat for several, all in one folder
     #[arg(long, value_name = "PATH", requires = "commands")]
     input: Vec<PathBuf>,
+    /// Job file of fio as the workload, run by this machine's fio in the filesystem; repeat for several; replaces the experiment's
+    /// workloads
+    #[arg(long = "fio", value_name = "FILE", conflicts_with = "workloads")]
+    jobs: Vec<PathBuf>,
     /// Count a trial whatever the exit code of its --command is
     #[arg(long, requires = "commands")]
     ignore_failure: bool,
@@ -27,10 +31,10 @@ pub struct Commands {
 
 impl Commands {
     pub fn is_empty(&self) -> bool {
-        self.commands.is_empty()
+        self.commands.is_empty() && self.jobs.is_empty()
     }
 
-    /// The workloads, in the order of the commands.
+    /// The workloads: those of the commands, then those of fio.
     ///
     /// # Errors
     /// If an input cannot be read, or a command is empty.
@@ -43,6 +47,7 @@ impl Commands {
                 ignores_failure: self.ignore_failure,
             })
         };
-        self.commands.iter().map(of).collect()
+        let commands = self.commands.iter().map(of);
+        commands.chain(self.jobs.iter().map(|path| own_command::of_job(path))).collect()
     }
 }

@@ -38,7 +38,7 @@ use crate::runner::scaled::{self, Given};
 use crate::runner::skips::{Skip, skips};
 use crate::runner::verify::verify;
 use crate::schema::needs::Needs;
-use crate::schema::plan::{Plan, Rounds};
+use crate::schema::plan::{Plan, PlannedWork, Rounds};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
 use crate::schema::setup::{ClockKind, ImageState};
@@ -46,6 +46,7 @@ use crate::schema::units::{Bytes, Percent, Scale, Span};
 use crate::store::signature;
 use crate::store::{self, Door, Folder, Run};
 use crate::testbeds::{self, Made, Testbeds};
+use crate::workloads::fio;
 
 /// Folder of runs unless `--output` is given.
 const RESULTS: &str = "results";
@@ -148,7 +149,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Continue an interrupted run, or add rounds to it with --rounds or --budget
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "commands", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients", "fail_if"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "commands", "jobs", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients", "fail_if"])]
     resume: Option<PathBuf>,
     /// With --resume: continue although the folder, or a file in it, belongs to another user; that user's plan is executed
     #[arg(long, requires = "resume")]
@@ -255,9 +256,14 @@ fn can_be_judged(
 /// Prints notes about the plan that the user should know before a long run begins.
 fn beforehand(plan: &Plan, guess: impl FnOnce() -> Time) {
     let beyond = plan.budget.and_then(|_| pace::beyond_budget(plan, guess()));
+    let meant = |work: &PlannedWork| {
+        let notes = fio::notes(&work.work).into_iter();
+        notes.map(|text| format!("{}: {text}", work.label)).collect::<Vec<_>>()
+    };
     scaled::no_longer_tested(plan)
         .into_iter()
         .chain(beyond)
+        .chain(plan.workloads.iter().flat_map(meant))
         .for_each(|said| super::say(&format!("note: {said}")));
 }
 

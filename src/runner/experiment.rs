@@ -427,9 +427,7 @@ impl Experiment {
         let plain = self.workloads.iter().map(|set| of_set(set, None, &Table::new(), scale));
         let changed = self.workload.iter().map(|w| {
             let work = match w.set.as_str() {
-                "" => {
-                    planned(&workloads::command::Command, &own_command::label(w), w.changed.clone(), scale)?
-                }
+                "" => planned(own_command::engine(w), &own_command::label(w), w.changed.clone(), scale)?,
                 set => of_set(set, w.label.as_deref(), &w.changed, scale)?,
             };
             Ok(PlannedWork { clients: w.clients, ..work })

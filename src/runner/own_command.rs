@@ -1,4 +1,4 @@
-//! Commands of the user's own as workloads: their labels, and their input files, found and hashed once.
+//! Programs of the user's own as workloads: commands with their input files, found and hashed once, and job files of fio.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,10 @@ use toml::{Table, Value};
 
 use super::entry::WorkloadEntry;
 use crate::exit::Failure;
+use crate::host::programs;
 use crate::schema::plan::{Plan, PlannedWork};
 use crate::workloads::command::{self, Parameters};
-use crate::workloads::programs;
+use crate::workloads::{Workload, fio, programs as own};
 
 /// A command of the user, as options of `run` state it.
 #[derive(Clone, Debug, Default)]
@@ -50,14 +51,18 @@ pub fn entry(asked: &Asked<'_>) -> Result<WorkloadEntry, Failure> {
 pub fn resolve(entry: &mut WorkloadEntry, from: &Path) -> Result<(), Failure> {
     let label = label(entry);
     let fault = |e: String| Failure::usage(format!("workload {label}: {e}"));
+    if let Some(job) = entry.changed.remove("fio") {
+        return read_job(entry, job, from).map_err(fault);
+    }
     if !entry.changed.contains_key("command") {
-        return Err(fault("write set = 'NAME' for a ready parameter set, or command = 'LINE'".into()));
+        let ways = "set = 'NAME' for a ready parameter set, command = 'LINE', or fio = 'FILE'";
+        return Err(fault(format!("write {ways}")));
     }
     if let Some(Value::Array(inputs)) = entry.changed.get_mut("input") {
         for input in inputs {
             let Some(path) = input.as_str() else { continue };
             let found = fs::canonicalize(from.join(path));
-            let hashed = found.and_then(|path| Ok((programs::hash(&path)?, path)));
+            let hashed = found.and_then(|path| Ok((own::hash(&path)?, path)));
             let (blake3, path) = hashed.map_err(|e| {
                 fault(format!("could not read the input {path}: {e}\n  try: a file or folder"))
             })?;
@@ -68,6 +73,38 @@ pub fn resolve(entry: &mut WorkloadEntry, from: &Path) -> Result<(), Failure> {
         }
     }
     Parameters::parse(&entry.changed).map(drop).map_err(fault)
+}
+
+/// The workload of this job file of fio, as seen from the current folder.
+///
+/// # Errors
+/// If it cannot be read, has an option that may not run, or there is no fio.
+pub fn of_job(path: &Path) -> Result<WorkloadEntry, Failure> {
+    let changed = Table::from_iter([("fio".to_owned(), Value::String(path.display().to_string()))]);
+    let mut entry = WorkloadEntry { set: String::new(), label: None, clients: None, changed };
+    resolve(&mut entry, Path::new(""))?;
+    Ok(entry)
+}
+
+/// The text of a job file becomes part of the plan.
+fn read_job(entry: &mut WorkloadEntry, job: Value, from: &Path) -> Result<(), String> {
+    let path = job.as_str().ok_or("fio: write the path of a job file")?;
+    let text = fs::read_to_string(from.join(path))
+        .map_err(|e| format!("could not read the job file {path}: {e}"))?;
+    if programs::find(fio::NAME).is_none() {
+        return Err("there is no fio on this machine\n  try: install the package fio".into());
+    }
+    let name = Path::new(path)
+        .file_stem()
+        .map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned());
+    entry.label.get_or_insert(name);
+    entry.changed.insert("job".into(), text.into());
+    fio::Parameters::parse(&entry.changed).map(drop).map_err(|e| format!("{path}: {e}"))
+}
+
+/// The engine of a workload without a set.
+pub fn engine(entry: &WorkloadEntry) -> &'static dyn Workload {
+    if entry.changed.contains_key("job") { &fio::Fio } else { &command::Command }
 }
 
 /// The workload's label, or the name of its program if it has no label.

@@ -22,6 +22,7 @@ pub mod clients;
 pub mod coldread;
 pub mod command;
 pub mod fill;
+pub mod fio;
 pub mod iozone;
 pub mod kit;
 pub mod news;
@@ -51,6 +52,7 @@ pub static TABLE: &[&dyn Workload] = &[
     &bonnie::Bonnie,
     &iozone::IoZone,
     &command::Command,
+    &fio::Fio,
 ];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
@@ -234,7 +236,7 @@ pub trait Log {
     /// A phase has ended, at the last clock reading.
     fn phase(&mut self, phase: Phase);
     /// The latencies of one kind of operation in that phase, in nanoseconds.
-    fn histogram(&mut self, phase: &'static str, operation: &'static str, latencies: &Histogram);
+    fn histogram(&mut self, phase: &'static str, operation: &str, latencies: &Histogram);
     fn progress(&self) -> &Progress;
     /// The last operation is done; only computation is left. A power cut happens now.
     fn finished(&mut self) {}

@@ -8,6 +8,7 @@ mod command;
 mod compression;
 mod conformance;
 mod fill;
+mod fio;
 mod full_host;
 mod guard;
 mod halted;

@@ -41,7 +41,7 @@ impl Log for Heard {
     fn phase(&mut self, phase: Phase) {
         self.phases.push(phase);
     }
-    fn histogram(&mut self, _: &'static str, _: &'static str, latencies: &Histogram) {
+    fn histogram(&mut self, _: &'static str, _: &str, latencies: &Histogram) {
         self.operations += latencies.len();
     }
     fn progress(&self) -> &Progress {

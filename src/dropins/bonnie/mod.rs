@@ -256,7 +256,7 @@ impl Log for Notes {
         }
     }
 
-    fn histogram(&mut self, _phase: &'static str, _operation: &'static str, latencies: &Histogram) {
+    fn histogram(&mut self, _phase: &'static str, _operation: &str, latencies: &Histogram) {
         if let Some(result) = self.result() {
             result.worst_ns = latencies.max();
         }

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use fsderby_sys::process::children_usage;
-use rustix::fs::{Mode, OFlags, syncfs};
 
 use super::parameters::{Need, Parameters};
 use super::{PHASE, VERSION, metrics};
@@ -47,7 +45,7 @@ impl Work for Parameters {
         let input = programs::folder(&self.input)?.map(programs::seen);
         let trial = Trial { parameters: self.clone(), input, keeps: portion.keep_files, live: Vec::new() };
         if let Some(prepare) = &self.prepare {
-            let prepared = trial.run_line(prepare, &Success::zero()).and_then(|_| sync());
+            let prepared = trial.run_line(prepare, &Success::zero()).and_then(|_| programs::sync());
             prepared.map_err(|e| format!("prepare: {e}"))?;
             if self.cold {
                 programs::forget().map_err(|e| format!("prepare: {e}"))?;
@@ -80,7 +78,13 @@ struct Trial {
 
 impl Trial {
     fn run_line(&self, line: &Line, success: &Success) -> Result<programs::Ended, OpError> {
-        programs::run(&Run { line, success, input: self.input.as_deref(), limit: self.parameters.limit })
+        programs::run(Run {
+            line,
+            success,
+            input: self.input.as_deref(),
+            stdin: None,
+            limit: self.parameters.limit,
+        })
     }
 }
 
@@ -91,7 +95,7 @@ impl Ready for Trial {
         let (begin, before) = (clock.now_ns(), children_usage());
         let ended = self.run_line(&parameters.command, &parameters.success)?;
         let (used, returned) = (children_usage().since(before), clock.now_ns());
-        sync()?;
+        programs::sync()?;
         let synced = clock.now_ns();
         log.progress().done.store(1, Relaxed);
         log.finished();
@@ -122,11 +126,4 @@ impl Ready for Trial {
     fn live(&self) -> Vec<LiveFile> {
         self.live.clone()
     }
-}
-
-/// Writes all data of this filesystem to its device.
-fn sync() -> Result<(), OpError> {
-    let fault = |e: rustix::io::Errno| failed("sync", ".", e);
-    let place = rustix::fs::open(".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-    syncfs(place.map_err(fault)?.as_fd()).map_err(fault)
 }

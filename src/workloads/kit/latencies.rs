@@ -6,6 +6,12 @@ use crate::workloads::{Clock, Histogram, Log};
 const LONGEST_NS: u64 = 3600 * 1_000_000_000;
 const DIGITS: u8 = 3;
 
+/// An empty histogram of nanoseconds.
+pub fn histogram() -> Histogram {
+    let histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS);
+    histogram.expect("an hour in nanoseconds and three digits are valid bounds")
+}
+
 /// The histograms of an engine's operations, which the engine numbers from 0.
 pub struct Latencies {
     names: &'static [&'static str],
@@ -14,9 +20,7 @@ pub struct Latencies {
 
 impl Latencies {
     pub fn new(names: &'static [&'static str]) -> Self {
-        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS);
-        let histogram = histogram.expect("an hour in nanoseconds and three digits are valid bounds");
-        Latencies { names, histograms: vec![histogram; names.len()] }
+        Latencies { names, histograms: vec![histogram(); names.len()] }
     }
 
     #[inline]

@@ -17,7 +17,7 @@
 //! memory is allocated in `prepare`.
 
 pub mod files;
-mod latencies;
+pub mod latencies;
 pub mod noise;
 pub mod parameters;
 pub mod phases;

@@ -10,7 +10,7 @@ mod processes;
 mod tree;
 
 pub use input::{INPUTS, Input, folder, hash, input, seen, unchanged};
-pub use processes::{Ended, Run, adopt, furnish, run};
+pub use processes::{Ended, Run, adopt, furnish, run, sync};
 pub use tree::{forget, live};
 
 /// A command line as it is run.

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use fsderby_sys::process::{End, ends_within, has_children, reap, tied_command};
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create, syncfs};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, set_child_subreaper};
 
 use super::{Line, Success};
@@ -42,6 +43,8 @@ pub struct Run<'a> {
     pub success: &'a Success,
     /// The value of `$INPUT`.
     pub input: Option<&'a Path>,
+    /// Its standard input; none without it.
+    pub stdin: Option<File>,
     pub limit: Duration,
 }
 
@@ -70,7 +73,7 @@ pub fn adopt() -> io::Result<()> {
 /// # Errors
 /// If the command cannot be started, ends with an exit code that is not a success, takes too long, prints too much, or leaves a
 /// process that does not end.
-pub fn run(run: &Run<'_>) -> Result<Ended, OpError> {
+pub fn run(run: Run<'_>) -> Result<Ended, OpError> {
     let said = run.line.said();
     let fault = |what: &'static str, e: io::Error| failed(what, said.as_str(), e);
     let words = run.line.words();
@@ -84,7 +87,7 @@ pub fn run(run: &Run<'_>) -> Result<Ended, OpError> {
     if Path::new(GIT).exists() {
         command.env("GIT_CONFIG_SYSTEM", GIT);
     }
-    command.stdin(Stdio::null());
+    command.stdin(run.stdin.map_or_else(Stdio::null, Stdio::from));
     command.stdout(output.handed().map_err(|e| fault("run", e))?);
     command.stderr(errors.handed().map_err(|e| fault("run", e))?);
     let child = command.spawn().map_err(|e| fault("start", e))?;
@@ -115,6 +118,13 @@ pub fn run(run: &Run<'_>) -> Result<Ended, OpError> {
         End::Signal(signal) => format!("killed by signal {signal}"),
     };
     Err(fault("run", io::Error::other(format!("{how}{}", last_words(&mut output, &mut errors)))))
+}
+
+/// Everything of this filesystem to its device.
+pub fn sync() -> Result<(), OpError> {
+    let fault = |e: rustix::io::Errno| failed("sync", ".", e);
+    let place = rustix::fs::open(".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    syncfs(place.map_err(fault)?.as_fd()).map_err(fault)
 }
 
 /// Waits for this child, then for all processes that the child left behind; returns how the child ended.

@@ -82,7 +82,7 @@ impl Log for Told {
         self.phases.push(phase);
     }
 
-    fn histogram(&mut self, phase: &'static str, operation: &'static str, latencies: &Histogram) {
+    fn histogram(&mut self, phase: &'static str, operation: &str, latencies: &Histogram) {
         self.latencies.insert(format!("{phase} {operation}"), latencies.len());
     }
 

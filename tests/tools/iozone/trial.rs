@@ -52,7 +52,7 @@ impl Log for Heard {
     fn phase(&mut self, phase: Phase) {
         self.phases.push(phase);
     }
-    fn histogram(&mut self, _: &'static str, _: &'static str, _: &Histogram) {}
+    fn histogram(&mut self, _: &'static str, _: &str, _: &Histogram) {}
     fn progress(&self) -> &Progress {
         &self.progress
     }

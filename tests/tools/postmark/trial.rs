@@ -88,7 +88,7 @@ impl Log for Kept {
         self.phases.push(phase);
     }
 
-    fn histogram(&mut self, phase: &'static str, operation: &'static str, latencies: &Histogram) {
+    fn histogram(&mut self, phase: &'static str, operation: &str, latencies: &Histogram) {
         self.histograms.push((phase, operation, latencies.len()));
     }
 
