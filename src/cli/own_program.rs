@@ -23,7 +23,7 @@ pub struct Commands {
     /// Job file of fio as the workload, run by this machine's fio in the filesystem; repeat for several; replaces the experiment's
     /// workloads
     #[arg(long = "fio", value_name = "FILE", conflicts_with = "workloads")]
-    jobs: Vec<PathBuf>,
+    fio: Vec<PathBuf>,
     /// Count a trial whatever the exit code of its --command is
     #[arg(long, requires = "commands")]
     ignore_failure: bool,
@@ -31,7 +31,7 @@ pub struct Commands {
 
 impl Commands {
     pub fn is_empty(&self) -> bool {
-        self.commands.is_empty() && self.jobs.is_empty()
+        self.commands.is_empty() && self.fio.is_empty()
     }
 
     /// The workloads: those of the commands, then those of fio.
@@ -48,6 +48,6 @@ impl Commands {
             })
         };
         let commands = self.commands.iter().map(of);
-        commands.chain(self.jobs.iter().map(|path| own_command::of_job(path))).collect()
+        commands.chain(self.fio.iter().map(|path| own_command::of_job(path))).collect()
     }
 }

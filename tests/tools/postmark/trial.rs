@@ -79,7 +79,7 @@ impl Clock for Steps {
 #[derive(Default)]
 struct Kept {
     phases: Vec<Phase>,
-    histograms: Vec<(&'static str, &'static str, u64)>,
+    histograms: Vec<(&'static str, String, u64)>,
     progress: Progress,
 }
 
@@ -89,7 +89,7 @@ impl Log for Kept {
     }
 
     fn histogram(&mut self, phase: &'static str, operation: &str, latencies: &Histogram) {
-        self.histograms.push((phase, operation, latencies.len()));
+        self.histograms.push((phase, operation.to_owned(), latencies.len()));
     }
 
     fn progress(&self) -> &Progress {
@@ -169,7 +169,7 @@ fn every_operation_has_its_latency() {
         })
         .flatten()
         .collect();
-    let kept: Vec<_> = log.histograms.iter().map(|(p, o, n)| (p.to_string(), o.to_string(), *n)).collect();
+    let kept: Vec<_> = log.histograms.iter().map(|(p, o, n)| (p.to_string(), o.clone(), *n)).collect();
     assert_eq!(kept, expected);
     assert_eq!(log.sum("fsyncs"), log.sum("created") + log.sum("appended"));
 }
