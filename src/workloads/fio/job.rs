@@ -277,6 +277,16 @@ impl Job {
         if sections.is_empty() {
             return Err("the file has no job: write a section, such as [reads]".into());
         }
+        let syncs = |section: &&Section| {
+            ["fsync", "fdatasync", "sync_file_range"].iter().any(|key| section.is_on(key, false))
+        };
+        if let Some(Section { name, .. }) =
+            sections.iter().filter(|section| section.is_offloaded()).find(syncs)
+        {
+            return Err(format!(
+                "job {name}: fio 3.33 never ends with io_submit_mode=offload and fsync; leave one of them out"
+            ));
+        }
         Ok(Job { text: kept, sections })
     }
 
@@ -485,6 +495,7 @@ mod tests {
             ("[a]\nzonemode=zbd", "none or strided"),
             ("[a]\nwrite_lat_log=x", "histograms"),
             ("[a/b]\nrw=read", "no '/'"),
+            ("[global]\nio_submit_mode=offload\n[b]\nfsync=1", "never ends"),
             ("[a\nrw=read", "ends with ']'"),
         ] {
             let error = Job::parse(text).expect_err(text);
