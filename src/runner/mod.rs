@@ -25,6 +25,7 @@ pub mod pace;
 pub mod planned;
 pub mod profiles;
 pub mod raw;
+pub mod rehearsal;
 pub mod rerun;
 pub mod resolved;
 pub mod rounds;
