@@ -23,6 +23,7 @@ use tempfile::TempDir;
 use super::boot_image::bootable;
 use super::bounded::{ALL, Bounded, IMAGE, MODULE, xz, zstd};
 use super::cache;
+pub(super) use super::cache::is_plain;
 use super::modules::{Module, Modules, describe, plain};
 use super::package;
 use crate::schema::units::Bytes;
@@ -397,13 +398,6 @@ fn unpacked(path: &str, reader: &mut dyn Read) -> anyhow::Result<Vec<u8>> {
     } else {
         Ok(bytes)
     }
-}
-
-/// Valid as a file name.
-pub(super) fn is_plain(name: &str) -> bool {
-    !name.is_empty()
-        && !name.starts_with('.')
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_+.~".contains(&b))
 }
 
 #[cfg(test)]

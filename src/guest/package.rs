@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::ar::Archive;
 use super::boot_image::release;
 use super::bounded::{self, ALL, Bounded, IMAGE, PACKAGE, xz, zstd};
-use super::kernel::is_plain;
+use super::cache::is_plain;
 use crate::schema::units::{Bytes, MIB};
 
 /// Kernels with all modules have 10,000 files.
