@@ -233,7 +233,7 @@ struct Silent(Progress);
 impl Log for Silent {
     fn phase(&mut self, _phase: Phase) {}
 
-    fn histogram(&mut self, _phase: &'static str, _operation: &'static str, _latencies: &Histogram) {}
+    fn histogram(&mut self, _phase: &'static str, _operation: &str, _latencies: &Histogram) {}
 
     fn progress(&self) -> &Progress {
         &self.0

@@ -1,6 +1,5 @@
 //! `fsderby run --dry-run`: prints the jobs of a run without running them.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::json;
@@ -24,15 +23,23 @@ use crate::storage::layers;
 use crate::store::Run;
 use crate::testbeds::Testbeds;
 
-/// Number of trials that run at the same time.
+/// How a dry run is printed.
+#[derive(Clone, Copy)]
+pub struct Shown {
+    pub as_json: bool,
+    /// Whether every command of every trial is printed too. JSON always has the jobs.
+    pub is_verbose: bool,
+}
+
+/// `at_once` is the number of trials that run at the same time.
 pub fn print(
     plan: &Resolved<'_>,
     testbeds: &Testbeds<'_>,
     skips: &[Skip],
     known: Option<&Known>,
     at_once: usize,
-    as_json: bool,
-) -> anyhow::Result<ExitCode> {
+    Shown { as_json, is_verbose }: Shown,
+) -> anyhow::Result<()> {
     let mut amounts = Amounts::default();
     let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t, skips));
     let mut job = |trial: &Trial<'_>| {
@@ -61,12 +68,15 @@ pub fn print(
         print_json(
             &json!({ "plan": plan.plan, "jobs": jobs, "skipped": skipped, "foresight": foresight, "notes": notes }),
         )?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(());
     }
     let differ = plan.setups().len() > 1;
     for trial in trials {
         let planned = job(&trial);
         add(&planned);
+        if !is_verbose {
+            continue;
+        }
         let (job, ..) = planned;
         let steps: String = job.steps.iter().map(|step| format!("\n  {}", shown(step, &job))).collect();
         let built = built(plan, &trial, testbeds);
@@ -76,7 +86,7 @@ pub fn print(
         print_line(&format!("{}{setup}{steps}", job.trial))?;
     }
     let extras = extra_trials(plan, skips);
-    let mut lines = Vec::new();
+    let mut lines = vec![what(plan)];
     for (who, why) in reasons(skips) {
         lines.push(format!("skipped {who}: {}", why.replace("\n  try:", "; try:")));
     }
@@ -86,7 +96,7 @@ pub fn print(
         Rounds::Auto => (FIRST_LOOK, "10 to 20 rounds, as many as needed".to_owned()),
     };
     lines.push(format!(
-        "\n{trials} per round in random order, {of}, after one integrity check of each filesystem with each workload.",
+        "{trials} per round in random order, {of}, after one integrity check of each filesystem with each workload.",
         trials = count(number / 2, "trial")
     ));
     if extras > 0 {
@@ -127,8 +137,28 @@ pub fn print(
         lines.push(String::new());
         lines.extend(foresight.lines());
     }
-    print_line(&format!("{}\nNothing was done.", lines.join("\n")))?;
-    Ok(ExitCode::SUCCESS)
+    let commands = if is_verbose { "" } else { " Try --verbose for every command." };
+    print_line(&format!("{}\nNothing was done.{commands}", lines.join("\n")))
+}
+
+/// Candidates, workloads, testbeds and size of the volume.
+fn what(plan: &Resolved<'_>) -> String {
+    let testbeds = plan.testbeds().join(" and ");
+    format!(
+        "{experiment}: {filesystems} and {scenarios} on {testbeds}, with volumes of {size}.",
+        experiment = plan.name,
+        filesystems = listed(plan.candidates.iter().map(|candidate| candidate.label.as_str()), "filesystem"),
+        scenarios = listed(plan.scenarios.iter().map(|scenario| scenario.label.as_str()), "workload"),
+        size = plan.size
+    )
+}
+
+/// Their number, with the names of a few.
+fn listed<'n>(names: impl Iterator<Item = &'n str>, what: &str) -> String {
+    const MOST: usize = 6;
+    let names: Vec<&str> = names.collect();
+    let more = if names.len() > MOST { ", …" } else { "" };
+    format!("{} ({}{more})", count(names.len(), what), names[..names.len().min(MOST)].join(", "))
 }
 
 /// What a run with these options can no longer test or guarantee.
@@ -137,19 +167,18 @@ fn notes(plan: &Plan, took: Time) -> Vec<String> {
 }
 
 /// When a run is resumed: the differences that further rounds can detect.
-pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
+pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> anyhow::Result<()> {
     let known = Known::of_itself(run);
     let foresight = known.and_then(|known| foresight::of(plan, skips, Guess::default(), Some(&known)));
     if as_json {
         print_json(&json!({ "plan": plan, "skipped": reasons(skips), "foresight": foresight }))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(());
     }
     let lines = foresight.map_or_else(
         || vec!["Three complete rounds are needed to estimate the differences that further rounds can detect.".to_owned()],
         |foresight| foresight.lines(),
     );
-    print_line(&format!("{}\nNothing was done.", lines.join("\n")))?;
-    Ok(ExitCode::SUCCESS)
+    print_line(&format!("{}\nNothing was done.", lines.join("\n")))
 }
 
 /// The basis of the time estimate, as a sentence.

@@ -123,7 +123,7 @@ fn pinned_kernel(pins: &Pins) -> anyhow::Result<Kernel> {
     let kernels = cache::made(kernel::KERNELS)?;
     let folder = tempfile::Builder::new().prefix(".fetching-").tempdir_in(kernels)?;
     let files = apt::bring(std::slice::from_ref(pinned), folder.path())?;
-    kernel::import(files.first().context("apt-get downloaded no kernel")?)
+    kernel::import(files.first().context("apt-get downloaded no kernel")?, kernel::Same::Refuse)
 }
 
 /// Programs that all filesystems and layers need.

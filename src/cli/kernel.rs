@@ -7,16 +7,20 @@ use clap::Subcommand;
 
 use super::output::print_line;
 use crate::exit::Failure;
-use crate::guest::{apt, cache, kernel};
+use crate::guest::kernel::{self, Same};
+use crate::guest::{apt, cache};
 use crate::testbeds;
 
 #[derive(Subcommand)]
 pub enum Kernel {
     /// Download a stock kernel from the distribution's packages into the cache; installs nothing and needs no root
     Fetch {
-        /// A series (6.1), a release as uname -r prints it, a .deb file, or …/boot/vmlinuz-RELEASE; default: the newest
-        /// of 6.12
+        /// A series (6.1), a release as uname -r prints it, a .deb file, …/boot/vmlinuz-RELEASE, or …/bzImage with its
+        /// lib/modules/RELEASE beside it or above; default: the newest of 6.12
         release: Option<String>,
+        /// Replace another kernel of the same release, for example one built before
+        #[arg(long)]
+        replace: bool,
         /// Do nothing if the cache already has a kernel
         #[arg(long)]
         if_absent: bool,
@@ -27,17 +31,19 @@ pub enum Kernel {
 
 pub fn run(command: &Kernel) -> anyhow::Result<ExitCode> {
     match command {
-        Kernel::Fetch { if_absent: true, release } if kernel::find(release.as_deref()).is_some() => {}
-        Kernel::Fetch { release, .. } => fetch(release.as_deref())?,
+        Kernel::Fetch { if_absent: true, release, .. } if kernel::find(release.as_deref()).is_some() => {}
+        Kernel::Fetch { release, replace, .. } => {
+            fetch(release.as_deref(), if *replace { Same::Replace } else { Same::Refuse })?;
+        }
         Kernel::List => list()?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn fetch(version: Option<&str>) -> anyhow::Result<()> {
+fn fetch(version: Option<&str>, same: Same) -> anyhow::Result<()> {
     let kernel = match version.filter(|v| v.contains('/') || Path::new(v).is_file()) {
-        Some(file) => kernel::import(Path::new(file)),
-        None => download(version),
+        Some(file) => kernel::import(Path::new(file), same),
+        None => download(version, same),
     };
     let kernel = kernel.map_err(|e| Failure::missing(format!("could not fetch a kernel: {e:#}")))?;
     print_line(&format!("{} is stored in {}", kernel.index.release, kernel::place()?.display()))?;
@@ -49,11 +55,11 @@ fn fetch(version: Option<&str>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn download(version: Option<&str>) -> anyhow::Result<kernel::Kernel> {
+fn download(version: Option<&str>, same: Same) -> anyhow::Result<kernel::Kernel> {
     let kernels = cache::made(kernel::KERNELS)?;
     let folder = tempfile::Builder::new().prefix(".fetching-").tempdir_in(kernels)?;
     let file = apt::download(version, folder.path())?;
-    kernel::import(&file)
+    kernel::import(&file, same)
 }
 
 fn list() -> anyhow::Result<()> {

@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 use crate::exit::Failure;
 use crate::older::{self, Stood};
 
+mod beforehand;
 mod bonnie;
 mod compare;
 mod disk;

@@ -4,30 +4,28 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use clap::Args;
 
-use super::dry_run;
+use super::beforehand::{Check, Checked, Place, can_be_judged, jobs, names_what_is_made};
+use super::dry_run::{self, Shown};
 use super::foresight::Known;
 use super::output::print_line;
 use super::own_program;
 use super::progress::Progress;
-use super::report::known_baseline;
-use super::setups::{Memory, common_testbed, distinct, give_guest, give_kernels, given, limits, memory};
+use super::setups::{Memory, common_testbed, give_guest, give_kernels, given, limits, memory};
 use crate::analysis::condition::Condition;
 use crate::exit::{self, Failure};
+use crate::host::other_runs;
 use crate::keys::Key;
 use crate::names;
-use crate::runner::at_once;
+use crate::report::view::number::count;
 use crate::runner::crossing::Cross;
 use crate::runner::entry::FilesystemEntry;
 use crate::runner::experiment::{Experiment, RoundsAsked};
-use crate::runner::jobs;
-use crate::runner::judgeable;
-use crate::runner::machine;
 use crate::runner::mounted;
 use crate::runner::needs;
 use crate::runner::pace::{self, Time};
@@ -35,13 +33,14 @@ use crate::runner::planned;
 use crate::runner::resolved::Resolved;
 use crate::runner::rounds::{Finish, Runner};
 use crate::runner::scaled::{self, Given};
-use crate::runner::skips::{Skip, skips};
+use crate::runner::skips::Skip;
+use crate::runner::tried::Tried;
 use crate::runner::verify::verify;
 use crate::schema::needs::Needs;
 use crate::schema::plan::{Plan, PlannedWork, Rounds};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
-use crate::schema::setup::{ClockKind, ImageState};
+use crate::schema::setup::ImageState;
 use crate::schema::units::{Bytes, Percent, Scale, Span};
 use crate::store::signature;
 use crate::store::{self, Door, Folder, Run};
@@ -157,9 +156,13 @@ pub struct Arguments {
     /// Sign the run at its end with this secret key, made by `fsderby key` or minisign
     #[arg(long, value_name = "KEYFILE")]
     sign: Option<PathBuf>,
-    /// Print all commands with the expected time and bytes, and run nothing
+    /// Print what would run, with the expected time, bytes and smallest detectable difference, and run nothing; fails if the run
+    /// would be refused
     #[arg(long)]
     dry_run: bool,
+    /// With --dry-run: also print every command of every trial
+    #[arg(long, requires = "dry_run")]
+    verbose: bool,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -179,82 +182,102 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let key = arguments.sign.as_deref().map(|path| Key::read(path, || ask_password(path))).transpose()?;
     let ending = Ending { stop: stop_on_signals()?, key };
     match &arguments.resume {
-        Some(folder) if arguments.dry_run => {
-            let before = planned::judged(store::read(folder)?).sound()?;
-            let made = Made::of(&before.plan).map_err(Failure::usage)?;
-            let testbeds = made.testbeds();
-            let jobs = jobs(arguments.jobs, &Resolved::of(&before.plan)?, &testbeds)?;
-            let plan = longer(&before, &arguments, jobs);
-            let skips = skips(&Resolved::of(&plan)?, &testbeds);
-            dry_run::print_further(&before, &plan, &skips, arguments.json)
-        }
-        Some(folder) => {
-            let (mut folder, before) = Folder::open_through(store::open_trusted(folder, arguments.trust)?)?;
-            let mut before = planned::judged(before).sound()?;
-            let made = Made::of(&before.plan).map_err(Failure::usage)?;
-            let testbeds = made.testbeds();
-            let jobs = jobs(arguments.jobs, &Resolved::of(&before.plan)?, &testbeds)?;
-            before.plan = longer(&before, &arguments, jobs);
-            let plan = Resolved::of(&before.plan)?;
-            usable(&plan, &testbeds)?;
-            known_baseline(arguments.baseline.as_deref(), &plan)?;
-            let skips = possible(&plan, &testbeds, true)?;
-            machine::same_as_before(&before, &plan, &testbeds)?;
-            carry_out(&arguments, &mut folder, &before, &Due { plan, testbeds, skips, jobs }, &ending)
-        }
-        None => {
-            let experiment = experiment(&arguments)?;
-            let plan = experiment.plan(common_testbed(&experiment)?, now_seed())?;
-            let mut made = Made::of(&plan).map_err(Failure::usage)?;
-            if let Some(agent) = &arguments.agent {
-                made.take_agent(agent).map_err(|m| Failure::usage(m.to_string()))?;
-            }
-            let testbeds = made.testbeds();
-            names_what_is_made(&arguments, &testbeds)?;
-            let plan = mounted::seen(plan, &testbeds)?;
-            let plan = Resolved::of(&plan)?;
-            let jobs = jobs(arguments.jobs, &plan, &testbeds)?;
-            known_baseline(arguments.baseline.as_deref(), &plan)?;
-            can_be_judged(&arguments.fail_if, &plan, &testbeds)?;
-            match usable(&plan, &testbeds) {
-                Err(missing) if arguments.dry_run => {
-                    super::say(&format!("note: without --dry-run this run would fail: {missing}"))
-                }
-                other => other?,
-            }
-            let skips = possible(&plan, &testbeds, experiment.takes_all())?;
-            if arguments.dry_run {
-                let known = Known::beside(&arguments.experiment, &plan);
-                return dry_run::print(&plan, &testbeds, &skips, known.as_ref(), jobs, arguments.json);
-            }
-            if !arguments.quiet {
-                beforehand(&plan, || pace::guess(&plan, &testbeds, &skips, jobs));
-            }
-            let machine = machine::look(&plan, &testbeds)?;
-            let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
-            let mut folder = Folder::create(&path, &plan, &machine)?;
-            let before = folder.read()?;
-            let plan = Resolved::of(&before.plan)?;
-            carry_out(&arguments, &mut folder, &before, &Due { plan, testbeds, skips, jobs }, &ending)
-        }
+        Some(folder) => resume(&arguments, folder, &ending),
+        None => begin(&arguments, &ending),
     }
 }
 
-/// Checks that the run could decide the condition of `--fail-if`.
-fn can_be_judged(
-    conditions: &[Condition],
-    plan: &Resolved<'_>,
-    testbeds: &Testbeds<'_>,
-) -> anyhow::Result<()> {
-    let is_timeless = !testbeds.each().any(|testbed| testbed.traits().fidelity.times_count());
-    let judgeable = judgeable::of(plan, is_timeless);
-    conditions
-        .iter()
-        .try_for_each(|condition| Ok(condition.can_be_judged(&judgeable).map_err(Failure::usage)?))
+/// A new run.
+fn begin(arguments: &Arguments, ending: &Ending) -> anyhow::Result<ExitCode> {
+    let experiment = experiment(arguments)?;
+    let plan = experiment.plan(common_testbed(&experiment)?, now_seed())?;
+    let mut made = Made::of(&plan).map_err(Failure::usage)?;
+    if let Some(agent) = &arguments.agent {
+        made.take_agent(agent).map_err(|m| Failure::usage(m.to_string()))?;
+    }
+    let testbeds = made.testbeds();
+    names_what_is_made(&arguments.filesystems, &testbeds)?;
+    let plan = mounted::seen(plan, &testbeds)?;
+    let plan = Resolved::of(&plan)?;
+    let jobs = jobs(arguments.jobs, &plan, &testbeds)?;
+    can_be_judged(&arguments.fail_if, &plan, &testbeds)?;
+    let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
+    let checked = Check {
+        plan: &plan,
+        testbeds: &testbeds,
+        baseline: arguments.baseline.as_deref(),
+        is_lenient: experiment.takes_all(),
+        place: Place::New(&path),
+    };
+    let Checked { mut skips, machine } = checked.all()?;
+    if arguments.dry_run {
+        let known = Known::beside(&arguments.experiment, &plan);
+        let shown = Shown { as_json: arguments.json, is_verbose: arguments.verbose };
+        dry_run::print(&plan, &testbeds, &skips, known.as_ref(), jobs, shown)?;
+        return machine.map(|_| ExitCode::SUCCESS);
+    }
+    let machine = machine?;
+    if !arguments.quiet {
+        notes(&plan, || pace::guess(&plan, &testbeds, &skips, jobs));
+    }
+    tell_other_runs(&testbeds);
+    let stop = || ending.stop.load(Ordering::Relaxed);
+    skips.extend(
+        Tried { plan: &plan, testbeds: &testbeds, skips: &skips, stop: &stop }.all(experiment.takes_all())?,
+    );
+    if stop() {
+        return Ok(ExitCode::from(exit::INTERRUPTED));
+    }
+    let mut folder = Folder::create(&path, &plan, &machine)?;
+    let before = folder.read()?;
+    let plan = Resolved::of(&before.plan)?;
+    carry_out(arguments, &mut folder, &before, &Due { plan, testbeds, skips, jobs }, ending)
 }
 
-/// Prints notes about the plan that the user should know before a long run begins.
-fn beforehand(plan: &Plan, guess: impl FnOnce() -> Time) {
+/// The rest of a run, or further rounds. A dry run takes no lock and changes nothing.
+fn resume(arguments: &Arguments, folder: &Path, ending: &Ending) -> anyhow::Result<ExitCode> {
+    let door = store::open_trusted(folder, arguments.trust)?;
+    let (folder, before) = match arguments.dry_run {
+        true => (None, store::read_through(door)?),
+        false => Folder::open_through(door).map(|(folder, before)| (Some(folder), before))?,
+    };
+    let mut before = planned::judged(before).sound()?;
+    let made = Made::of(&before.plan).map_err(Failure::usage)?;
+    let testbeds = made.testbeds();
+    let jobs = jobs(arguments.jobs, &Resolved::of(&before.plan)?, &testbeds)?;
+    before.plan = longer(&before, arguments, jobs);
+    let plan = Resolved::of(&before.plan)?;
+    let checked = Check {
+        plan: &plan,
+        testbeds: &testbeds,
+        baseline: arguments.baseline.as_deref(),
+        is_lenient: true,
+        place: Place::Resumed(&before),
+    };
+    let Checked { skips, machine } = checked.all()?;
+    let Some(mut folder) = folder else {
+        dry_run::print_further(&before, &plan, &skips, arguments.json)?;
+        return machine.map(|_| ExitCode::SUCCESS);
+    };
+    machine?;
+    tell_other_runs(&testbeds);
+    carry_out(arguments, &mut folder, &before, &Due { plan, testbeds, skips, jobs }, ending)
+}
+
+/// Runs in real time disturb each other; in virtual time they only take longer.
+fn tell_other_runs(testbeds: &Testbeds<'_>) {
+    let others = if testbeds.are_all_virtual() { Vec::new() } else { other_runs::now() };
+    if let [first, ..] = others.as_slice() {
+        super::say(&format!(
+            "note: {others} of fsderby on this machine (process {first}); their trials and these disturb each other\n  try: one \
+             run after the other",
+            others = count(others.len(), "other run")
+        ));
+    }
+}
+
+/// Notes on what a long run cannot show.
+fn notes(plan: &Plan, guess: impl FnOnce() -> Time) {
     let beyond = plan.budget.and_then(|_| pace::beyond_budget(plan, guess()));
     let meant = |work: &PlannedWork| {
         let notes = fio::notes(&work.work).into_iter();
@@ -339,89 +362,7 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     Ok(experiment.told_from(&own))
 }
 
-/// Number of parallel trials: one if trials would disturb each other, else as many as CPUs and memory allow.
-fn jobs(asked: Option<u32>, plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<usize> {
-    let is_virtual = testbeds.are_all_virtual();
-    match asked {
-        Some(jobs) if jobs > 1 && !is_virtual => {
-            let felt = testbeds.each().find(|testbed| testbed.traits().clock != ClockKind::Virtual);
-            let text = format!(
-                "parallel trials with --on {testbed} would disturb each other\n  try: without --jobs, or --on model:DISK",
-                testbed = felt.map_or_else(String::new, |testbed| testbed.name())
-            );
-            Err(Failure::usage(text).into())
-        }
-        Some(jobs) => Ok(jobs as usize),
-        None if is_virtual => Ok(at_once::here(plan, testbeds)),
-        None => Ok(1),
-    }
-}
-
-/// Refuses `--filesystems` on a testbed that uses a mounted filesystem, where no mkfs runs.
-fn names_what_is_made(arguments: &Arguments, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
-    let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().fidelity.makes_filesystem()) else {
-        return Ok(());
-    };
-    if arguments.filesystems.is_empty() {
-        return Ok(());
-    }
-    let text = format!(
-        "--filesystems has no effect with --on {testbed}, which uses a mounted filesystem\n  try: without --filesystems, or --on loop",
-        testbed = testbed.name()
-    );
-    Err(Failure::usage(text).into())
-}
-
-/// Whether these testbeds can be used here, with the current user's rights.
-fn usable(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
-    for testbed in testbeds.each().filter(|testbed| !testbed.traits().loses_power) {
-        if plan.cuts_power() {
-            let name = testbed.name();
-            let text = format!(
-                "--on {name} cannot cut the power\n  try: --on vm or model:DISK, or without --power-cut"
-            );
-            return Err(Failure::usage(text).into());
-        }
-    }
-    let setups = plan.setups();
-    for (candidate, _) in &setups {
-        // Where all have one setup, it is no candidate's own fault.
-        let whose = if setups.len() > 1 { format!("{}: ", candidate.label) } else { String::new() };
-        let testbed = testbeds.of(plan, candidate);
-        let of_candidate = |e: Failure| Failure::new(e.code, format!("{whose}{}", e.message));
-        jobs::carried(plan, candidate, testbed).map_err(of_candidate)?;
-        let missing = testbeds::usable(testbed, &jobs::need_of(plan, candidate));
-        missing.map_err(|missing| Failure::missing(format!("{whose}{missing}")))?;
-    }
-    distinct(plan, testbeds)?;
-    let on_host = testbeds.each().any(|testbed| testbed.traits().clock == ClockKind::Host);
-    if plan.empties_caches() && on_host && !rustix::process::geteuid().is_root() {
-        return Err(Failure::missing(
-            "cold caches need root\n  try: sudo, or a run without --cold and without the stage drop-caches",
-        )
-        .into());
-    }
-    Ok(())
-}
-
-/// Candidates that cannot run on this machine; an error if none can, or if the experiment itself is impossible.
-fn possible(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, lenient: bool) -> anyhow::Result<Vec<Skip>> {
-    let skips = skips(plan, testbeds);
-    if let (false, Some(skip)) = (lenient, skips.iter().find(|s| s.by_experiment)) {
-        return Err(Failure::usage(skip.reason.clone()).into());
-    }
-    if skips.len() == plan.candidates.len() * plan.scenarios.len() {
-        let reasons: Vec<String> = skips.iter().map(|s| format!("{}: {}", s.filesystem, s.reason)).collect();
-        return Err(Failure::missing(format!(
-            "no candidate can run on this machine\n{}",
-            reasons.join("\n")
-        ))
-        .into());
-    }
-    Ok(skips)
-}
-
-/// Values for the end of a run: the stop flag and the key that signs the run.
+/// What the end of a run needs: the stop flag and the key to sign with.
 struct Ending {
     /// Set by the first Ctrl-C.
     stop: Arc<AtomicBool>,

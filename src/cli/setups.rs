@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::exit::Failure;
 use crate::filesystems;
+use crate::guest::kernel::{self, Same};
 use crate::runner::crossing;
 use crate::runner::experiment::Experiment;
 use crate::runner::jobs;
@@ -56,7 +57,7 @@ pub fn limits(memory: &[Memory]) -> Result<Vec<Bytes>, Failure> {
 /// Adds kernels to the testbeds' settings; kernel files are imported into the cache.
 pub fn give_kernels(kernels: &[String], experiment: &mut Experiment) -> anyhow::Result<()> {
     let release = |kernel: &String| match kernel.contains('/') {
-        true => Ok(crate::guest::kernel::import(Path::new(kernel))?.index.release),
+        true => Ok(kernel::import(Path::new(kernel), Same::Refuse)?.index.release),
         false => Ok(kernel.clone()),
     };
     let releases: Vec<String> = kernels.iter().map(release).collect::<anyhow::Result<_>>()?;

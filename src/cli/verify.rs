@@ -22,6 +22,7 @@ use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
 use crate::store::{self, Run, signature};
 use crate::testbeds::{self, Made, Testbeds};
+use crate::visible::visible_line;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -95,15 +96,17 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.json {
         let Verified { records, metrics, histograms, consoles, findings, .. } = found;
         let shown = json!({ "schema_version": 1, "records": records, "metrics": metrics, "histograms": histograms, "consoles": consoles, "findings": findings,
-                            "torn": run.torn, "notes": found.notes, "wrong": found.wrong });
+                            "torn": run.torn, "uncovered": found.uncovered, "notes": found.notes, "wrong": found.wrong });
         print_json(&shown)?;
     } else {
-        let Verified { records, metrics, histograms, consoles, findings, unchecked, wrong, notes } = &found;
+        let Verified { records, metrics, histograms, consoles, findings, unchecked, wrong, notes, uncovered } =
+            &found;
         let folder = run.folder.display();
         let mut lines = vec![format!(
             "{folder}: {records} records, {metrics} metrics and {findings} findings recomputed, {histograms} histogram files, {consoles} consoles"
         )];
         lines.extend(notes.iter().map(|what| format!("note: {what}")));
+        lines.extend(not_verified(uncovered));
         lines.extend(wrong.iter().map(|what| format!("wrong: {what}")));
         let sum = match (wrong.is_empty(), &arguments.key) {
             (true, None) if unchecked.is_some() => "OK, as far as this version can check",
@@ -123,6 +126,18 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(sample) => rerun(&run, sample, arguments),
         None => Ok(ExitCode::from(exit::OK)),
     }
+}
+
+/// The files of the folder about which nothing was said.
+fn not_verified(names: &[String]) -> Option<String> {
+    const MOST: usize = 8;
+    let shown: Vec<String> = names.iter().take(MOST).map(|name| visible_line(name).into_owned()).collect();
+    let more = names.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let names = format!("{}{more}", shown.join(", "));
+    (!shown.is_empty()).then(|| {
+        format!("not verified: {names}; the seal does not cover them (fsderby report writes reports again)")
+    })
 }
 
 /// Imports the guest bundle that the run names, and no other.

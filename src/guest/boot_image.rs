@@ -34,6 +34,18 @@ pub fn bootable(image: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     Ok(elf)
 }
 
+/// The release in the header of an x86 image, the first word of `kernel_version` (`Documentation/arch/x86/boot.rst`).
+pub fn release(image: &[u8]) -> anyhow::Result<String> {
+    const SETUP: usize = 0x200;
+    ensure!(image.get(0x202..0x206) == Some(b"HdrS"), "the file is not an x86 kernel image");
+    let at = image.get(0x20e..0x210).and_then(|b| <[u8; 2]>::try_from(b).ok()).map(u16::from_le_bytes);
+    let text = at.filter(|at| *at > 0).and_then(|at| image.get(SETUP + usize::from(at)..));
+    let word = text.and_then(|text| text.split(|byte| *byte == 0 || byte.is_ascii_whitespace()).next());
+    let word =
+        word.filter(|word| !word.is_empty()).context("the kernel image has no release in its header")?;
+    Ok(str::from_utf8(word).context("the kernel's release is not text")?.to_owned())
+}
+
 fn payload(image: &[u8]) -> anyhow::Result<&[u8]> {
     ensure!(image.get(0x202..0x206) == Some(b"HdrS"), "the file is not an x86 kernel image");
     let word = |at: usize| {
@@ -72,5 +84,22 @@ mod tests {
         image.extend(payload);
         let error = format!("{:#}", bootable(image).unwrap_err());
         assert!(error.contains("larger than 256 MiB"), "{error}");
+    }
+
+    #[test]
+    fn the_release_is_the_first_word_of_the_header_and_its_absence_is_told() {
+        let mut image = vec![0_u8; 0x400];
+        assert!(release(&image).unwrap_err().to_string().contains("not an x86 kernel image"));
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        assert!(release(&image).unwrap_err().to_string().contains("no release"));
+        let text = b"6.12.3-mine+ (me@here) #7 SMP\0";
+        image[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
+        image[0x300..0x300 + text.len()].copy_from_slice(text);
+        assert_eq!(release(&image).unwrap(), "6.12.3-mine+");
+        image[0x20e..0x210].copy_from_slice(&0xffff_u16.to_le_bytes());
+        assert!(release(&image).is_err(), "beyond the end");
+        image[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
+        image[0x300] = 0xff;
+        assert!(release(&image).unwrap_err().to_string().contains("not text"));
     }
 }

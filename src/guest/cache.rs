@@ -89,6 +89,13 @@ fn is_nobody_elses(path: &Path, about: &Metadata, unless: u32) -> Result<(), Unu
     Ok(())
 }
 
+/// Valid as a file name in the cache.
+pub(super) fn is_plain(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with('.')
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_+.~".contains(&b))
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::Permissions;

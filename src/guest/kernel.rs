@@ -23,6 +23,7 @@ use tempfile::TempDir;
 use super::boot_image::bootable;
 use super::bounded::{ALL, Bounded, IMAGE, MODULE, xz, zstd};
 use super::cache;
+pub(super) use super::cache::is_plain;
 use super::modules::{Module, Modules, describe, plain};
 use super::package;
 use crate::schema::units::Bytes;
@@ -233,22 +234,46 @@ fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// Imports a kernel into the cache, from a package (`.deb`) or an installed image (`…/boot/vmlinuz-RELEASE`). A cached kernel of
-/// the same release is replaced.
-pub fn import(file: &Path) -> anyhow::Result<Kernel> {
+/// What to do with a cached kernel of the same release and other content, such as the one built before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Same {
+    Refuse,
+    Replace,
+}
+
+/// Imports a kernel into the cache, from a package (`.deb`), an installed image (`…/boot/vmlinuz-RELEASE`), or a built one
+/// (`…/bzImage`, with `lib/modules/RELEASE` beside it or above).
+///
+/// # Errors
+/// If the cache has another sound kernel of that release, unless it may be replaced: stored runs name kernels by release.
+pub fn import(file: &Path, same: Same) -> anyhow::Result<Kernel> {
     let sha256 = package::sha256(file)?;
     let kernels = cache::made(KERNELS)?;
     let mode = Permissions::from_mode(0o755);
     let folder = tempfile::Builder::new().prefix(".unpacking-").permissions(mode).tempdir_in(&kernels);
     let folder = folder.with_context(|| format!("could not create a folder in {}", kernels.display()))?;
-    let unpacked = unpack(file, folder.path(), sha256).and_then(|index| settle(folder, &kernels, index));
+    let unpacked =
+        unpack(file, folder.path(), sha256).and_then(|index| settle(folder, &kernels, index, same));
     unpacked.with_context(|| format!("{} was not imported", file.display()))
 }
 
 /// Moves the finished folder into place.
-fn settle(folder: TempDir, kernels: &Path, index: Index) -> anyhow::Result<Kernel> {
+fn settle(folder: TempDir, kernels: &Path, index: Index, same: Same) -> anyhow::Result<Kernel> {
     write_index(folder.path(), &index)?;
     let place = kernels.join(&index.release);
+    let differs =
+        |cached: &Index| (&cached.image_blake3, &cached.modules) != (&index.image_blake3, &index.modules);
+    if let (Same::Refuse, Ok(cached)) = (same, open(&place))
+        && differs(&cached.index)
+        && cached.is_sound()
+    {
+        bail!(
+            "the cache has another kernel {release}, from {source}\n  try: fsderby kernel fetch --replace, or another \
+             CONFIG_LOCALVERSION",
+            release = cached.index.release,
+            source = cached.index.source
+        );
+    }
     let _ = fs::remove_dir_all(&place);
     fs::rename(folder.path(), &place).with_context(|| format!("could not create {}", place.display()))?;
     let _ = folder.keep();
@@ -375,13 +400,6 @@ fn unpacked(path: &str, reader: &mut dyn Read) -> anyhow::Result<Vec<u8>> {
     }
 }
 
-/// Whether the text is a valid file name.
-pub(super) fn is_plain(name: &str) -> bool {
-    !name.is_empty()
-        && !name.starts_with('.')
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_+.~".contains(&b))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::modules::Module;
@@ -438,6 +456,35 @@ mod tests {
         };
         write_index(folder, &index).unwrap();
         open(folder).unwrap()
+    }
+
+    #[test]
+    fn a_kernel_of_the_same_release_is_replaced_only_if_asked_or_damaged() {
+        let cache = tempfile::tempdir().unwrap();
+        let settled = |image: &str, same: Same| {
+            let folder = tempfile::tempdir_in(cache.path()).unwrap();
+            let index = stored(folder.path()).index;
+            fs::write(folder.path().join("image"), image).unwrap();
+            let source = format!("{image}.deb");
+            let index = Index { image_blake3: hash(image.as_bytes()), source, ..index };
+            settle(folder, cache.path(), index, same).map(|kernel| kernel.index.source)
+        };
+        let place = cache.path().join("6.0-test");
+        let is = || fs::read_to_string(place.join("image")).unwrap();
+        assert_eq!(settled("one", Same::Refuse).unwrap(), "one.deb");
+        assert!(settled("one", Same::Refuse).is_ok(), "the same once more");
+        let why = settled("another", Same::Refuse).unwrap_err().to_string();
+        assert!(why.contains("another kernel 6.0-test, from one.deb") && why.contains("--replace"), "{why}");
+        assert_eq!(is(), "one");
+        assert!(settled("another", Same::Replace).is_ok());
+        assert_eq!(is(), "another");
+        flip_a_bit(&place.join("image"));
+        assert!(settled("third", Same::Refuse).is_ok(), "a damaged one is of no use");
+        assert_eq!(is(), "third");
+        flip_a_bit(&place.join(INDEX));
+        assert!(settled("fourth", Same::Refuse).is_ok());
+        let names = fs::read_dir(cache.path()).unwrap().count();
+        assert_eq!(names, 1, "nothing of a refused kernel stays");
     }
 
     fn flip_a_bit(path: &Path) {

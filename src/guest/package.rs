@@ -10,7 +10,9 @@ use anyhow::{Context, bail, ensure};
 use sha2::{Digest, Sha256};
 
 use super::ar::Archive;
+use super::boot_image::release;
 use super::bounded::{self, ALL, Bounded, IMAGE, PACKAGE, xz, zstd};
+use super::cache::is_plain;
 use crate::schema::units::{Bytes, MIB};
 
 /// Limit of the number of files; a kernel with all modules has 10,000 files.
@@ -63,17 +65,30 @@ pub fn for_each_entry(
     bail!("{name} contains no files: it is not a Debian package, or truncated")
 }
 
-/// Calls `takes` with each file of an installed kernel; `image` is `boot/vmlinuz-RELEASE`, beside `lib/modules`.
+/// The same for an installed or built kernel: `image` is `boot/vmlinuz-RELEASE` beside `lib/modules`, or an image of another name
+/// (`bzImage`), whose header has the release, with `lib/modules/RELEASE` in its folder or one above.
 pub fn for_each_installed_file(
     image: &Path,
     takes: &mut dyn FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let name = image.file_name().unwrap_or_default().to_string_lossy();
-    let release = name.strip_prefix("vmlinuz-").context("write …/boot/vmlinuz-RELEASE, or a .deb")?;
-    let root = image.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+    let release = match name.strip_prefix("vmlinuz-") {
+        Some(release) => release.to_owned(),
+        None => release(&bounded::open(image, IMAGE)?.all()?)
+            .with_context(|| format!("{} is neither a .deb nor a kernel image", image.display()))?,
+    };
+    ensure!(is_plain(&release), "the kernel has an invalid name");
+    let image = std::path::absolute(image)?;
     let modules = format!("lib/modules/{release}");
-    ensure!(root.join(&modules).is_dir(), "{} does not exist", root.join(&modules).display());
-    takes(&format!("boot/{name}"), &mut bounded::open(image, IMAGE)?)?;
+    let above = || image.ancestors().skip(1);
+    let root = above().find(|root| root.join(&modules).is_dir()).with_context(|| {
+        let tree = above().next().unwrap_or(Path::new("/")).display();
+        format!(
+            "there is no {modules} beside {} or above\n  try: make modules_install INSTALL_MOD_PATH={tree}",
+            image.display()
+        )
+    })?;
+    takes(&format!("boot/vmlinuz-{release}"), &mut bounded::open(&image, IMAGE)?)?;
     walk(root, &modules, &mut 0, takes)
 }
 
@@ -279,5 +294,54 @@ mod tests {
         // FIPS 180-4, example of one block.
         let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sha256(text.path()).unwrap(), known);
+    }
+
+    /// An image whose header has this release.
+    fn built(release: &str) -> Vec<u8> {
+        let mut image = vec![0_u8; 0x400];
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        image[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
+        image[0x300..0x300 + release.len()].copy_from_slice(release.as_bytes());
+        image
+    }
+
+    #[test]
+    fn a_built_image_is_taken_with_the_modules_of_its_release_beside_it_or_above() {
+        let found = |image: &Path| {
+            let mut found = Vec::new();
+            let takes = &mut |path: &str, _: &mut dyn Read| {
+                found.push(path.to_owned());
+                Ok(())
+            };
+            for_each_installed_file(image, takes).map(|()| found)
+        };
+        for place in ["bzImage", "arch/x86/boot/bzImage", "boot/vmlinuz-6.12.3-mine", "boot/vmlinuz"] {
+            let tree = tempfile::tempdir().unwrap();
+            let image = tree.path().join(place);
+            std::fs::create_dir_all(image.parent().unwrap()).unwrap();
+            std::fs::write(&image, built("6.12.3-mine (me@here) #1")).unwrap();
+            let other = tree.path().join("lib/modules/6.12.3/kernel");
+            std::fs::create_dir_all(&other).unwrap();
+            std::fs::write(other.join("old.ko"), "x").unwrap();
+            let why = format!("{:#}", found(&image).unwrap_err());
+            assert!(why.contains("no lib/modules/6.12.3-mine") && why.contains("modules_install"), "{why}");
+            let modules = tree.path().join("lib/modules/6.12.3-mine/kernel/fs");
+            std::fs::create_dir_all(&modules).unwrap();
+            std::fs::write(modules.join("ext4.ko"), "x").unwrap();
+            let all = ["boot/vmlinuz-6.12.3-mine", "lib/modules/6.12.3-mine/kernel/fs/ext4.ko"];
+            assert_eq!(found(&image).unwrap(), all, "{place}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("bzImage");
+        for (content, told) in [
+            (b"text".to_vec(), "neither a .deb nor a kernel image"),
+            (built(""), "has no release"),
+            (built("../../etc"), "invalid name"),
+            (built("..")[..0x301].to_vec(), "invalid name"),
+        ] {
+            std::fs::write(&image, content).unwrap();
+            let why = format!("{:#}", found(&image).unwrap_err());
+            assert!(why.contains(told), "{told}: {why}");
+        }
     }
 }

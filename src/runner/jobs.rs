@@ -9,7 +9,7 @@ use crate::exit::Failure;
 use crate::filesystems::{self, BESIDE, Filesystem};
 use crate::schema::job::{Cost, Job, LIMIT, PROTOCOL, Purpose, Step, StepName, WorkJob};
 use crate::schema::plan::{Candidate, Trial};
-use crate::schema::setup::ClockKind;
+use crate::schema::setup::{ClockKind, ImageState};
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::layers::{self, Layer};
 use crate::testbeds::{Moment, Need, Testbed};
@@ -104,6 +104,18 @@ pub fn job(plan: &Resolved<'_>, trial: &Trial<'_>, attempt: u32, testbed: &dyn T
         alive_every_ms: (!is_virtual).then_some(ALIVE_EVERY_MS),
         life: 0,
     }
+}
+
+/// A job that only makes and mounts the trial's filesystem, on an image that is not written before.
+pub fn rehearsal(plan: &Resolved<'_>, trial: &Trial<'_>, testbed: &dyn Testbed, token: &str) -> Job {
+    let mut job = job(plan, trial, 1, testbed, token);
+    let (storage, _) = testbed.storage(&Moment { image: ImageState::Sparse, ..moment_of(plan, trial) });
+    let mounts = job.steps.iter().position(|step| step.name() == StepName::Mount);
+    job.steps.truncate(mounts.map_or(0, |at| at + 1));
+    job.steps.push(Step::Unmount);
+    let (name, seconds) = limit(&Step::Unmount, job.volume.size, false);
+    job.limits_seconds.insert(name, seconds);
+    Job { trial: format!("rehearsal/{}", trial.candidate.label), storage, works: Vec::new(), ..job }
 }
 
 /// The steps of a trial, for a new or an existing filesystem.

@@ -9,11 +9,12 @@ use super::fold::{Fold, Folded};
 use super::jobs;
 use super::resolved::Resolved;
 use crate::host::interference::Reading;
+use crate::host::other_runs;
 use crate::random;
 use crate::schema::event::Event;
 use crate::schema::job::Job;
 use crate::schema::plan::Trial;
-use crate::schema::reason::Reason;
+use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::Circumstances;
 use crate::schema::setup::ClockKind;
 use crate::testbeds::{Ended, Launched, Next, Testbed, Testbeds};
@@ -49,12 +50,32 @@ impl Launcher<'_> {
         if let Some(changed) = testbed.changed() {
             return Ok(self.nothing(attempt, changed));
         }
-        let job = self.job(attempt, &token()?);
-        let mut watch = Stopwatch::start();
-        let mut launched = testbed.launch(&job)?;
-        let mut fold = Fold::new(self.plan, &attempt.trial, &job, testbed.name(), testbed.traits());
-        fold.launched(launched.provenance(), testbed.kernel().map(|(release, _)| release));
+        self.carry(attempt, &self.job(attempt, &token()?), tick)
+    }
+
+    /// Makes and mounts the trial's filesystem, and nothing more. Returns why that failed, if it did.
+    ///
+    /// # Errors
+    /// If it cannot be launched.
+    pub fn rehearse(&self, attempt: &Attempt<'_>) -> anyhow::Result<Option<String>> {
+        let job = jobs::rehearsal(self.plan, &attempt.trial, self.testbed(attempt), &token()?);
+        let record = self.carry(attempt, &job, &mut |_, _| ())?.record;
+        // What is void by the machine's fault may succeed later.
+        Ok((record.outcome == Outcome::Failed).then(|| record.why()))
+    }
+
+    fn carry(
+        &self,
+        attempt: &Attempt<'_>,
+        job: &Job,
+        tick: &mut dyn FnMut(u64, u64),
+    ) -> anyhow::Result<Folded> {
+        let testbed = self.testbed(attempt);
         let in_virtual_time = testbed.traits().clock == ClockKind::Virtual;
+        let mut watch = Stopwatch::start(!in_virtual_time);
+        let mut launched = testbed.launch(job)?;
+        let mut fold = Fold::new(self.plan, &attempt.trial, job, testbed.name(), testbed.traits());
+        fold.launched(launched.provenance(), testbed.kernel().map(|(release, _)| release));
         self.listen(&mut *launched, in_virtual_time, &mut fold, &mut watch, tick);
         if let Some(changed) = testbed.changed() {
             fold.is(changed);
@@ -111,7 +132,7 @@ impl Launcher<'_> {
         let (job, testbed) = (self.job(attempt, ""), self.testbed(attempt));
         let mut fold = Fold::new(self.plan, &attempt.trial, &job, testbed.name(), testbed.traits());
         fold.is(why);
-        fold.finish(Ended::default(), Stopwatch::start().stop())
+        fold.finish(Ended::default(), Stopwatch::start(false).stop())
     }
 
     fn testbed(&self, attempt: &Attempt<'_>) -> &dyn Testbed {
@@ -127,18 +148,21 @@ impl Launcher<'_> {
 /// Host time and counters of a launch.
 struct Stopwatch {
     begin: Instant,
+    /// Whether other runs on this machine disturb the trial.
+    feels_others: bool,
     steal_ns: u64,
     machine: Reading,
     circumstances: Circumstances,
 }
 
 impl Stopwatch {
-    fn start() -> Self {
+    fn start(feels_others: bool) -> Self {
         let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        let circumstances = Circumstances { started, load: load(), ..Circumstances::default() };
+        let other_runs = others(feels_others);
+        let circumstances = Circumstances { started, load: load(), other_runs, ..Circumstances::default() };
         // Reads every process, so it is not part of the launch.
         let machine = Reading::now();
-        Stopwatch { begin: Instant::now(), steal_ns: steal_ns(), machine, circumstances }
+        Stopwatch { begin: Instant::now(), feels_others, steal_ns: steal_ns(), machine, circumstances }
     }
 
     /// The agent's first event; a second start is the machine after a power cut.
@@ -151,6 +175,7 @@ impl Stopwatch {
     fn stop(mut self) -> Circumstances {
         self.circumstances.host_ns = self.elapsed_ns();
         self.circumstances.steal_ns = steal_ns().saturating_sub(self.steal_ns);
+        self.circumstances.other_runs = self.circumstances.other_runs.max(others(self.feels_others));
         self.circumstances.interference = Some(Reading::now().since(&self.machine));
         self.circumstances
     }
@@ -166,7 +191,12 @@ fn token() -> anyhow::Result<String> {
     Ok(format!("{}-{random:032x}", std::process::id()))
 }
 
-/// The load average as the kernel prints it, in hundredths; `procfs` would convert the load to `f32`, which alters the number.
+/// Number of other runs on this machine, if they disturb this one.
+fn others(feels_them: bool) -> u32 {
+    if feels_them { u32::try_from(other_runs::now().len()).unwrap_or(u32::MAX) } else { 0 }
+}
+
+/// As the kernel prints it, in hundredths; `procfs` converts it to `f32`, which alters the number.
 fn load() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().and_then(|w| w.parse().ok()).unwrap_or(0.0)

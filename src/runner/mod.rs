@@ -34,6 +34,7 @@ mod side_by_side;
 mod skipped;
 pub mod skips;
 mod steps;
+pub mod tried;
 mod values;
 pub mod verify;
 pub mod written;

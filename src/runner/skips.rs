@@ -1,6 +1,7 @@
 //! Candidates that cannot take part here, and why: reported before anything is measured.
 
 use std::cell::LazyCell;
+use std::collections::HashSet;
 
 use super::jobs;
 use super::resolved::Resolved;
@@ -81,6 +82,13 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
             skips.push(skip(candidate, scenario, reason, by_experiment));
         }
     }
+    one_a_cell(skips)
+}
+
+/// A cell is skipped once, for its first reason: the skips are also counted.
+fn one_a_cell(mut skips: Vec<Skip>) -> Vec<Skip> {
+    let mut seen = HashSet::new();
+    skips.retain(|skip| seen.insert((skip.filesystem.clone(), skip.scenario.clone())));
     skips
 }
 
@@ -246,4 +254,38 @@ fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Aske
         return Some(format!("{text}\n  try: --size or --scale"));
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::experiment::Experiment;
+    use crate::testbeds::Made;
+
+    /// The skips of these works on a directory of a memory filesystem, by scenario.
+    fn on_a_directory(works: &str) -> Vec<(String, String)> {
+        let on = "directory:/proc/self";
+        let text = format!("on = '{on}'\n{works}");
+        let experiment = Experiment::parse(&text, "test").unwrap();
+        let plan = experiment.plan(on.into(), 7).unwrap();
+        let made = Made::of(&plan).unwrap();
+        let skips = skips(&Resolved::of(&plan).unwrap(), &made.testbeds());
+        assert!(skips.iter().all(|skip| skip.by_experiment), "{skips:#?}");
+        skips.into_iter().map(|skip| (skip.scenario, skip.reason)).collect()
+    }
+
+    #[test]
+    fn a_full_directory_skips_each_cell_once_for_the_reason_that_room_would_not_mend() {
+        // Nothing is free in /proc.
+        for (work, told) in [
+            ("fill-80", "fills a whole filesystem"),
+            ("postmark-quick", "too much for directory:/proc/self"),
+            ("fileserver-2006", "too much for directory:/proc/self"),
+        ] {
+            let skips = on_a_directory(&format!("workloads = ['{work}', 'maildir-quick']"));
+            assert_eq!(skips.len(), 2, "{work}: {skips:#?}");
+            let of = skips.iter().find(|(scenario, _)| scenario == work).unwrap();
+            assert!(of.1.contains(told), "{work}: {skips:#?}");
+        }
+    }
 }

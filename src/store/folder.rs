@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::ensure;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Access, FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::beside::{self, Attached, CONSOLES, HISTOGRAMS, REQUESTS};
@@ -42,13 +42,7 @@ pub struct Folder {
 impl Folder {
     /// Creates a new run. If the creation fails, no file is left behind.
     pub fn create(path: &Path, plan: &Plan, machine: &Machine) -> anyhow::Result<Self> {
-        if path.exists() {
-            let text = format!(
-                "{} already exists and is not overwritten\n  try: another --output, or --resume {0}",
-                path.display()
-            );
-            return Err(Failure::usage(text).into());
-        }
+        Folder::can_be_created(path)?;
         let parent = or_here(path.parent());
         let above: Vec<&Path> =
             parent.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
@@ -63,17 +57,34 @@ impl Folder {
         });
         made.map_err(|e| {
             above.iter().for_each(|p| drop(fs::remove_dir(p)));
-            let text = format!(
-                "could not create the run's folder {}: {e:#}\n  try: --output DIR, in a folder that you can write \
-                    to",
-                path.display()
-            );
-            Failure::missing(text).into()
+            not_created(path, format!("{e:#}")).into()
         })
     }
 
-    /// Opens an existing run to continue it, and returns its content. The content is read after the lock is taken, so no other
-    /// process can change it.
+    /// Whether a new run's folder can be created there. Creates nothing.
+    ///
+    /// # Errors
+    /// If it exists, or its parent cannot hold it.
+    pub fn can_be_created(path: &Path) -> Result<(), Failure> {
+        // A link without a target is in the way, too.
+        if path.symlink_metadata().is_ok() {
+            return Err(Failure::usage(format!(
+                "{} already exists and is not overwritten\n  try: another --output, or --resume {0}",
+                path.display()
+            )));
+        }
+        let parent = or_here(path.parent());
+        let holds = parent.ancestors().map(|above| or_here(Some(above))).find(|above| above.exists());
+        let Some(holds) = holds else { return Ok(()) };
+        if !holds.is_dir() {
+            return Err(not_created(path, format!("{} is not a directory", holds.display())));
+        }
+        rustix::fs::access(holds, Access::WRITE_OK | Access::EXEC_OK)
+            .map_err(|e| not_created(path, format!("{}: {e}", holds.display())))
+    }
+
+    /// Opens an existing run to continue it, and returns its content. It is read after the lock is taken, so nobody else can
+    /// change it.
     ///
     /// # Errors
     /// If the run is damaged: new records must not follow a damaged line. A torn line does not count as damage.
@@ -207,6 +218,13 @@ fn fill(door: &Door, plan: &Plan, machine: &Machine) -> anyhow::Result<String> {
     door.create(PLAN, plan.as_bytes())?;
     door.create(MACHINE, machine.as_bytes())?;
     Ok(first_sum(&plan, &machine))
+}
+
+fn not_created(path: &Path, why: String) -> Failure {
+    Failure::missing(format!(
+        "could not create the run's folder {}: {why}\n  try: --output DIR, in a folder that you can write to",
+        path.display()
+    ))
 }
 
 fn or_here(folder: Option<&Path>) -> &Path {

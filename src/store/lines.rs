@@ -35,8 +35,16 @@ pub enum Line {
     Damaged(String),
 }
 
+/// Size limit of a text in a record. The longest that fsderby writes are the last lines of a tool's output.
+pub const LONGEST_TEXT: usize = 256 << 10;
+/// Size limit of names, which become file names and columns. The name of a trial consists of two labels of at most 100 bytes.
+pub const LONGEST_NAME: usize = 512;
+
 pub fn read(line: &str) -> Line {
     let Some((open, sum)) = split(line) else { return Line::Torn };
+    if let Some(length) = longest_text(line).filter(|length| *length > LONGEST_TEXT) {
+        return Line::Damaged(format!("it has a text of {length} bytes, more than {LONGEST_TEXT}"));
+    }
     if format!("{:08x}", crc32fast::hash(open.as_bytes())) != sum {
         return Line::Damaged("its checksum does not match its content".into());
     }
@@ -46,11 +54,42 @@ pub fn read(line: &str) -> Line {
             "the record has version {version}; this fsderby reads version {SCHEMA}",
             version = record.schema
         )),
+        Ok(record) if names(&record).any(|name| name.len() > LONGEST_NAME) => {
+            Line::Damaged(format!("it has a name of more than {LONGEST_NAME} bytes"))
+        }
         Ok(mut record) => {
             record.shrink();
             Line::Sound(Box::new(record), sum.to_owned())
         }
     }
+}
+
+/// The names in a record that reports show in columns.
+fn names(record: &Record) -> impl Iterator<Item = &str> {
+    let own = [&record.trial, &record.filesystem, &record.kind, &record.scenario];
+    let works = record.works.iter().map(|work| &work.name);
+    let stages = record.stages.iter();
+    let phases =
+        stages.flat_map(|stage| stage.part.iter().chain(stage.phases.iter().map(|phase| &phase.name)));
+    own.into_iter().chain(works).chain(phases).map(String::as_str)
+}
+
+/// Bytes of the longest text in a line of JSON, as written. Needs no memory, unlike parsing.
+fn longest_text(line: &str) -> Option<usize> {
+    let (mut longest, mut begin, mut is_escaped) = (None, None, false);
+    for (at, byte) in line.bytes().enumerate() {
+        match (byte, begin) {
+            _ if is_escaped => is_escaped = false,
+            (b'\\', Some(_)) => is_escaped = true,
+            (b'"', Some(begun)) => {
+                longest = longest.max(Some(at - begun - 1));
+                begin = None;
+            }
+            (b'"', None) => begin = Some(at),
+            _ => {}
+        }
+    }
+    longest
 }
 
 /// The content and the eight checksum digits of a complete line.
@@ -198,5 +237,45 @@ mod tests {
         assert_eq!((bytes, damage.len(), torn.len()), (text.len(), lines, 1));
         assert!(damage[lines - 1].starts_with(&format!("line {lines}: ")));
         assert_eq!(torn[0], format!("line {} was not written completely", lines + 2));
+    }
+
+    /// The line with this JSON, with a right checksum.
+    fn summed(json: &str) -> String {
+        let open = json.strip_suffix('}').unwrap();
+        format!("{open}{KEY}{:08x}{END}", crc32fast::hash(open.as_bytes()))
+    }
+
+    #[test]
+    fn a_text_that_no_run_writes_is_damage_and_is_found_without_reading_the_record() {
+        let told = |text: &str| match read(&summed(&format!("{{\"schema\":{SCHEMA},\"trial\":\"{text}\"}}")))
+        {
+            Line::Damaged(what) => what,
+            line => panic!("{line:?}"),
+        };
+        let long = "x".repeat(LONGEST_TEXT);
+        assert!(told(&long).contains("could not parse"), "it is no record, but not too long");
+        for text in [
+            format!("{long}x"),
+            "\u{00e9}".repeat(LONGEST_TEXT),
+            r#"\""#.repeat(LONGEST_TEXT),
+            r"\\".repeat(LONGEST_TEXT),
+            format!("short\",\"kind\":\"{long}x\",\"x\":\""),
+        ] {
+            assert!(told(&text).contains("it has a text of"), "{}", &text[..20]);
+        }
+    }
+
+    #[test]
+    fn the_longest_text_is_counted_as_it_is_written() {
+        for (line, longest) in [
+            (r#"{"a":"bcd"}"#, Some(3)),
+            (r#"{"a":"b\"cd","e":12345678}"#, Some(5)),
+            (r#"{"a":"b\\","cde":0}"#, Some(3)),
+            (r#"{"a":""}"#, Some(1)),
+            ("12345678", None),
+            (r#"{"torn":"abcdefgh"#, Some(4)),
+        ] {
+            assert_eq!(longest_text(line), longest, "{line}");
+        }
     }
 }

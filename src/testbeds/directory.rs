@@ -102,7 +102,7 @@ impl Testbed for Directory {
                 "sudo, or --memory none",
             );
         }
-        Ok(())
+        local::limits_memory(need.memory)
     }
 
     fn serves(&self, _kernel: &KernelNeed) -> Result<(), Missing> {

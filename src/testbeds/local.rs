@@ -8,13 +8,14 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
+use procfs::Current;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::stream::Events;
 use super::{Ended, Fault, Launched, Missing, Next};
 use crate::agent::{STUCK, clean_up};
 use crate::filesystems::KernelNeed;
-use crate::host::programs;
+use crate::host::{memory_group, programs};
 use crate::schema::job::Job;
 use crate::schema::units::Bytes;
 
@@ -114,6 +115,28 @@ pub fn has_tool(program: &str) -> Result<(), Missing> {
         try_this: "fsderby doctor, which names the packages".into(),
     };
     programs::find(program).map(|_| ()).ok_or_else(missing)
+}
+
+/// Whether a memory limit can be set, and limits anything: one above the machine's memory would not.
+///
+/// # Errors
+/// If there is a limit that cannot be enforced.
+pub fn limits_memory(limit: Option<Bytes>) -> Result<(), Missing> {
+    let Some(limit) = limit else { return Ok(()) };
+    if memory_group::version() == 0 {
+        return Err(Missing {
+            what: "no memory limit can be set: this kernel has no cgroup memory controller".into(),
+            try_this: "--memory none".into(),
+        });
+    }
+    let here = procfs::Meminfo::current().map_or(u64::MAX, |memory| memory.mem_total);
+    if limit.0 > here {
+        return Err(Missing {
+            what: format!("a memory limit of {limit} has no effect: this machine has {}", Bytes(here)),
+            try_this: "a smaller --memory, or --memory none".into(),
+        });
+    }
+    Ok(())
 }
 
 /// Whether an image of this size fits into the folder, with slack; `elsewhere` tells how to name another folder.

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
 use crate::filesystems::KernelNeed;
-use crate::host::memory_group;
 use crate::schema::job::Job;
 use crate::schema::setup::{ClockKind, Named, Volume};
 use crate::schema::story::Story;
@@ -81,12 +80,7 @@ impl Testbed for Loop {
         if !Path::new("/dev/loop-control").exists() {
             return missing("this kernel has no loop driver".into(), "modprobe loop, or --on directory:PATH");
         }
-        if need.memory.is_some() && memory_group::version() == 0 {
-            return missing(
-                "no memory limit can be set: this kernel has no cgroup memory controller".into(),
-                "--memory none",
-            );
-        }
+        local::limits_memory(need.memory)?;
         let images = Bytes(need.size.0.saturating_mul(need.disks(1) as u64));
         local::has_room(&self.folder, images, SLACK, "--on loop:FOLDER")
     }

@@ -5,9 +5,8 @@ use std::path::Path;
 use fsderby_diskmodel::{Sample, Spec};
 
 use super::model::disks;
-use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
+use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local, vm};
 use crate::filesystems::KernelNeed;
-use crate::host::memory_group;
 use crate::schema::job::Job;
 use crate::schema::setup::{ClockKind, Named, Volume};
 use crate::schema::story::Story;
@@ -111,17 +110,21 @@ impl Testbed for Twin {
                 return missing(format!("this kernel has no {device}"), &format!("modprobe {driver}"));
             }
         }
-        if need.memory.is_some() && memory_group::version() == 0 {
-            return missing(
-                "no memory limit can be set: this kernel has no cgroup memory controller".into(),
-                "--memory none",
-            );
-        }
+        local::limits_memory(need.memory)?;
         if need.source {
             return missing(
                 "--on twin has one disk, but the workload copies from a second disk".into(),
                 "--on model:DISK",
             );
+        }
+        let available = vm::available();
+        if need.content.0 > available {
+            let what = format!(
+                "--on twin holds the disk's content in memory: {content} of initial content, and {available} are available",
+                content = need.content,
+                available = Bytes(available)
+            );
+            return missing(what, "--on loop, or a state with less content");
         }
         if self.offset.0.saturating_add(need.size.0) > self.bytes.0 {
             let what = format!(

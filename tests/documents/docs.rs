@@ -205,9 +205,9 @@ impl Shell<'_> {
         }
     }
 
-    /// Without guests nothing can take part in a run of theirs.
+    /// Without guests nothing can take part in a run of theirs, and without root no run on loop can begin.
     fn dry(&self, at: &str, line: &str) {
-        self.sh(at, line, if self.guests { &[0] } else { &[0, MISSING] });
+        self.sh(at, line, if self.guests && self.loops { &[0] } else { &[0, MISSING] });
     }
 
     fn sh(&self, at: &str, line: &str, allowed: &[i32]) {

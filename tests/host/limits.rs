@@ -139,7 +139,11 @@ fn a_dry_run_of_a_hundred_million_files_and_trials_takes_little() {
     desk.file("files.toml", format!("filesystems = ['ext4']\n[[workload]]\n{set}"));
     desk.file("trials.toml", format!("rounds = 4294967295\n{PLAIN}"));
     let said = within(&desk, 100, 10, &["run", "files.toml", "--on", "loop", "--size", "16t", "--dry-run"]);
-    assert!(said.code == 0 && said.out.contains("TiB written by the workloads"), "{said:?}");
+    // The plan is printed, and refused: no machine of a test has 16 TiB, or the user is not root.
+    assert!(
+        [0, MISSING].contains(&said.code) && said.out.contains("TiB written by the workloads"),
+        "{said:?}"
+    );
     let said = within(&desk, 100, 10, &["run", "trials.toml", "--on", "directory:.", "--dry-run"]);
     assert!(said.code == 0 && said.out.contains("4,294,967,295 rounds"), "{said:?}");
     if is_root() {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
 mod bad_input;
+mod beforehand;
 mod clients;
 mod command;
 mod compression;

@@ -71,6 +71,25 @@ fn killed_after(place: &Place, trial: &str) {
 }
 
 #[test]
+fn files_that_nothing_covers_are_named_and_are_no_damage() {
+    let place = Place::new();
+    place.carried_out(&plan(), &Scripted::well(), None);
+    let uncovered = || {
+        let found = verify(&store::read(&place.run()).unwrap());
+        assert_eq!(found.wrong, Vec::<String>::new());
+        found.uncovered
+    };
+    assert_eq!(uncovered(), Vec::<String>::new(), "a run without a written report");
+    fs::create_dir(place.run().join("figures")).unwrap();
+    for name in ["report.html", "report.md", "plan.toml.old", ".hidden", "seal.json~"] {
+        fs::write(place.run().join(name), "text").unwrap();
+    }
+    std::os::unix::fs::symlink("/nowhere", place.run().join("link")).unwrap();
+    let all = [".hidden", "figures", "link", "plan.toml.old", "report.html", "report.md", "seal.json~"];
+    assert_eq!(uncovered(), all);
+}
+
+#[test]
 fn of_a_complete_run_there_is_nothing_to_note() {
     let place = Place::new();
     place.carried_out(&plan(), &Scripted::well(), None);

@@ -144,6 +144,11 @@ pub struct RecordedWork {
     pub clients: u32,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none_there(number: &u32) -> bool {
+    *number == 0
+}
+
 fn yes() -> bool {
     true
 }
@@ -196,6 +201,10 @@ pub struct Circumstances {
     pub launch_ns: u64,
     /// Load average over one minute at the start.
     pub load: f64,
+    /// Number of other fsderby runs on the machine, at the start or the end, whichever is larger; in virtual time, where they do
+    /// not disturb, 0.
+    #[serde(default, skip_serializing_if = "is_none_there")]
+    pub other_runs: u32,
     /// CPU time stolen by a hypervisor, in nanoseconds.
     pub steal_ns: u64,
     /// By how many nanoseconds the launch took longer by the agent's clock than by the host's.

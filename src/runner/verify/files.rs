@@ -100,7 +100,15 @@ pub fn unnamed(run: &Run, plan: Option<&Resolved<'_>>, found: &mut Verified) {
     }
 }
 
-/// The files that belong to the same attempt as this file, if that is the next attempt of a planned trial.
+/// Files that are not verified: reports, which are written again from the records, and unknown ones.
+pub fn uncovered(run: &Run, found: &mut Verified) {
+    match beside::uncovered(&run.door) {
+        Err(e) => found.wrong.push(format!("could not read the run's folder: {e}")),
+        Ok(names) => found.uncovered = names,
+    }
+}
+
+/// The files of this file's attempt, if it is the next attempt of a planned trial.
 fn next_attempt(run: &Run, plan: Option<&Resolved<'_>>, path: &str) -> Option<Vec<String>> {
     let next = |trial: &Trial<'_>| {
         let name = trial.name();

@@ -34,6 +34,8 @@ pub struct Verified {
     pub wrong: Vec<String>,
     /// Notes that are no damage, one sentence each.
     pub notes: Vec<String>,
+    /// Names in the run's folder that were not verified, because nothing in the run covers them.
+    pub uncovered: Vec<String>,
 }
 
 /// All faults of a run.
@@ -65,6 +67,7 @@ fn verified<H: Default + Send>(run: &Run, hear: Hear<'_, H>) -> (Verified, Vec<H
         unchecked: None,
         wrong: run.damage.clone(),
         notes: Vec::new(),
+        uncovered: Vec::new(),
     };
     found.notes.extend(run.torn.iter().map(|what| format!("{what}; only that trial was lost")));
     let others = Others::among(records);
@@ -86,6 +89,7 @@ fn verified<H: Default + Send>(run: &Run, hear: Hear<'_, H>) -> (Verified, Vec<H
     found.wrong.extend(as_planned::unlike_each_other(records));
     found.wrong.extend(as_planned::other_cost(records));
     files::unnamed(run, plan.as_ref().ok(), &mut found);
+    files::uncovered(run, &mut found);
     verdict::holds(run, &mut found);
     if let Ok(plan) = &plan {
         missing::find(run, plan, &mut found);

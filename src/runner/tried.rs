@@ -1,0 +1,89 @@
+//! Each candidate's mkfs and mount, tried once before anything is measured: a wrong option ends the run within seconds, not after
+//! the trials of all others. Only on this machine's kernel, where it takes about as long as mkfs; a guest would boot for it.
+
+use super::launch::{Attempt, Launcher};
+use super::resolved::Resolved;
+use super::skips::Skip;
+use crate::exit::Failure;
+use crate::schema::job::Purpose;
+use crate::schema::plan::{Candidate, Trial};
+use crate::testbeds::Testbeds;
+
+/// The candidates to try.
+pub struct Tried<'a> {
+    pub plan: &'a Resolved<'a>,
+    pub testbeds: &'a Testbeds<'a>,
+    pub skips: &'a [Skip],
+    /// Whether to end at once.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Tried<'_> {
+    /// Tries mkfs and mount of each candidate. The cells of candidates that fail are skipped if `is_lenient`.
+    ///
+    /// # Errors
+    /// Names the first candidate that fails, unless `is_lenient`; or if the testbed cannot launch anything.
+    pub fn all(&self, is_lenient: bool) -> anyhow::Result<Vec<Skip>> {
+        let mut skips = Vec::new();
+        for trial in self.due() {
+            if (self.stop)() {
+                break;
+            }
+            let Some(why) = self.failure(&trial)? else { continue };
+            if !is_lenient {
+                return Err(refused(trial.candidate, &why).into());
+            }
+            let same = |other: &&Candidate| self.is_same(other, trial.candidate);
+            for candidate in self.plan.candidates.iter().filter(same) {
+                skips.extend(self.plan.scenarios.iter().map(|scenario| Skip {
+                    filesystem: candidate.label.clone(),
+                    scenario: scenario.label.clone(),
+                    reason: why.clone(),
+                    by_experiment: false,
+                }));
+            }
+        }
+        Ok(skips)
+    }
+
+    /// One trial for each different mkfs, mount and setup.
+    fn due(&self) -> Vec<Trial<'_>> {
+        let mut due: Vec<Trial<'_>> = Vec::new();
+        for candidate in &self.plan.candidates {
+            let traits = self.testbeds.of(self.plan, candidate).traits();
+            let is_skipped = |label: &str| {
+                self.skips.iter().any(|skip| skip.filesystem == candidate.label && skip.scenario == label)
+            };
+            let scenario = self.plan.scenarios.iter().find(|scenario| !is_skipped(&scenario.label));
+            let is_new = !due.iter().any(|before| self.is_same(before.candidate, candidate));
+            if let Some(scenario) = scenario
+                && is_new
+                && !traits.guest
+                && traits.fidelity.makes_filesystem()
+            {
+                due.push(Trial { purpose: Purpose::Integrity, round: 0, order: 0, candidate, scenario });
+            }
+        }
+        due
+    }
+
+    fn is_same(&self, a: &Candidate, b: &Candidate) -> bool {
+        (&a.kind, &a.variant) == (&b.kind, &b.variant) && self.plan.setup(a) == self.plan.setup(b)
+    }
+
+    /// Why this candidate cannot be made or mounted.
+    fn failure(&self, trial: &Trial<'_>) -> anyhow::Result<Option<String>> {
+        let Tried { plan, testbeds, stop, .. } = *self;
+        let launcher = Launcher { plan, testbeds, stop };
+        launcher.rehearse(&Attempt { trial: *trial, number: 1 })
+    }
+}
+
+/// A wrong option is an error of usage; without options the machine lacks something.
+fn refused(candidate: &Candidate, why: &str) -> Failure {
+    let text = format!("{label}: {why}", label = candidate.label);
+    match candidate.variant.mkfs.is_empty() && candidate.variant.mount.is_empty() {
+        true => Failure::missing(text),
+        false => Failure::usage(text),
+    }
+}
