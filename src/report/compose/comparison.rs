@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(comparison.lines[0].rank(), "1–2");
         assert_eq!(
             &*comparison.sentence,
-            "“alderfs, no atime” and alderfs are equivalent within 3%; the other 5 are 9.0–80 % slower than both."
+            "“alderfs, no atime” and alderfs are equivalent within 3%; the other 5 are 8.9–80 % slower than both."
         );
         assert!(comparison.sentence.claims.iter().all(|claim| claim.a != "cedarfs" && claim.b != "cedarfs"));
         let mut two = verdict::of_one_workload(12);
@@ -328,7 +328,7 @@ mod tests {
         let said = compared(open.clone(), None).sentence;
         assert_eq!(
             &*said,
-            "“alderfs, no atime” and alderfs are equivalent within 3%; the other 5 are 9.0–80 % slower than both."
+            "“alderfs, no atime” and alderfs are equivalent within 3%; the other 5 are 8.9–80 % slower than both."
         );
         for finding in &mut open.findings {
             finding.finding = Found::CannotTell;

@@ -377,17 +377,17 @@ mod tests {
         example.run.records.retain(|record| record.round <= 2);
         let summary = example.report().summary;
         let sentences = summary.recommendation.expect("needs are stated").sentences;
-        assert_eq!(&*sentences[0], "No recommendation yet (2 of 6 rounds).");
+        assert_eq!(&*sentences[0], "No recommendation yet (2 of 12 rounds).");
         assert!(sentences[1].contains("the estimates so far would choose alderfs"), "{}", &*sentences[1]);
         assert!(sentences.iter().all(|one| !one.contains("recommended")), "{sentences:?}");
         let heading = summary.heading;
-        assert_eq!((heading.title.as_str(), heading.choice.len()), ("No verdict yet (2 of 6 rounds)", 0));
+        assert_eq!((heading.title.as_str(), heading.choice.len()), ("No verdict yet (2 of 12 rounds)", 0));
         assert!(
             heading
                 .conclusion
                 .starts_with("2 rounds are too few to tell filesystems apart or to recommend one")
         );
-        assert!(heading.next.is_some_and(|next| next.command.ends_with("--rounds 6")));
+        assert!(heading.next.is_some_and(|next| next.command.ends_with("--rounds 12")));
     }
 
     #[test]
@@ -399,7 +399,7 @@ mod tests {
     fn who_lacks_what_is_required_is_named_with_it() {
         let text = said(&needs::with("workloads = 1\nrequire = ['data checksums', 'files over 4 GiB']"));
         assert!(
-            text.starts_with("By the stated needs, cedarfs is recommended: no other candidate is left"),
+            text.starts_with("By the stated needs (letters-quick 50 %, letters-in-memory 50 %), cedarfs is recommended: no other"),
             "{text}"
         );
         assert!(text.contains("\"files over 4 GiB\" by birchfs (at most 4.0 GiB)"), "{text}");

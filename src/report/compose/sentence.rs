@@ -114,9 +114,11 @@ impl<'t> Told<'t> {
         let differs = match beaten.as_slice() {
             [] => None,
             several if several.len() > NAMED => {
-                let all = if open.is_empty() { "each of the other " } else { "" };
+                let n = several.len();
+                let those =
+                    if open.is_empty() { format!("each of the other {n}") } else { format!("{n} others") };
                 let pairs: Vec<(&str, &str)> = several.iter().map(|label| (one, *label)).collect();
-                Some(self.differs(&pairs, &format!("{all}{}", several.len())))
+                Some(self.differs(&pairs, &those))
             }
             few => Some(list(&few.iter().map(pair).collect::<Vec<String>>())),
         };

@@ -111,16 +111,17 @@ fn counted(all: &[&Comparison]) -> Sentence {
 fn about(comparison: &Comparison, all: &[&Comparison], workloads: &[WorkloadSummary]) -> String {
     let Comparison { scenario, title, .. } = comparison;
     let mut others = all.iter().filter(|c| c.scenario == *scenario && *c != &comparison).peekable();
+    let is_alone = others.peek().is_none();
     let plain =
         |c: &Comparison| c.title.split_once(" (").map_or(c.title.clone(), |(title, _)| title.to_owned());
     let with_phase = title.replace(" (", ", ").replace(')', "");
-    let part = match others.peek() {
-        None => {
+    let part = match is_alone {
+        true => {
             let is_part = workloads.iter().any(|w| w.label == *scenario && !glance::uncompared(w).is_empty());
             format!("{with_phase}{}", if is_part { " only" } else { "" })
         }
-        Some(_) if others.any(|other| plain(other) == plain(comparison)) => with_phase,
-        Some(_) => plain(comparison),
+        false if others.any(|other| plain(other) == plain(comparison)) => with_phase,
+        false => plain(comparison),
     };
     format!("{scenario} ({part})")
 }
