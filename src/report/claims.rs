@@ -195,9 +195,9 @@ fn ordering<'t>(known: &Typed, pieces: impl Iterator<Item = &'t str>) -> Vec<Str
     pieces.filter(is_ordering).map(str::to_owned).collect()
 }
 
-/// The text on one line, with single spaces.
+/// The text on one line, with single spaces and, as in ASCII mail, hyphens for dashes.
 fn plain(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+    text.split_whitespace().collect::<Vec<&str>>().join(" ").replace('–', "-")
 }
 
 /// Whether it occurs as whole words.
