@@ -150,27 +150,27 @@ pub fn no_longer_tested(plan: &Plan) -> Vec<String> {
     let memories = plan.candidates.iter().filter_map(|candidate| plan.setup(candidate).memory);
     if let (Some(asked), Some(least)) = (memory, memories.min()) {
         said.push(format!(
-            "At scale {by} the memory limit would be {asked}; the minimum for such a trial is {least}. That \
-             is {times} as much memory per byte of data as in the experiment, so page cache and CPU have \
-             more influence.{remedy}",
+            "A trial needs {least} of memory, {times} times what scale {by} gives, so caches count for more \
+             ({remedy} avoids this).",
             times = times(least, *asked),
             remedy = remedy(*asked, least, *by)
         ));
     }
     if let Some(asked) = size {
         said.push(format!(
-            "At scale {by} the volume would be {asked}; the minimum for these filesystems is {least}. So the \
-             workload fills a smaller share of the volume than in the experiment.{remedy}",
+            "These filesystems need a volume of {least}, {times} times what scale {by} gives, so it is emptier \
+             ({remedy} avoids this).",
             least = plan.size,
+            times = times(plan.size, *asked),
             remedy = remedy(*asked, plan.size, *by)
         ));
     }
     said
 }
 
-/// `3.2 times`
+/// `3.2`
 fn times(had: Bytes, asked: Bytes) -> String {
-    format!("{:.1} times", had.0 as f64 / asked.0.max(1) as f64)
+    format!("{:.1}", had.0 as f64 / asked.0.max(1) as f64)
 }
 
 /// A sentence that names the smallest scale of the form 1/n that reaches this minimum.
@@ -178,7 +178,7 @@ fn remedy(asked: Bytes, had: Bytes, by: Scale) -> String {
     // had ÷ asked × scale, rounded so that the floor is reached.
     let n = (by.by as f64 / by.of as f64) * asked.0 as f64 / had.0.max(1) as f64;
     match n.floor() as u64 {
-        0 | 1 => " Try it without --scale.".to_owned(),
-        n => format!(" Try --scale 1/{n} or larger."),
+        0 | 1 => "a run without --scale".to_owned(),
+        n => format!("--scale 1/{n} or larger"),
     }
 }

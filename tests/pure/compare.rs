@@ -98,7 +98,7 @@ fn who_became_slower_is_worse_and_the_others_are_not() {
     let said = compared(&desk, &[]);
     assert_eq!(said.code, OK, "{said:?}");
     for expected in [
-        "ext4 is slower in the second run, 0.76 to 0.79 times.",
+        "ext4 is 21–24 % slower in the second run.",
         "not necessarily effects of the change",
         "the seeds of order and workload: 1 and 1, then 2 and 2",
     ] {
@@ -241,7 +241,7 @@ fn few_rounds_give_no_finding_and_no_condition_passes_by_silence() {
     let page = json(&desk, &[]);
     assert!(found(&page).iter().all(|(_, found)| *found == "cannot-tell"), "{page}");
     assert!(page["findings"][1].get("low").is_none());
-    assert!(words(&compared(&desk, &[]).out).contains("Preliminary: findings need at least 6 rounds"));
+    assert!(words(&compared(&desk, &[]).out).contains("No verdict yet: findings need at least 6 rounds"));
     let words =
         ["cannot be judged", "5 rounds in both runs are too few", "try: repeat both runs with --rounds 6"];
     desk.refuses(&["compare", "first", "second", "--fail-if", "worse > 5%"], USAGE, &words);
@@ -371,10 +371,7 @@ fn markdown_and_terminal_say_the_same() {
     let said = compared(&desk, &["--markdown", "page.md"]);
     assert_eq!((said.code, said.out.as_str()), (OK, ""));
     let page = fs::read_to_string(desk.path("page.md")).unwrap();
-    assert!(
-        page.contains("| ext4 | worse |") && page.contains("**ext4 is slower in the second run, "),
-        "{page}"
-    );
+    assert!(page.contains("| ext4 | worse |") && page.contains(" % slower in the second run."), "{page}");
     assert_eq!(compared(&desk, &["--markdown", "page.md"]).code, USAGE, "is not overwritten");
 }
 
@@ -446,13 +443,13 @@ fn seen_from_after(claim: &Claim) -> (sentence::Said, bool, [i64; 2]) {
 fn two_versions_of_one_kind_are_judged_alike_in_one_run_and_in_two() {
     let desk = Desk::new();
     let of_one = [
-        "base and “no journal” are equivalent within ",
-        "“no journal” is faster than base, ",
-        "“no journal” and base are not told apart; ",
+        ": base and “no journal” are equivalent within ",
+        " times as fast as base.",
+        ": “no journal” and base are not told apart; ",
     ];
     let of_two = [
         "Every compared figure is identical in both runs",
-        "x is slower in the second run, ",
+        " % slower in the second run",
         "x does not differ detectably between the two runs; ",
     ];
     let cases =
@@ -469,8 +466,8 @@ fn two_versions_of_one_kind_are_judged_alike_in_one_run_and_in_two() {
         let heading = Report::of(&run).summary.heading;
         let ([of_run], [of_runs]) = (&heading.claims[..], &view.claims[..]) else { panic!("one claim each") };
         assert_eq!(seen_from_after(of_run), seen_from_after(of_runs));
-        assert!(heading.answer[0].starts_with(of_one), "{}", heading.answer[0]);
-        assert!(view.answer.starts_with(of_two), "{}", view.answer);
+        assert!(heading.answer[0].contains(of_one), "{}", heading.answer[0]);
+        assert!(view.answer.contains(of_two), "{}", view.answer);
     }
 }
 

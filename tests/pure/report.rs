@@ -126,7 +126,7 @@ fn every_format_is_written_and_holds_the_run() {
     assert_eq!((&found["profile"], &found["rounds"]), (&"file-server".into(), &5.into()));
     let choice = found["choice"]["filesystem"].as_str().unwrap();
     assert!(["ext4", "xfs"].contains(&choice), "{found}");
-    let said = format!("By the profile of needs file-server, {choice} is recommended");
+    let said = format!("the estimates so far would choose {choice}: its weighted mean over these needs is");
     assert!(html.contains(&said) && read("r.md").contains(&said), "{said}");
     let weight = |need: usize| found["needs"][need]["weight"].as_f64();
     assert_eq!((weight(0), weight(1)), (Some(5.0), Some(2.0)), "what is shared, and what is stated");
@@ -160,7 +160,7 @@ fn a_dash_is_standard_output_for_one_format_alone() {
     let opening = printed(&run, &["--summary", "-", "--ascii"]);
     assert!(opening.is_ascii() && opening.lines().all(|line| line.len() <= 72), "{opening}");
     assert!(
-        opening.contains("scripted: preliminary result") && opening.contains("To repeat it:"),
+        opening.contains("scripted: no verdict yet (5 of 6 rounds)") && opening.contains("To repeat it:"),
         "{opening}"
     );
     assert!(printed(&run, &["--html", "-"]).starts_with("<!DOCTYPE html>"));

@@ -6,7 +6,7 @@ use crate::report::view::absent::{Absent, Skips, Unavailable, brief};
 use crate::report::view::number::list;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::job::Purpose;
-use crate::schema::reason::Outcome;
+use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::Record;
 use crate::store::Run;
 
@@ -60,8 +60,40 @@ pub fn unavailable(run: &Run, filesystems: &[String]) -> Vec<Unavailable> {
     out
 }
 
-/// On one line: `this kernel has no alderfs — try: a kernel with the module alderfs`.
+/// On one line: `this kernel has no alderfs — try: a kernel with the module alderfs`. A lost agent's console is named, not
+/// printed.
 pub fn reason(record: &Record) -> String {
+    let (loss, file) = match (&record.reason, &record.console) {
+        (Some(Reason::Hung(loss) | Reason::LostAgent(loss) | Reason::Panic(loss)), Some(file)) => {
+            (loss, file)
+        }
+        _ => return on_one_line(record),
+    };
+    let during = loss.during.as_ref().map_or(String::new(), |step| format!(" during {step}"));
+    let (how, file) = (untimed(&loss.how), &file.path);
+    if matches!(record.reason, Some(Reason::Panic(_))) {
+        return format!("the guest ended{during}: {how} (trace: {file})");
+    }
+    let last = loss.console.iter().rev().map(|line| untimed(line)).find(|line| !line.trim().is_empty());
+    let last = last.filter(|last| !how.contains(last.trim()));
+    let last = last.map_or_else(String::new, |last| format!(": {}", last.trim()));
+    format!("the agent ended{during}: {how}{last} (console: {file})")
+}
+
+/// A kernel message without the time in front: `[   12.384088] Kernel panic`.
+fn untimed(text: &str) -> String {
+    let Some((before, (time, after))) =
+        text.split_once('[').and_then(|(before, rest)| Some((before, rest.split_once("] ")?)))
+    else {
+        return text.to_owned();
+    };
+    match time.trim().parse::<f64>() {
+        Ok(_) => format!("{before}{after}"),
+        Err(_) => text.to_owned(),
+    }
+}
+
+fn on_one_line(record: &Record) -> String {
     let mut out = String::new();
     for line in record.why().lines().map(str::trim) {
         if !out.is_empty() {
@@ -81,13 +113,7 @@ pub fn left_out(run: &Run, labels: &[&str]) -> Option<String> {
         let last = current.iter().rev().find(|r| r.filesystem == *label && r.outcome != Outcome::Done);
         let why = last.map_or_else(
             || "not run".to_owned(),
-            |record| {
-                format!(
-                    "{}: {}",
-                    record.outcome.name(),
-                    brief(record.why().lines().next().unwrap_or_default())
-                )
-            },
+            |record| format!("{}: {}", record.outcome.name(), brief(&reason(record))),
         );
         match groups.iter_mut().find(|(known, _)| *known == why) {
             Some((_, own)) => own.push((*label).to_owned()),
@@ -163,6 +189,8 @@ fn add(out: &mut Vec<Absent>, record: &Record, what: &'static str, reason: Strin
 mod tests {
     use super::*;
     use crate::report::examples;
+    use crate::schema::reason::Loss;
+    use crate::schema::record::FileRef;
 
     fn said(run: &Run) -> Vec<String> {
         skips(run, 2).iter().map(|s| format!("{}: {}", s.who(), s.reason)).collect()
@@ -185,6 +213,34 @@ mod tests {
                 "rowanfs on letters-in-memory: letters needs hard links, which rowanfs cannot make",
                 "alderfs, birchfs: this kernel has no vfat — try: a kernel with the module vfat",
             ]
+        );
+    }
+
+    #[test]
+    fn a_panic_of_a_guests_kernel_is_one_line_with_the_file_of_its_trace() {
+        let mut run = examples::example().run;
+        let record = &mut run.records[0];
+        record.outcome = Outcome::Failed;
+        let panic = "[   12.384088] Kernel panic - not syncing: No working init found.";
+        let lost = Loss {
+            during: None,
+            how: format!("kernel message in the guest: {panic}"),
+            console: [panic, "[   12.395257] Call Trace:", "[   12.413603] Kernel Offset: disabled"]
+                .map(str::to_owned)
+                .to_vec(),
+        };
+        record.reason = Some(Reason::Panic(lost.clone()));
+        let file = |path: &str| FileRef { path: path.into(), blake3: String::new(), what: String::new() };
+        record.console = Some(file("consoles/r01_letters_alderfs.txt"));
+        assert_eq!(
+            reason(record),
+            "the guest ended: kernel message in the guest: Kernel panic - not syncing: No working init found. \
+             (trace: consoles/r01_letters_alderfs.txt)"
+        );
+        record.reason = Some(Reason::Hung(Loss { how: "silent for 60 s".into(), ..lost }));
+        assert_eq!(
+            reason(record),
+            "the agent ended: silent for 60 s: Kernel Offset: disabled (console: consoles/r01_letters_alderfs.txt)"
         );
     }
 

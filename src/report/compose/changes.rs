@@ -5,7 +5,7 @@ mod answer;
 use std::collections::BTreeMap;
 
 use super::known::Known;
-use super::sentence::Words;
+use super::words::Words;
 use super::{advice, confounded};
 use crate::analysis::changes::Pair;
 use crate::analysis::dataset::{Dataset, Series, counted};
@@ -77,7 +77,7 @@ fn parts(
         let scale = Scale::of(&after.unit, medians);
         let lines = own.map(|one| line(one, changes, [&before, &after], &scale)).collect();
         let name = title(pair.after, change, known);
-        let words = Words::of(after.stands_in, after.of, &name);
+        let words = Words::of(after.stands_in, after.of, after.better, &name);
         let mut title = scale.heading(&name);
         if !change.dimensions.is_empty() {
             title = format!("{title} ({})", change.dimensions);
@@ -132,10 +132,9 @@ fn basis(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
         ChangeBasis::Samples { .. } => {
             let n = changes.findings.iter().map(|change| change.n[0]).min().unwrap_or(0);
             vec![format!(
-                "Both runs had the same {} (of disk, image offset and CPU speed) and the same workload in \
-                 virtual time, so every difference is exact. A finding requires that all samples agree; the \
-                 interval is the minimum and maximum over the samples. Even a code change that leaves the \
-                 algorithm alone shifts the figures, as another workload seed does.",
+                "How sure: a finding holds in all {} that both runs have (of disk, image offset and CPU speed), and a \
+                 range is their minimum and maximum. In virtual time every difference is exact, but even a code \
+                 change that leaves the algorithm alone shifts the figures, as another workload seed does.",
                 count(n as usize, "sample"),
             )]
         }
@@ -149,25 +148,28 @@ fn basis(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
 }
 
 fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option<f64>) -> Vec<String> {
-    let intervals = format!(
-        "Intervals are simultaneous {:.0} % of Welch's t, by Bonferroni over {}; they cover the variation within the two runs.",
-        100.0 * (1.0 - alpha),
-        count(changes.findings.len(), "comparison")
+    let hold = match changes.findings.len() {
+        1 => "the range holds".to_owned(),
+        n => format!("all {n} ranges hold together"),
+    };
+    let sure = format!(
+        "How sure: with {percent:.0} % confidence {hold}, for the variation within the two runs (Welch's t, Bonferroni).",
+        percent = 100.0 * (1.0 - alpha)
     );
     let mut said = match controls {
         [] => vec![
+            sure,
             "These are differences between two runs, not necessarily effects of the change. The runs were made at \
              different times, so heat, other users of the machine and the position of images on the host's disk \
              also affect the ratios, and no interval covers these."
                 .to_owned(),
-            intervals,
         ],
         some => vec![
+            sure,
             format!(
                 "Each figure is divided by that of the unchanged control {control} in the same round. The \
                  division removes influences that act on both candidates, but not influences on one \
                  candidate. {drift}", control = list(some), drift = moved(&changes.controls)),
-            intervals,
         ],
     };
     said.extend(drift.map(|drift| {
@@ -199,8 +201,8 @@ fn moved(controls: &[Change]) -> String {
 fn guarded(which: &str, guard: &Guard) -> Option<String> {
     let p = chance(guard.p?);
     Some(format!(
-        "A/A check of the {which} run passed: {candidate} entered twice, and its two entries do not differ \
-         ({p}).",
+        "A/A check of the {which} run passed: {candidate} entered twice, and no difference between the two was \
+         found ({p}).",
         candidate = guard.of
     ))
 }
@@ -335,7 +337,8 @@ mod tests {
         assert_eq!((n(&moved), n(&reseeded)), ([4, 4], [2, 2]));
         let Beside { view, changes } = beside(&times("birchfs", 1.25), &moved);
         assert!(
-            !changes.is_final() && view.answer.starts_with("Preliminary: findings need at least 13 samples")
+            !changes.is_final()
+                && view.answer.starts_with("No verdict yet: findings need at least 13 samples")
         );
     }
 }

@@ -237,7 +237,7 @@ mod tests {
         let ranks: Vec<String> = comparison.lines.iter().map(Line::rank).collect();
         assert_eq!(ranks, ["1", "2–3", "2–3", "4–5", "4–6", "5–6", "7", "8"]);
         assert_eq!((comparison.to.as_str(), comparison.is_baseline), ("cedarfs", false));
-        assert_eq!(&*comparison.sentence, "cedarfs is faster than each of the other 7, 1.11 to 6.32 times.");
+        assert_eq!(&*comparison.sentence, "cedarfs is 1.11–6.32 times as fast as each of the other 7.");
         assert!(
             comparison.sentence.claims.iter().all(|c| (c.said, c.a.as_str()) == (Said::Better, "cedarfs"))
         );
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(comparison.lines[0].rank(), "1–2");
         assert_eq!(
             &*comparison.sentence,
-            "“alderfs, no atime” and alderfs are equivalent within 3%; the other 5 are slower than both, 0.20 to 0.91 times."
+            "“alderfs, no atime” and alderfs are equivalent within 3%; the other 5 are 8.9–80 % slower than both."
         );
         assert!(comparison.sentence.claims.iter().all(|claim| claim.a != "cedarfs" && claim.b != "cedarfs"));
         let mut two = verdict::of_one_workload(12);
@@ -328,7 +328,7 @@ mod tests {
         let said = compared(open.clone(), None).sentence;
         assert_eq!(
             &*said,
-            "“alderfs, no atime” and alderfs are equivalent within 3%; the other 5 are slower than both, 0.20 to 0.91 times."
+            "“alderfs, no atime” and alderfs are equivalent within 3%; the other 5 are 8.9–80 % slower than both."
         );
         for finding in &mut open.findings {
             finding.finding = Found::CannotTell;
@@ -367,33 +367,33 @@ mod tests {
         let (better, open, alike) = (Found::Better, Found::CannotTell, Found::Equivalent);
         let [x, y, z] = ["cedarfs", "birchfs", "maplefs"];
         let said = of_these;
-        assert_eq!(said(&[(x, y, better)]), "cedarfs is faster than birchfs, 1.36 to 1.49 times.");
+        assert_eq!(said(&[(x, y, better)]), "cedarfs is 1.36–1.49 times as fast as birchfs.");
         assert_eq!(
             said(&[(x, y, open)]),
-            "cedarfs and birchfs are not told apart; birchfs is 0.90 to 1.10 times as fast as cedarfs."
+            "cedarfs and birchfs are not told apart; birchfs is from 10 % slower to 10 % faster than cedarfs."
         );
         assert_eq!(said(&[(x, y, alike)]), "cedarfs and birchfs are equivalent within 3%.");
         assert_eq!(
             said(&[(x, y, open), (x, z, better), (y, z, better)]),
-            "cedarfs and birchfs are not told apart; maplefs is slower than both, 0.67 to 0.74 times."
+            "cedarfs and birchfs are not told apart; maplefs is 26–33 % slower than both."
         );
         let w = "rowanfs";
         let all = [(x, y, open), (x, z, open), (y, z, open), (x, w, better), (y, w, better), (z, w, better)];
         assert_eq!(
             said(&all),
-            "cedarfs, birchfs and maplefs are not told apart; rowanfs is slower than all 3, 0.67 to 0.74 times."
+            "cedarfs, birchfs and maplefs are not told apart; rowanfs is 26–33 % slower than all 3."
         );
         assert_eq!(
             said(&[(x, y, open), (x, z, better), (y, z, open)]),
-            "cedarfs and birchfs are not told apart; maplefs is slower than cedarfs (0.67 to 0.74 times) and not told apart from birchfs."
+            "cedarfs and birchfs are not told apart; maplefs is 26–33 % slower than cedarfs and not told apart from birchfs."
         );
         assert_eq!(
             said(&[(x, y, better), (x, z, better), (y, z, better)]),
-            "cedarfs is faster than birchfs (1.36 to 1.49 times) and maplefs (1.36 to 1.49 times)."
+            "cedarfs is 1.36–1.49 times as fast as birchfs and 1.36–1.49 times as fast as maplefs."
         );
         assert_eq!(
             said(&[(x, y, better), (y, z, better), (x, z, open)]),
-            "cedarfs is faster than birchfs, 1.36 to 1.49 times; maplefs is slower than birchfs (0.67 to 0.74 times) and not told apart from \
+            "cedarfs is 1.36–1.49 times as fast as birchfs; maplefs is 26–33 % slower than birchfs and not told apart from \
              cedarfs."
         );
     }

@@ -2,16 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use crate::analysis::rounds::positive;
 use crate::report::view::comparison::Comparison;
 use crate::report::view::glance::{Cell, Column, Counted, Counts, Glance, Line};
-use crate::report::view::number::{list, ratio};
-use crate::report::view::row::Row;
+use crate::report::view::number::{grouped, list, percents, ratio};
+use crate::report::view::row::{Cell as RowCell, Row};
+use crate::report::view::standings::pairs;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::declared::Over;
 use crate::schema::metric::Of;
 
 /// With more workloads, the metrics that the answer leaves out are not named.
 const NAMED: usize = 3;
+/// A ratio nearer to 1 is no example for ratios below 1.
+const CLEAR: f64 = 0.97;
 
 /// `None` if nothing is compared. Ranked candidates come first, by mean place. `is_on_models`: counts come before times.
 pub fn of(workloads: &[WorkloadSummary], is_on_models: bool) -> Option<Glance> {
@@ -27,8 +31,10 @@ pub fn of(workloads: &[WorkloadSummary], is_on_models: bool) -> Option<Glance> {
         }
     }
     let is_unequal = |label: &str| all.iter().any(|(_, comparison)| comparison.is_unequal(label));
+    let bases: Vec<BTreeSet<u32>> = all.iter().map(|(work, comparison)| basis(work, comparison)).collect();
     let line = |label: &str| {
-        let cells = all.iter().map(|(work, comparison)| cell(work, comparison, label)).collect();
+        let cells = all.iter().zip(&bases);
+        let cells = cells.map(|((work, comparison), basis)| cell(work, comparison, basis, label)).collect();
         let own: Vec<f64> = all
             .iter()
             .filter_map(|(_, c)| c.line(label))
@@ -39,12 +45,16 @@ pub fn of(workloads: &[WorkloadSummary], is_on_models: bool) -> Option<Glance> {
     };
     let mut lines: Vec<(f64, Line)> = labels.into_iter().map(line).collect();
     lines.sort_by(|(a, one), (b, other)| one.is_unequal.cmp(&other.is_unequal).then(a.total_cmp(b)));
-    let column = |(work, c): &(&WorkloadSummary, &Comparison)| Column {
+    let column = |((work, c), basis): (&(&WorkloadSummary, &Comparison), &BTreeSet<u32>)| Column {
         scenario: c.scenario.clone(),
         title: c.title.clone(),
         median: row_of(work, c).map(Row::median_of).unwrap_or_default(),
+        mean: match basis.len() {
+            1 => "value".to_owned(),
+            n => format!("geometric mean of {}", grouped(&n.to_string())),
+        },
     };
-    let columns = all.iter().map(column).collect();
+    let columns = all.iter().zip(&bases).map(column).collect();
     let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
     let counted = workloads.iter().filter(|work| is_on_models && !work.comparisons.is_empty());
     let counts = counted.filter_map(|work| counts(work, &lines)).collect();
@@ -81,27 +91,8 @@ fn counted_in(row: &Row) -> String {
 
 /// The operations that are measured in other phases than the answer's: `create and delete in postmark-quick`.
 fn unanswered(workloads: &[WorkloadSummary]) -> String {
-    let phase = |row: &Row| match row.declared.map(|declared| declared.over) {
-        Some(Over::Phase(phase)) => Some(phase),
-        _ => None,
-    };
     let left = |work: &WorkloadSummary| {
-        let is_compared = |row: &Row| {
-            work.comparisons.iter().any(|c| c.metric == row.name && c.dimensions == row.dimensions)
-        };
-        let answered: BTreeSet<&str> = work.rows().filter(|row| is_compared(row)).filter_map(phase).collect();
-        let is_left = |row: &&Row| {
-            !answered.is_empty()
-                && row.of == Of::Time
-                && phase(row).is_some_and(|own| !answered.contains(own))
-        };
-        let mut titles: Vec<String> = Vec::new();
-        for row in work.rows().filter(is_left) {
-            let title = row.title.split_once(" (").map_or(row.title.as_str(), |(title, _)| title);
-            if !titles.iter().any(|known| known == title) {
-                titles.push(title.to_owned());
-            }
-        }
+        let titles = uncompared(work);
         (!titles.is_empty()).then(|| (work.label.clone(), titles))
     };
     let mut all: Vec<(Vec<String>, Vec<String>)> = Vec::new();
@@ -125,16 +116,60 @@ fn unanswered(workloads: &[WorkloadSummary]) -> String {
     format!("Only the metrics in this table are compared. Also measured: {which}.")
 }
 
-fn cell(work: &WorkloadSummary, comparison: &Comparison, label: &str) -> Cell {
+/// The operations of this workload that are measured in other phases than the compared ones.
+pub fn uncompared(work: &WorkloadSummary) -> Vec<String> {
+    let phase = |row: &Row| match row.declared.map(|declared| declared.over) {
+        Some(Over::Phase(phase)) => Some(phase),
+        _ => None,
+    };
+    let is_compared =
+        |row: &Row| work.comparisons.iter().any(|c| c.metric == row.name && c.dimensions == row.dimensions);
+    let answered: BTreeSet<&str> = work.rows().filter(|row| is_compared(row)).filter_map(phase).collect();
+    let is_left = |row: &&Row| {
+        !answered.is_empty() && row.of == Of::Time && phase(row).is_some_and(|own| !answered.contains(own))
+    };
+    let mut titles: Vec<String> = Vec::new();
+    for row in work.rows().filter(is_left) {
+        let title = row.title.split_once(" (").map_or(row.title.as_str(), |(title, _)| title);
+        if !titles.iter().any(|known| known == title) {
+            titles.push(title.to_owned());
+        }
+    }
+    titles
+}
+
+/// The rounds on which the comparison's ratios rest: those in which every compared candidate has a value, as far as they were
+/// analysed.
+fn basis(work: &WorkloadSummary, comparison: &Comparison) -> BTreeSet<u32> {
+    let Some(row) = row_of(work, comparison) else { return BTreeSet::new() };
+    let mut cells = row.cells.iter().filter(|cell| comparison.line(&cell.filesystem).is_some());
+    let rounds = |cell: &RowCell| positive(cell).map(|(round, _)| round).collect::<BTreeSet<u32>>();
+    let first = cells.next().map(rounds).unwrap_or_default();
+    let common = cells.fold(first, |common, cell| &common & &rounds(cell));
+    let analysed = pairs(work, row).map(|finding| finding.n as usize).max();
+    let n = analysed.unwrap_or(common.len());
+    common.into_iter().take(n).collect()
+}
+
+/// The geometric mean over these rounds; `None` without any.
+fn mean(cell: &RowCell, rounds: &BTreeSet<u32>) -> Option<f64> {
+    let logs: Vec<f64> =
+        positive(cell).filter(|(round, _)| rounds.contains(round)).map(|(_, value)| value.ln()).collect();
+    (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+}
+
+fn cell(work: &WorkloadSummary, comparison: &Comparison, basis: &BTreeSet<u32>, label: &str) -> Cell {
     let Some(line) = comparison.line(label) else { return Cell::default() };
-    let median = row_of(work, comparison).and_then(|row| {
-        let median = row.cells.iter().find(|cell| cell.filesystem == label)?.median?;
-        Some(row.scale().with_unit(median))
-    });
+    let row = row_of(work, comparison);
+    let own = row.and_then(|row| row.cells.iter().find(|cell| cell.filesystem == label));
+    let shown = |value: Option<f64>| row.zip(value).map(|(row, value)| row.scale().with_unit(value));
+    let median = shown(own.and_then(|cell| cell.median));
+    let mean = shown(own.and_then(|cell| mean(cell, basis)));
     let is_ranked = comparison.has_ranks() && !comparison.is_unequal(label);
     let interval = line.low.zip(line.high).filter(|_| label != comparison.to);
     Cell {
         median: median.unwrap_or_default(),
+        mean: mean.unwrap_or_default(),
         rank: if is_ranked { line.rank() } else { String::new() },
         times: ratio(line.ratio),
         interval: interval.map(|(low, high)| format!("{}–{}", ratio(low), ratio(high))).unwrap_or_default(),
@@ -157,14 +192,30 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
         }
         false => "times as good as the candidate with 1.00 in that column".to_owned(),
     };
-    let ranks = if all.iter().any(|(_, c)| c.has_ranks()) {
-        "; a rank such as 2–3 means: these candidates were not told apart"
-    } else {
-        ""
-    };
+    let ranks = lines.iter().flat_map(|line| &line.cells).find(|cell| cell.rank.contains('–'));
+    let ranks = ranks.map_or_else(String::new, |cell| {
+        format!("; a rank such as {} means: these candidates were not told apart", cell.rank)
+    });
     let unequal =
         if lines.iter().any(|line| line.is_unequal) { "; ‡ weaker durability, so not ranked" } else { "" };
-    format!("Ratio of geometric means over the rounds{interval}: {times}{ranks}{unequal}.")
+    let speed = less_speed(all, lines);
+    format!("Ratio of geometric means over the rounds{interval}: {times}{speed}{ranks}{unequal}.")
+}
+
+/// The meaning of a ratio below 1 in a table of speeds, by one that is shown: `, so 0.52 means 48 % less speed`.
+fn less_speed(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
+    let is_speed = |(work, comparison): &(&WorkloadSummary, &Comparison)| {
+        row_of(work, comparison).is_some_and(|row| row.of == Of::Time && !row.stands_in)
+    };
+    let cells = lines.iter().flat_map(|line| &line.cells);
+    let shown = cells.filter_map(|cell| Some((cell.times.as_str(), cell.times.parse::<f64>().ok()?)));
+    let least = shown.min_by(|(_, a), (_, b)| a.total_cmp(b)).filter(|(_, least)| *least <= CLEAR);
+    match least {
+        Some((shown, least)) if all.iter().all(is_speed) => {
+            format!(", so {shown} means {} less speed", percents(1.0 - least, 1.0 - least))
+        }
+        _ => String::new(),
+    }
 }
 
 #[cfg(test)]

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::progress::Progress;
 use super::{
-    absent, confounded, durability, glance, memory, model, places, repeat, sentence, setups, stopping,
+    absent, confounded, durability, glance, memory, model, places, repeat, same, sentence, setups, stopping,
     timeless, verdict,
 };
 use crate::analysis::dataset::counted;
 use crate::analysis::elapsed::elapsed;
-use crate::analysis::ensemble::{self, SAMPLES_NEEDED};
 use crate::analysis::evidence::Coverage;
 use crate::report::view::heading::{Heading, Next, Standing};
 use crate::report::view::needs::ToChoose;
-use crate::report::view::number::{count, list, named};
+use crate::report::view::number::{count, grouped, list, named};
 use crate::report::view::sentence::Sentence;
 use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
@@ -31,8 +31,19 @@ const MEDIANS: &str = "Medians and ranges only: differences are not tested.";
 /// Up to this many workloads are listed by name.
 const NAMED: usize = 3;
 
-/// With fewer complete rounds a result without findings (an emulated CPU, a single candidate) is preliminary.
-pub const ROUNDS_NEEDED: usize = 5;
+/// How conclusive the run is.
+pub fn standing(run: &Run, workloads: &[WorkloadSummary], verdict: &Verdict, progress: Progress) -> Standing {
+    let is_short = !workloads.is_empty() && workloads.iter().all(|work| work.is_short);
+    match progress {
+        _ if counted(run).is_empty() => Standing::Nothing,
+        _ if verdict.is_void() => Standing::Void,
+        p if p.is_unfinished() => Standing::Preliminary,
+        _ if verdict.is_final() && is_short => Standing::Short,
+        _ if verdict.is_final() => Standing::Verdict,
+        p if !verdict.findings.is_empty() && !p.is_modelled => Standing::Preliminary,
+        _ => Standing::Medians,
+    }
+}
 
 pub fn of(
     run: &Run,
@@ -40,44 +51,33 @@ pub fn of(
     workloads: &[WorkloadSummary],
     setups: &Setups,
     verdict: &Verdict,
+    (standing, progress): (Standing, Progress),
     choosing: Option<&ToChoose>,
 ) -> Heading {
-    let progress = Progress::of(run, workloads, verdict);
-    let is_short = !workloads.is_empty() && workloads.iter().all(|work| work.is_short);
-    let standing = match progress {
-        _ if counted(run).is_empty() => Standing::Nothing,
-        _ if verdict.is_void() => Standing::Void,
-        p if p.complete < p.needed => Standing::Preliminary,
-        _ if verdict.is_final() && is_short => Standing::Short,
-        _ if verdict.is_final() => Standing::Verdict,
-        p if !verdict.findings.is_empty() && !p.is_modelled => Standing::Preliminary,
-        _ => Standing::Medians,
-    };
     let next = match standing {
         Standing::Preliminary if !progress.is_fixed => Some(next(run, progress)),
         Standing::Short => longer(run),
         _ => None,
     };
-    let guarded = verdict.guard.as_ref().and_then(verdict::guarded);
+    let same = same::of(run, verdict, standing);
     let (answer, findings) = match (standing, &verdict.guard) {
         (Standing::Verdict | Standing::Short, _) => {
             let counts = verdict::counts(verdict).into_iter().map(Sentence::from);
-            let findings = counts.chain(places::changed(run, workloads)).chain(guarded.map(Sentence::from));
-            (verdict::answer(workloads), findings.collect())
+            (verdict::answer(workloads), counts.chain(places::changed(run, workloads)).collect())
         }
         (Standing::Void, Some(guard)) => (vec![verdict::void(guard).into()], Vec::new()),
-        (Standing::Medians, _) => (Vec::new(), guarded.map(Sentence::from).into_iter().collect()),
         _ => (Vec::new(), Vec::new()),
     };
-    let choosing = choosing.filter(|_| !matches!(standing, Standing::Nothing | Standing::Void));
-    let choice = choosing.map(|choosing| choosing.brief.clone()).unwrap_or_default();
+    let choice = choosing.filter(|_| standing.may_recommend());
+    let choice = choice.map(|choosing| choosing.brief.clone()).unwrap_or_default();
     let mut sentences = vec![compared(run, filesystems, workloads, setups), place(run, setups), trials(run)];
     sentences.extend(clients(workloads));
     if progress.is_modelled {
         sentences.push(model::LIMITS.to_owned());
         sentences.extend(model::coverage(run).map(Coverage::said));
     }
-    let conclusion = conclusion(standing, progress, workloads, next.as_ref());
+    let lacks = progress.lacks(taking_part(run).len() > 1, run.plan.needs.is_some());
+    let conclusion = conclusion(standing, progress, workloads, next.as_ref(), &lacks);
     let timeless = timeless::of(run);
     let warnings = timeless.iter().map(|why| why.said.clone()).chain(setups.apart.iter().cloned());
     let warnings = warnings.chain(scaled::no_longer_tested(&run.plan));
@@ -86,8 +86,12 @@ pub fn of(
         warnings.chain(page_cache(workloads)).chain(short(workloads, standing)).chain(disturbed(workloads));
     let sure = match standing {
         Standing::Nothing => vec![sentences[0].clone()],
-        _ => [turns(run, filesystems, setups, verdict, standing)]
+        _ => standing
+            .has_findings()
+            .then(|| sentence::certainty(verdict, rounds(run)))
             .into_iter()
+            .chain(same.said)
+            .chain([turns(run, filesystems, setups, standing, same.is_twice_said)])
             .chain(stopping::of(run, verdict))
             .chain(confounded::in_run(&run.plan, |label| did.contains(label)))
             .chain([terms(run, setups)])
@@ -98,7 +102,7 @@ pub fn of(
         name: run.plan.name.clone(),
         question: run.plan.analysis.trim().to_owned(),
         standing,
-        title: model::heading(run, standing).unwrap_or_else(|| title(standing, timeless.is_some())),
+        title: title(run, standing, progress, timeless.is_some(), did.len()),
         choice,
         claims: answer.iter().flat_map(|sentence| sentence.claims.clone()).collect(),
         answer,
@@ -131,47 +135,19 @@ fn longer(run: &Run) -> Option<Next> {
     longer::than(run).map(|longer| Next { command: longer.command, minutes: Some(longer.minutes) })
 }
 
-/// How far the run is from a verdict.
-#[derive(Clone, Copy)]
-struct Progress {
-    /// Rounds, or samples of a modelled disk.
-    complete: usize,
-    needed: usize,
-    is_modelled: bool,
-    is_fixed: bool,
-}
-
-impl Progress {
-    fn of(run: &Run, workloads: &[WorkloadSummary], verdict: &Verdict) -> Self {
-        let samples = ensemble::fewest_samples(run);
-        let rounds = workloads.iter().map(|w| w.rounds).min().unwrap_or(0);
-        // An analysis never covers more rounds than are complete.
-        let judged = if verdict.findings.is_empty() { rounds } else { verdict.basis.complete() as usize };
-        let needed = match samples {
-            Some(_) => SAMPLES_NEEDED,
-            None if verdict.findings.is_empty() => ROUNDS_NEEDED,
-            None => verdict.basis.needed() as usize,
-        };
-        Progress {
-            complete: rounds.min(samples.unwrap_or(rounds)).min(judged),
-            needed,
-            is_modelled: samples.is_some(),
-            // Further rounds bring no new sample.
-            is_fixed: run.records.iter().find_map(Record::sampled).is_some_and(|sampled| !sampled.ensemble)
-                || samples == Some(1) && rounds > 1,
-        }
+fn title(run: &Run, standing: Standing, progress: Progress, is_timeless: bool, taking_part: usize) -> String {
+    if standing == Standing::Preliminary {
+        return progress.title(taking_part > 1, model::is_model_only(run));
     }
-}
-
-fn title(standing: Standing, is_timeless: bool) -> &'static str {
-    match standing {
+    let plain = match standing {
         Standing::Verdict if is_timeless => "Verdict over counters, without times",
         Standing::Nothing => "Nothing was measured",
         Standing::Preliminary | Standing::Short => "Preliminary result",
         Standing::Verdict => "Verdict",
         Standing::Void => "Void",
         Standing::Medians => "Medians and ranges",
-    }
+    };
+    model::heading(run, standing).unwrap_or(plain).to_owned()
 }
 
 /// The noun for candidates: filesystems if all share one setup.
@@ -182,7 +158,6 @@ fn noun(setups: &Setups) -> &'static str {
 fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary], setups: &Setups) -> String {
     let did = taking_part(run);
     let filesystems = candidates(run, filesystems);
-    let rounds = counted(run).iter().map(|r| r.round).collect::<BTreeSet<u32>>().len();
     let works: Vec<String> = workloads.iter().map(|w| w.label.clone()).collect();
     let of =
         if did.len() == filesystems.len() { String::new() } else { format!(" of {}", filesystems.len()) };
@@ -199,7 +174,7 @@ fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary], se
         "{number}{of} {noun} ran the same workloads ({workloads}) in {rounds}, each in random order.",
         number = did.len(),
         workloads = list(&works),
-        rounds = count(rounds, "round")
+        rounds = count(rounds(run), "round")
     )
 }
 
@@ -232,36 +207,36 @@ fn clients(workloads: &[WorkloadSummary]) -> Option<String> {
     ))
 }
 
-/// `12 rounds in random order, simultaneous 95 % intervals; 3 of 4 filesystems (oakfs skipped: this kernel has no oakfs), 96 trials
-/// counted, 1 failed.`
+fn rounds(run: &Run) -> usize {
+    counted(run).iter().map(|r| r.round).collect::<BTreeSet<u32>>().len()
+}
+
+/// `3 of 4 filesystems (oakfs skipped: this kernel has no oakfs), 96 trials counted, 1 failed.` Without findings the number of
+/// rounds comes first. `is_twice_said`: another sentence names the candidate that entered twice.
 fn turns(
     run: &Run,
     filesystems: &[String],
     setups: &Setups,
-    verdict: &Verdict,
     standing: Standing,
+    is_twice_said: bool,
 ) -> String {
     let counted = counted(run);
     let did = taking_part(run);
     let filesystems = candidates(run, filesystems);
-    let rounds = counted.iter().map(|r| r.round).collect::<BTreeSet<u32>>().len();
     let of = if did.len() == filesystems.len() { String::new() } else { format!("{} of ", did.len()) };
     let left: Vec<&str> = filesystems.iter().map(|l| l.as_str()).filter(|l| !did.contains(l)).collect();
     let left = absent::left_out(run, &left).map_or_else(String::new, |why| format!(" ({why})"));
-    let twice = run
-        .plan
-        .guard
-        .as_ref()
-        .map(|twice| format!(" ({candidate} twice, for the A/A check)", candidate = named(&twice.of)));
+    let twice = run.plan.guard.as_ref().filter(|_| !is_twice_said);
+    let twice =
+        twice.map(|twice| format!(" ({candidate} twice, for the A/A check)", candidate = named(&twice.of)));
     let all = format!("{}{left}{}", count(filesystems.len(), noun(setups)), twice.unwrap_or_default());
     let rest: String = uncounted(run).iter().map(|n| format!(", {n}")).collect();
     let trials = count(counted.len(), "trial");
-    let sure =
-        if standing.has_findings() { format!(", {}", sentence::certainty(verdict)) } else { String::new() };
-    format!(
-        "{rounds} in random order{sure}; {of}{all}, {trials} counted{rest}.",
-        rounds = count(rounds, "round")
-    )
+    let rounds = match standing.has_findings() {
+        true => String::new(),
+        false => format!("{} in random order; ", count(rounds(run), "round")),
+    };
+    format!("{rounds}{of}{all}, {trials} counted{rest}.")
 }
 
 fn place(run: &Run, setups: &Setups) -> String {
@@ -453,11 +428,14 @@ fn short(workloads: &[WorkloadSummary], standing: Standing) -> Option<String> {
 fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
     let marked: Vec<&WorkloadSummary> = workloads.iter().filter(|w| !w.disturbed.is_empty()).collect();
     (!marked.is_empty()).then(|| {
-        let these = these("all", workloads, &marked);
+        let sum = |of: fn(&WorkloadSummary) -> usize| marked.iter().map(|work| of(work)).sum::<usize>();
+        let n = grouped(&sum(|work| work.disturbed_trials[0]).to_string());
         format!(
-            "The machine was not idle: in some trials of {these}, other processes used CPU time of over a tenth of the \
-             workload's time. Random order spreads this disturbance over all candidates and widens the \
+            "The machine was not idle: in {n} of {of} of {these}, other processes used CPU time of over a tenth \
+             of the workload's time. Random order spreads this disturbance over all candidates and widens the \
              intervals.",
+            of = count(sum(|work| work.disturbed_trials[1]), "trial"),
+            these = these("all", workloads, &marked)
         )
     })
 }
@@ -475,22 +453,22 @@ fn conclusion(
     progress: Progress,
     workloads: &[WorkloadSummary],
     next: Option<&Next>,
+    lacks: &str,
 ) -> String {
     match (standing, next) {
         (Standing::Nothing, _) => "No trial is valid; the reasons are listed.".to_owned(),
         (Standing::Preliminary, Some(_)) if progress.complete >= progress.needed => format!(
-            "Preliminary: {} of {} rounds are complete, but the run did not end at a planned interim analysis. To \
-                end it there:",
+            "{} of {} rounds are complete, but the run did not end at a planned interim analysis. To end it there:",
             progress.complete, progress.needed
         ),
-        (Standing::Preliminary, Some(next)) => {
-            format!(
-                "{why} To add the missing rounds{time}:",
-                why = preliminary(progress),
-                time = about(Some(next))
-            )
+        (Standing::Preliminary, next) => {
+            let missing = progress.needed.saturating_sub(progress.complete);
+            let them = if missing == 1 { "last one".to_owned() } else { format!("other {missing}") };
+            let next = next.map_or_else(String::new, |next| {
+                format!(" To add the {them}{time}:", time = about(Some(next)))
+            });
+            format!("{lacks}{next}")
         }
-        (Standing::Preliminary, None) => preliminary(progress),
         (Standing::Short, next) => {
             let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
             format!(
@@ -516,14 +494,6 @@ fn duration(minutes: u64) -> String {
         0..120 => count(minutes as usize, "minute"),
         _ => count(minutes.div_ceil(60) as usize, "hour"),
     }
-}
-
-fn preliminary(progress: Progress) -> String {
-    let Progress { complete, needed, .. } = progress;
-    if progress.is_modelled {
-        return verdict::preliminary(complete, progress.is_fixed);
-    }
-    format!("Preliminary: {complete} of {needed} rounds complete, too few to tell filesystems apart.")
 }
 
 fn next(run: &Run, progress: Progress) -> Next {

@@ -23,8 +23,10 @@ mod notes;
 mod pairs;
 mod places;
 mod plane;
+mod progress;
 mod published;
 pub mod repeat;
+mod same;
 mod sections;
 mod sentence;
 pub mod setups;
@@ -33,9 +35,11 @@ mod stopping;
 mod timeless;
 pub mod validity;
 mod verdict;
+mod words;
 mod workload;
 
 use self::known::Known;
+use self::progress::Progress;
 use super::view::Summary;
 use super::view::capabilities::Kind;
 use super::view::entry::Entry;
@@ -87,9 +91,19 @@ pub fn with_verdict(
         workloads.map(|work| workload::of(run, work, &filesystems, judged, known, latencies)).collect();
     agreement::add(&mut workloads, run.plan.margin);
     let setups = setups::of(run, &dataset.filesystems);
-    let recommendation = needs::of(run, dataset, &verdict, known);
+    let progress = Progress::of(run, &workloads, &verdict);
+    let standing = heading::standing(run, &workloads, &verdict, progress);
+    let recommendation = needs::of(run, dataset, &verdict, (standing, progress), known);
     Summary {
-        heading: heading::of(run, &dataset.planned, &workloads, &setups, &verdict, recommendation.as_ref()),
+        heading: heading::of(
+            run,
+            &dataset.planned,
+            &workloads,
+            &setups,
+            &verdict,
+            (standing, progress),
+            recommendation.as_ref(),
+        ),
         overall: comparison::overall(&verdict, baseline, &workloads),
         margin: run.plan.margin,
         kinds: kinds_of(run, &dataset.filesystems, known),

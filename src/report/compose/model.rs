@@ -83,25 +83,25 @@ pub fn unsupported(run: &Run) -> Option<String> {
     coverage(run).filter(|coverage| coverage.heading().is_some()).map(Coverage::said)
 }
 
+/// Whether no drive of the class of a modelled disk was measured.
+pub fn is_model_only(run: &Run) -> bool {
+    coverage(run) == Some(Coverage::ModelOnly)
+}
+
 /// The heading of findings on a modelled disk; `None` without findings or modelled disk.
 pub fn heading(run: &Run, standing: Standing) -> Option<&'static str> {
-    let is_final = match standing {
-        Standing::Verdict => true,
-        Standing::Preliminary | Standing::Short => false,
-        Standing::Nothing | Standing::Void | Standing::Medians => return None,
-    };
-    Some(match (coverage(run)?, is_final) {
-        (Coverage::ModelOnly, true) => "Verdict on the model only",
-        (Coverage::ModelOnly, false) => "Preliminary result on the model only",
-        (Coverage::Untested { .. }, true) => {
+    Some(match (coverage(run)?, standing) {
+        (_, Standing::Nothing | Standing::Preliminary | Standing::Void | Standing::Medians)
+        | (Coverage::Tested { .. }, Standing::Short) => return None,
+        (Coverage::ModelOnly, Standing::Verdict) => "Verdict on the model only",
+        (Coverage::ModelOnly, Standing::Short) => "Preliminary result on the model only",
+        (Coverage::Untested { .. }, Standing::Verdict) => {
             "Verdict over samples of the disk model, tested with too few real drives"
         }
-        (Coverage::Untested { .. }, false) => {
+        (Coverage::Untested { .. }, Standing::Short) => {
             "Preliminary result over samples of the disk model, tested with too few real drives"
         }
-        (Coverage::Tested { .. }, true) => "Verdict over samples of the disk model",
-        (Coverage::Tested { .. }, false) if standing == Standing::Short => return None,
-        (Coverage::Tested { .. }, false) => "Preliminary result over samples of the disk model",
+        (Coverage::Tested { .. }, Standing::Verdict) => "Verdict over samples of the disk model",
     })
 }
 
@@ -114,7 +114,7 @@ mod tests {
     use crate::report::examples::model::{change, samples};
 
     /// The heading and the certainty of a run on these disks, in turn.
-    fn headed(rounds: u32, disks: &[&str]) -> (&'static str, String) {
+    fn headed(rounds: u32, disks: &[&str]) -> (String, String) {
         let mut example = samples(rounds);
         let all = example.run.records.iter_mut().zip(disks.iter().cycle());
         all.for_each(|(record, disk)| change(record, |modelled| modelled.disk = (*disk).to_owned()));
@@ -128,9 +128,13 @@ mod tests {
         let (title, sure) = headed(13, &["hdd-smr"]);
         assert!(title == "Verdict on the model only" && sure.ends_with(only), "{title}: {sure}");
         let (title, sure) = headed(3, &["hdd-16tb", "a file of one's own"]);
-        assert!(title == "Preliminary result on the model only" && sure.ends_with(only), "{title}: {sure}");
+        assert!(
+            title == "No verdict yet, on the model only (3 of 13 samples of the disk model)"
+                && sure.ends_with(only),
+            "{title}: {sure}"
+        );
         let (title, sure) = headed(3, &["hdd-16tb"]);
-        assert_eq!(title, "Preliminary result over samples of the disk model");
+        assert_eq!(title, "No verdict yet (3 of 13 samples of the disk model)");
         assert!(!sure.contains("model only"), "{sure}");
     }
 }

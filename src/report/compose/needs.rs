@@ -1,12 +1,14 @@
 //! The recommendation in words: the choice, the reasons, its costs, when another would be chosen, and what could not be judged.
 
 use super::known::Known;
+use super::progress::Progress;
 use crate::analysis::criteria::Need;
 use crate::analysis::dataset::Dataset;
 use crate::analysis::recommendation::{self, Place, Recommendation, Weighed};
 use crate::analysis::{metrics, recommended};
+use crate::report::view::heading::Standing;
 use crate::report::view::needs::{ToChoose, ratio, times, title, why};
-use crate::report::view::number::{count, list, named};
+use crate::report::view::number::{count, list, named, percents};
 use crate::report::view::sentence::{Claim, Sentence};
 use crate::schema::declared;
 use crate::schema::finding::{Finding, Found, Verdict};
@@ -15,11 +17,20 @@ use crate::schema::needs::Aspect;
 use crate::store::Run;
 
 /// `None` unless the plan states needs.
-pub fn of(run: &Run, dataset: &Dataset<'_>, verdict: &Verdict, known: Known) -> Option<ToChoose> {
+pub fn of(
+    run: &Run,
+    dataset: &Dataset<'_>,
+    verdict: &Verdict,
+    (standing, progress): (Standing, Progress),
+    known: Known,
+) -> Option<ToChoose> {
     let Known { kind, metrics, .. } = known;
     let found = recommended::of(run, dataset, verdict, recommended::Known { kind, metrics })?;
     let titles: Vec<String> = found.needs.iter().map(|weighed| title(&weighed.need)).collect();
-    let sentences = sentences(&found, verdict);
+    let sentences = match found.ranking.first() {
+        Some(first) if !standing.may_recommend() => unfinished(&found, first, standing, progress),
+        _ => sentences(&found, verdict),
+    };
     let first = found.choice.as_ref().and(found.ranking.first());
     let sure = first
         .map(|first| established(&found, first, verdict).unwrap_or_else(|| rests_on(&found, verdict).into()));
@@ -51,33 +62,80 @@ fn sentences(found: &Recommendation, verdict: &Verdict) -> Vec<Sentence> {
     all
 }
 
-fn by_whose(found: &Recommendation) -> String {
+/// Without enough rounds for a verdict nothing is recommended: what the estimates say so far.
+fn unfinished(
+    found: &Recommendation,
+    first: &Place,
+    standing: Standing,
+    progress: Progress,
+) -> Vec<Sentence> {
+    let none = match standing {
+        Standing::Void => "No recommendation: this run is void.".to_owned(),
+        _ if progress.is_unfinished() => format!("No recommendation yet ({}).", progress.said()),
+        _ => "No recommendation yet: no verdict was given.".to_owned(),
+    };
+    let by = whose(found);
+    let label = named(&first.filesystem);
+    let so_far = match found.ranking.get(1) {
+        None => format!("By {by} no candidate but {label} is left."),
+        Some(next) => format!("By {by} the estimates so far would choose {label}: {}.", above(first, next)),
+    };
+    let mut all = vec![none, so_far];
+    all.extend(ruled_out(found));
+    all.extend(unjudged(found));
+    all.extend(missing(found));
+    all.push(format!(
+        "The estimates are geometric means over {rounds}; nothing is tested yet.",
+        rounds = count(found.rounds, "round")
+    ));
+    all.into_iter().map(Sentence::from).collect()
+}
+
+/// Needs of a sentence.
+const NEEDS: usize = 4;
+
+/// `the needs of mail-server (deliver 50 %, restart 30 %, CPU time 20 %)`
+fn whose(found: &Recommendation) -> String {
+    let mut weighed: Vec<&Weighed> = found.needs.iter().filter(|need| need.share > 0.0).collect();
+    weighed.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let each = |need: &&Weighed| format!("{} {:.0} %", title(&need.need), 100.0 * need.share);
+    let mut each: Vec<String> = weighed.iter().take(NEEDS).map(each).collect();
+    if weighed.len() > NEEDS {
+        each.push(format!("{} more", weighed.len() - NEEDS));
+    }
+    let weights = match each.as_slice() {
+        [] => String::new(),
+        each => format!(" ({})", each.join(", ")),
+    };
     match &found.profile {
-        Some(profile) => format!("By the profile of needs {profile}"),
-        None => "By the stated needs".to_owned(),
+        Some(profile) => format!("the needs of {profile}{weights}"),
+        None => format!("the stated needs{weights}"),
     }
 }
 
+/// `its weighted mean over these needs is 12 % above that of the next, birchfs`
+fn above(first: &Place, next: &Place) -> String {
+    let more = (first.score / next.score - 1.0).max(0.0);
+    format!(
+        "its weighted mean over these needs is {} above that of the next, {}",
+        percents(more, more),
+        named(&next.filesystem)
+    )
+}
+
 fn chosen(found: &Recommendation, choice: &recommendation::Choice, first: &Place) -> String {
-    let by = by_whose(found);
+    let by = whose(found);
     let label = named(&first.filesystem);
     match (found.ranking.get(1), choice.draw) {
-        (None, _) => format!("{by}, {label} is recommended: no other candidate is left."),
+        (None, _) => format!("By {by}, {label} is recommended: no other candidate is left."),
         (Some(_), Some(decided)) => format!(
-            "{by}, {label} is recommended: score {score} (1 would be first at every need), a draw with \
-                {others} within {margin}, decided by {need}.",
-            score = ratio(first.score),
+            "By {by}, {label} is recommended: its weighted mean over these needs is within {margin} of that of \
+             {others}, and {need} decides.",
             others = list(&choice.drawn_with),
             margin = found.margin,
             need = decided.title()
         ),
-        (Some(next), None) => format!(
-            "{by}, {label} is recommended: score {score} (1 would be first at every need); next {second}, \
-             score {second_score}.",
-            score = ratio(first.score),
-            second = named(&next.filesystem),
-            second_score = ratio(next.score)
-        ),
+        (Some(next), None) => format!("By {by}, {label} is recommended: {}.", above(first, next)),
     }
 }
 
@@ -85,7 +143,7 @@ fn ties(choice: &recommendation::Choice, found: &Recommendation) -> Option<Strin
     let (ties, verb) = (&choice.ties, if choice.ties.len() == 1 { "is" } else { "are" });
     (!ties.is_empty()).then(|| {
         format!(
-            "{candidates} {verb} within {margin} of that score, so any of them meets these needs equally.",
+            "{candidates} {verb} within {margin} of that mean, so any of them meets these needs equally.",
             candidates = list(ties),
             margin = found.margin
         )
@@ -131,7 +189,7 @@ fn cost(found: &Recommendation, first: &Place) -> Option<String> {
     })
 }
 
-/// `CPU time 1.9 times that of B`, `deliver 0.81 times the rate of B`
+/// `CPU time 1.9 times that of B`, `deliver at a rate 19 % below that of B`
 fn given_up(found: &Recommendation, need: &Weighed, ratio_to_best: f64) -> String {
     let at = found.needs.iter().position(|other| other.need == need.need).unwrap_or(0);
     let best = found.ranking.iter().find(|place| place.ratios[at].is_some_and(|ratio| ratio >= 0.9999));
@@ -148,7 +206,10 @@ fn given_up(found: &Recommendation, need: &Weighed, ratio_to_best: f64) -> Strin
         _ if is_time => {
             format!("{title} {factor} times the time of {best}", factor = times(1.0 / ratio_to_best))
         }
-        _ => format!("{title} {factor} times the rate of {best}", factor = ratio(ratio_to_best)),
+        _ => {
+            let less = percents(1.0 - ratio_to_best, 1.0 - ratio_to_best);
+            format!("{title} at a rate {less} below that of {best}")
+        }
     }
 }
 
@@ -194,12 +255,12 @@ fn behind(found: &Recommendation) -> Option<String> {
 }
 
 fn none(found: &Recommendation) -> String {
-    let by = by_whose(found);
+    let by = whose(found);
     let is_all_ruled_out =
         !found.ruled_out.is_empty() && found.needs.iter().all(|need| need.judged_by.is_empty());
     match is_all_ruled_out {
-        true => format!("{by}, none is recommended: none meets all requirements."),
-        false => format!("{by}, none is recommended: no need could be judged for any of them."),
+        true => format!("By {by}, none is recommended: none meets all requirements."),
+        false => format!("By {by}, none is recommended: no need could be judged for any of them."),
     }
 }
 
@@ -290,20 +351,17 @@ fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Opti
 /// The limits of the recommendation.
 fn rests_on(found: &Recommendation, verdict: &Verdict) -> String {
     let rounds = count(found.rounds, "round");
-    let few = if found.rounds < verdict.basis.needed() as usize { ", too few to be reliable," } else { "" };
-    let tested = if verdict.is_final() { "only findings are tested" } else { "nothing is tested yet" };
-    format!(
-        "The score combines geometric means over {rounds}{few} with weights, which are a judgement; {tested}."
-    )
+    let tested = if verdict.is_final() { "only findings are tested" } else { "nothing is tested" };
+    format!("It rests on geometric means over {rounds} and on the weights, which are a judgement; {tested}.")
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::report::examples::{self, Example, needs};
+    use crate::report::examples::{self, Example, needs, verdict};
     use crate::schema::setup::Fidelity;
 
     fn said(example: &Example) -> String {
-        let summary = example.report().summary;
+        let summary = example.judged(verdict::over_rounds(12), None).summary;
         let sentences = summary.recommendation.expect("needs are stated").sentences;
         sentences.iter().map(|one| one.text.as_str()).collect::<Vec<_>>().join("\n")
     }
@@ -311,6 +369,25 @@ mod tests {
     #[test]
     fn the_choice_its_cost_and_what_would_change_it_stand_in_sentences() {
         insta::assert_snapshot!(said(&needs::stated()));
+    }
+
+    #[test]
+    fn with_too_few_rounds_nothing_is_recommended() {
+        let mut example = needs::stated();
+        example.run.records.retain(|record| record.round <= 2);
+        let summary = example.report().summary;
+        let sentences = summary.recommendation.expect("needs are stated").sentences;
+        assert_eq!(&*sentences[0], "No recommendation yet (2 of 12 rounds).");
+        assert!(sentences[1].contains("the estimates so far would choose alderfs"), "{}", &*sentences[1]);
+        assert!(sentences.iter().all(|one| !one.contains("recommended")), "{sentences:?}");
+        let heading = summary.heading;
+        assert_eq!((heading.title.as_str(), heading.choice.len()), ("No verdict yet (2 of 12 rounds)", 0));
+        assert!(
+            heading
+                .conclusion
+                .starts_with("2 rounds are too few to tell filesystems apart or to recommend one")
+        );
+        assert!(heading.next.is_some_and(|next| next.command.ends_with("--rounds 12")));
     }
 
     #[test]
@@ -322,7 +399,7 @@ mod tests {
     fn who_lacks_what_is_required_is_named_with_it() {
         let text = said(&needs::with("workloads = 1\nrequire = ['data checksums', 'files over 4 GiB']"));
         assert!(
-            text.starts_with("By the stated needs, cedarfs is recommended: no other candidate is left"),
+            text.starts_with("By the stated needs (letters-quick 50 %, letters-in-memory 50 %), cedarfs is recommended: no other"),
             "{text}"
         );
         assert!(text.contains("\"files over 4 GiB\" by birchfs (at most 4.0 GiB)"), "{text}");

@@ -24,6 +24,8 @@ pub struct Notes {
     pub is_short: bool,
     /// How often other processes took its CPU time; empty if they did not.
     pub disturbed: String,
+    /// The number of these trials, and of all that were checked.
+    pub disturbed_trials: [usize; 2],
     pub labels: Vec<Label>,
 }
 
@@ -50,6 +52,10 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
         let are = if trials.starts_with("1 of") { "is" } else { "are" };
         format!("{trials} {are} short, {} ({enough})", seen.replacen("short: ", "", 1))
     });
+    let interference =
+        || work.counted.iter().flat_map(|r| &r.validity).filter(|c| c.name == Condition::Interference);
+    let disturbed_trials =
+        [interference().filter(|check| check.held == Held::Label).count(), interference().count()];
     let disturbed = noted(Condition::Interference).map(|(trials, seen)| {
         format!(
             "in {trials}, other processes used CPU time of over a tenth of the workload's time, {}",
@@ -61,6 +67,7 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
         short: short.unwrap_or_default(),
         is_short,
         disturbed: disturbed.unwrap_or_default(),
+        disturbed_trials,
         labels,
     }
 }

@@ -2,13 +2,13 @@
 //! nothing here.
 
 use super::pairs::{Pair, Pairs};
+use super::words::{Beside, Ends, Words};
 use crate::report::view::comparison::Comparison;
-use crate::report::view::number::{list, named, ratio};
+use crate::report::view::number::{count, list, named, ratio};
 use crate::report::view::row::Row;
 use crate::report::view::sentence::{Claim, Said, Sentence};
 use crate::report::view::standings;
 use crate::schema::finding::{Basis, Evidence, Found, Verdict};
-use crate::schema::metric::Of as Quantity;
 
 /// Above this, candidates are not named individually.
 const NAMED: usize = 4;
@@ -23,7 +23,7 @@ pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> Sentence {
     if comparison.is_preliminary {
         return Sentence::default();
     }
-    let words = Words::of(about.row.stands_in, about.row.of, &about.row.title);
+    let words = Words::of(about.row.stands_in, about.row.of, about.row.better, &about.row.title);
     let told = Told { comparison, pairs, about, words };
     let ranked = told.ranked();
     if let ([one], false) = (ranked.as_slice(), comparison.unequal.is_empty()) {
@@ -41,76 +41,6 @@ pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> Sentence {
         ([one], rest) => told.won(one, rest),
         (several, []) => told.nothing_found(several),
         (several, rest) => told.several(several, rest),
-    }
-}
-
-/// The words for a difference in a metric.
-pub struct Words {
-    /// `is faster`
-    pub better: String,
-    pub worse: String,
-    /// The words for several candidates: `are slower`.
-    are_worse: String,
-    /// Follows the number: ` as many`; mostly empty.
-    behind: &'static str,
-    /// Between a number and the reference: `times as fast as`.
-    times_as: &'static str,
-    is_of_amounts: bool,
-}
-
-impl Words {
-    /// Amounts that stand in for times get words for amounts.
-    pub fn of(stands_in: bool, of: Quantity, title: &str) -> Self {
-        if stands_in {
-            let is_of_bytes = of == Quantity::Bytes;
-            let what = if is_of_bytes { format!("bytes {title}") } else { title.to_owned() };
-            let behind = if is_of_bytes { " as much" } else { " as many" };
-            let times_as = if is_of_bytes { "times as much as" } else { "times as many as" };
-            let said = |how: &str| format!("{how} {what}");
-            return Words {
-                better: said("needs fewer"),
-                worse: said("needs more"),
-                are_worse: said("need more"),
-                behind,
-                times_as,
-                is_of_amounts: true,
-            };
-        }
-        let [better, worse] = if of == Quantity::Time { ["faster", "slower"] } else { ["better", "worse"] };
-        Words {
-            better: format!("is {better}"),
-            worse: format!("is {worse}"),
-            are_worse: format!("are {worse}"),
-            behind: "",
-            times_as: if of == Quantity::Time { "times as fast as" } else { "times as good as" },
-            is_of_amounts: false,
-        }
-    }
-
-    /// The interval's ends as shown: for an amount, the ratio of the amounts.
-    pub fn ends(&self, (low, high): (f64, f64)) -> (f64, f64) {
-        if self.is_of_amounts { (high.recip(), low.recip()) } else { (low, high) }
-    }
-
-    /// Both ends of an interval that decides nothing: `alderfs is 0.97 to 1.08 times as fast as birchfs`, and for an amount
-    /// `alderfs: 0.97 to 1.08 times as many as birchfs`
-    pub fn between(&self, who: &str, ends: (f64, f64), to: &str) -> String {
-        let (low, high) = self.ends(ends);
-        let is = if self.is_of_amounts { ":" } else { " is" };
-        format!(
-            "{who}{is} {low} to {high} {times_as} {to}",
-            low = ratio(low),
-            high = ratio(high),
-            times_as = self.times_as
-        )
-    }
-
-    /// `0.67 to 0.74 times`, `2.00 times as many`
-    pub fn span(&self, ends: (f64, f64)) -> String {
-        let (low, high) = self.ends(ends);
-        let (low, high) = (ratio(low), ratio(high));
-        let behind = self.behind;
-        if low == high { format!("{low} times{behind}") } else { format!("{low} to {high} times{behind}") }
     }
 }
 
@@ -158,15 +88,20 @@ impl<'t> Told<'t> {
         }
     }
 
-    /// The range over these pairs: the first one's ratio to the second, or for an amount, how many times as much.
-    fn span(&self, pairs: &[(&str, &str)]) -> String {
+    /// The range over these pairs, each the first one's ratio to the second.
+    fn ends(&self, pairs: &[(&str, &str)]) -> Ends {
         let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
         for (a, b) in pairs {
             let Some(pair) = self.pair(a, b) else { continue };
             low = low.min(pair.low.unwrap_or(pair.ratio));
             high = high.max(pair.high.unwrap_or(pair.ratio));
         }
-        self.words.span((low, high))
+        (low, high)
+    }
+
+    /// `36–39 % slower than birchfs`, over these pairs.
+    fn differs(&self, pairs: &[(&str, &str)], to: &str) -> String {
+        self.words.differs(self.ends(pairs), Beside::Candidate(to))
     }
 
     /// One leader, with the others relative to it.
@@ -175,24 +110,20 @@ impl<'t> Told<'t> {
             rest.iter().copied().partition(|label| self.found(one, label) == Some(Found::Better));
         let mut claims: Vec<Claim> =
             beaten.iter().map(|label| self.claim(Said::Better, one, label)).collect();
-        let better = &self.words.better;
-        let who = match beaten.as_slice() {
+        let pair = |label: &&str| self.differs(&[(one, *label)], &named(label));
+        let differs = match beaten.as_slice() {
             [] => None,
             several if several.len() > NAMED => {
-                let all = if open.is_empty() { "each of the other" } else { "" };
+                let n = several.len();
+                let those =
+                    if open.is_empty() { format!("each of the other {n}") } else { format!("{n} others") };
                 let pairs: Vec<(&str, &str)> = several.iter().map(|label| (one, *label)).collect();
-                let all = format!("{all} {}", several.len());
-                Some(format!("{} {better} than {}, {}", named(one), all.trim(), self.span(&pairs)))
+                Some(self.differs(&pairs, &those))
             }
-            [other] => {
-                Some(format!("{} {better} than {}, {}", named(one), named(other), self.span(&[(one, other)])))
-            }
-            few => {
-                let each = |label: &&str| format!("{} ({})", named(label), self.span(&[(one, label)]));
-                let each: Vec<String> = few.iter().map(each).collect();
-                Some(format!("{} {better} than {}", named(one), list(&each)))
-            }
+            few => Some(list(&few.iter().map(pair).collect::<Vec<String>>())),
         };
+        let verb = self.words.verb(false);
+        let who = differs.map(|differs| format!("{} {verb} {differs}", named(one)));
         let mut clauses = Vec::from_iter(who);
         let (open_clauses, open_claims) = self.partly(&[one], &open);
         clauses.extend(open_clauses);
@@ -208,15 +139,14 @@ impl<'t> Told<'t> {
         let beside = |label: &'_ str| {
             leaders.iter().map(|leader| (label.to_owned(), (*leader).to_owned())).collect::<Vec<_>>()
         };
-        let span = |labels: &[&str]| {
-            let all: Vec<(String, String)> = labels.iter().flat_map(|label| beside(label)).collect();
-            let all: Vec<(&str, &str)> = all.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-            self.span(&all)
-        };
-        let Words { worse, are_worse, .. } = &self.words;
         let than = match leaders.len() {
             2 => "both".to_owned(),
             n => format!("all {n}"),
+        };
+        let differ = |labels: &[&str]| {
+            let all: Vec<(String, String)> = labels.iter().flat_map(|label| beside(label)).collect();
+            let all: Vec<(&str, &str)> = all.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+            format!("{} {}", self.words.verb(labels.len() > 1), self.differs(&all, &than))
         };
         for label in &full {
             lead.claims.extend(leaders.iter().map(|leader| self.claim(Said::Better, leader, label)));
@@ -225,18 +155,11 @@ impl<'t> Told<'t> {
         match full.as_slice() {
             [] => {}
             few if few.len() <= NAMED => {
-                let clause =
-                    |label: &&str| format!("{} {worse} than {than}, {}", named(label), span(&[*label]));
-                clauses.extend(few.iter().map(clause));
+                clauses.extend(few.iter().map(|label| format!("{} {}", named(label), differ(&[*label]))));
             }
             many => {
-                let other = if partly.is_empty() { "the other" } else { "" };
-                let clause = format!(
-                    "{other} {number} {are_worse} than {than}, {ratios}",
-                    number = many.len(),
-                    ratios = span(many)
-                );
-                clauses.push(clause.trim().to_owned());
+                let other = if partly.is_empty() { "the other " } else { "" };
+                clauses.push(format!("{other}{number} {}", differ(many), number = many.len()));
             }
         }
         let (partly, claims) = self.partly(leaders, &partly);
@@ -263,9 +186,8 @@ impl<'t> Told<'t> {
             claims.extend(above.iter().map(|other| self.claim(Said::Better, other, label)));
             claims.extend(open.iter().map(|other| self.claim(Said::NotToldApart, other, label)));
             let pairs: Vec<(&str, &str)> = above.iter().map(|other| (*label, *other)).collect();
-            let worse = &self.words.worse;
-            let mut said =
-                format!("{} {worse} than {} ({})", named(label), listed(&above), self.span(&pairs));
+            let (verb, differs) = (self.words.verb(false), self.differs(&pairs, &listed(&above)));
+            let mut said = format!("{} {verb} {differs}", named(label));
             if !open.is_empty() {
                 said += &format!(" and not told apart from {}", listed(&open));
             }
@@ -303,13 +225,15 @@ impl<'t> Told<'t> {
         Sentence::new(text, claims)
     }
 
-    /// Why the interval of `one` relative to `to`, which excludes 1, is no finding.
-    fn despite_interval(&self, one: &str, to: &str) -> String {
+    /// Why the interval of `one` relative to `to` is no finding although it excludes 1.
+    fn despite_interval(&self, one: &str, to: &str, (low, high): Ends) -> Option<String> {
+        if low <= 1.0 && high >= 1.0 {
+            return None;
+        }
         let Comparison { scenario, metric, dimensions, .. } = self.comparison;
         let mut findings = self.about.verdict.of(scenario, metric, dimensions);
-        let finding = findings.find_map(|f| f.from_the_side_of(one).filter(|f| f.b == to));
-        let why = finding.as_ref().and_then(standings::why_open);
-        why.map_or_else(String::new, |why| format!(", which is no finding: {why}"))
+        let finding = findings.find_map(|f| f.from_the_side_of(one).filter(|f| f.b == to))?;
+        standings::why_open(&finding)
     }
 
     /// No candidate was found better than another.
@@ -321,10 +245,14 @@ impl<'t> Told<'t> {
             let (one, to) = if self.comparison.to == *a { (b, a) } else { (a, b) };
             let ends = self.pair(one, to).and_then(|pair| Some((pair.low?, pair.high?)));
             if let Some(ends) = ends {
-                said.text += &format!("; {}", self.words.between(&named(one), ends, &named(to)));
-                if ends.0 > 1.0 || ends.1 < 1.0 {
-                    said.text += &self.despite_interval(one, to);
-                }
+                let (who, verb) = (named(one), self.words.verb(false));
+                said.text += &match self.despite_interval(one, to, ends) {
+                    None => format!("; {who} {verb} {}", self.words.between(ends, &named(to))),
+                    Some(why) => format!(
+                        "; the estimate that {who} {verb} {} is no finding: {why}",
+                        self.words.differs(ends, Beside::Candidate(&named(to)))
+                    ),
+                };
             }
         }
         if labels.len() > NAMED {
@@ -343,13 +271,23 @@ fn listed(labels: &[&str]) -> String {
     list(&labels.iter().map(|label| named(label)).collect::<Vec<String>>())
 }
 
-/// The meaning of an interval's ends: `simultaneous 95 % intervals`, `intervals are minimum and maximum of 12 samples`.
-pub fn certainty(verdict: &Verdict) -> String {
+/// How sure the findings are, and on what basis: `How sure: with 95 % confidence all ranges hold together (12 rounds in random
+/// order).`
+pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
+    let hold = match verdict.findings.len() {
+        1 => "the range holds",
+        _ => "all ranges hold together",
+    };
     match &verdict.basis {
-        Basis::Rounds { alpha, .. } => format!("simultaneous {} % intervals", digits(100.0 * (1.0 - alpha))),
-        Basis::Samples { complete, .. } => {
-            format!("intervals are minimum and maximum of {complete} samples")
-        }
+        Basis::Rounds { alpha, .. } => format!(
+            "How sure: with {percent} % confidence {hold} ({rounds} in random order).",
+            percent = digits(100.0 * (1.0 - alpha)),
+            rounds = count(rounds, "round")
+        ),
+        Basis::Samples { complete, .. } => format!(
+            "How sure: a finding holds in all {complete} samples of disk, image offset and CPU speed; a range is \
+             their minimum and maximum."
+        ),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The verdict in sentences: which candidate, by how much, how sure; then how many comparisons were decided.
 
-use super::sentence;
+use super::{glance, sentence};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::report::view::beyond;
 use crate::report::view::comparison::Comparison;
@@ -18,15 +18,20 @@ pub fn answer(workloads: &[WorkloadSummary]) -> Vec<Sentence> {
     let comparisons: Vec<&Comparison> = workloads.iter().flat_map(|work| &work.comparisons).collect();
     match comparisons.as_slice() {
         [] => Vec::new(),
-        [only] if workloads.len() == 1 => vec![only.sentence.clone()],
+        [only] if workloads.len() == 1 && only.sentence.claims.is_empty() => vec![only.sentence.clone()],
         all if all.iter().all(|c| c.sentence.claims.is_empty()) => unclaimed(all),
-        all if all.iter().all(|c| c.sentence.claims.iter().all(|claim| claim.said != Said::Better)) => {
-            vec![no_difference(all)]
+        all if all.len() > 1
+            && all.iter().all(|c| c.sentence.claims.iter().all(|claim| claim.said != Said::Better)) =>
+        {
+            vec![no_difference(all, workloads)]
         }
         all if all.len() > NAMED => vec![counted(all)],
         all => {
             let prefixed = |c: &&Comparison| {
-                Sentence::new(format!("{}: {}", about(c, all), c.sentence.text), c.sentence.claims.clone())
+                Sentence::new(
+                    format!("{}: {}", about(c, all, workloads), c.sentence.text),
+                    c.sentence.claims.clone(),
+                )
             };
             all.iter().filter(|c| !c.sentence.is_empty()).map(prefixed).collect()
         }
@@ -44,14 +49,14 @@ fn unclaimed(all: &[&Comparison]) -> Vec<Sentence> {
     said
 }
 
-fn no_difference(all: &[&Comparison]) -> Sentence {
+fn no_difference(all: &[&Comparison], workloads: &[WorkloadSummary]) -> Sentence {
     let claims = all.iter().flat_map(|c| c.sentence.claims.clone()).collect();
     let n = all.iter().map(|c| c.ranked()).max().unwrap_or(0);
     let (who, not) = match all.iter().find_map(|c| pair(c)) {
         Some(both) if n == 2 => (list(&both.map(|label| named(&label))), "not "),
         _ => (format!("No two of {n}"), ""),
     };
-    let scenarios: Vec<String> = all.iter().map(|c| about(c, all)).collect();
+    let scenarios: Vec<String> = all.iter().map(|c| about(c, all, workloads)).collect();
     let where_in =
         if all.len() > NAMED { format!("any of {} comparisons", all.len()) } else { list(&scenarios) };
     Sentence::new(format!("{who} were {not}told apart in {where_in}."), claims)
@@ -101,20 +106,24 @@ fn counted(all: &[&Comparison]) -> Sentence {
     )
 }
 
-/// Its scenario and, if that has several metrics, the title: `mail (create)`. Names the phase only if titles would be equal
-/// without it.
-pub fn about(comparison: &Comparison, all: &[&Comparison]) -> String {
-    let mut others = all.iter().filter(|c| c.scenario == comparison.scenario && *c != &comparison).peekable();
-    if others.peek().is_none() && !comparison.is_of_amounts() {
-        return comparison.scenario.clone();
-    }
+/// The scenario and the compared part of it: `mail (transactions)`, `sources (create, phase unpack only)`. Of several metrics
+/// names the phase only if titles would be equal without it.
+fn about(comparison: &Comparison, all: &[&Comparison], workloads: &[WorkloadSummary]) -> String {
+    let Comparison { scenario, title, .. } = comparison;
+    let mut others = all.iter().filter(|c| c.scenario == *scenario && *c != &comparison).peekable();
+    let is_alone = others.peek().is_none();
     let plain =
         |c: &Comparison| c.title.split_once(" (").map_or(c.title.clone(), |(title, _)| title.to_owned());
-    let title = match others.any(|other| plain(other) == plain(comparison)) {
-        true => comparison.title.replace(" (", ", ").replace(')', ""),
+    let with_phase = title.replace(" (", ", ").replace(')', "");
+    let part = match is_alone {
+        true => {
+            let is_part = workloads.iter().any(|w| w.label == *scenario && !glance::uncompared(w).is_empty());
+            format!("{with_phase}{}", if is_part { " only" } else { "" })
+        }
+        false if others.any(|other| plain(other) == plain(comparison)) => with_phase,
         false => plain(comparison),
     };
-    format!("{} ({title})", comparison.scenario)
+    format!("{scenario} ({part})")
 }
 
 /// Why the run is void.
@@ -139,10 +148,16 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
     match &verdict.basis {
         Basis::Samples { .. } => {
             let samples = pairs.iter().map(|p| p.n).min().unwrap_or(0);
+            let of_them = (pairs.len() > 1).then(|| {
+                format!(
+                    "Of {of}, {differ} found a difference beyond {margin}, {alike} found equivalence, and {open} \
+                     cannot tell. "
+                )
+            });
             let mut said = vec![format!(
-                "Of {of}, {differ} found a difference beyond {margin}, {alike} found equivalence, and {open} \
-                 cannot tell. A finding holds in all {samples} samples of disk, image offset and CPU speed, \
-                 with other workload seeds, at every CPU cost and in the worst corner."
+                "{of_them}A finding holds in all {samples} samples of disk, image offset and CPU speed, \
+                 with other workload seeds, at every CPU cost and in the worst corner.",
+                of_them = of_them.unwrap_or_default()
             )];
             said.extend(decides(pairs));
             said.extend(beyond::said_of_cost(pairs));
@@ -152,25 +167,19 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
         }
         Basis::Rounds { complete, alpha, .. } => {
             let percent = (alpha * 1000.0).round() / 10.0;
-            let mut said = vec![format!(
-                "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}, and {open} cannot tell. Family-wise error \
-                 rate: {percent} % (if no candidates differed, a run like this would report a difference in at most {percent} % of cases)."
-            )];
+            let mut said = vec![match pairs.len() {
+                1 => format!(
+                    "If the two did not differ, a run like this would report a difference in at most {percent} % of cases."
+                ),
+                _ => format!(
+                    "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}, and {open} cannot tell. Family-wise error \
+                     rate: {percent} % (if no candidates differed, a run like this would report a difference in at most {percent} % of cases)."
+                ),
+            }];
             said.extend(sentence::power(*complete, pairs.iter().map(|pair| &pair.evidence)));
             said
         }
     }
-}
-
-/// The result of the A/A check, unless it voids the run.
-pub fn guarded(guard: &Guard) -> Option<String> {
-    let p = guard.p.filter(|_| !guard.voids)?;
-    Some(format!(
-        "A/A check passed: {candidate} entered twice, and its two entries do not differ ({p}; below 0.001 \
-         the run would be void).",
-        candidate = named(&guard.of),
-        p = chance(p)
-    ))
 }
 
 /// The factors that undecided comparisons depend on, as far as found; `None` if all are decided.
@@ -211,17 +220,6 @@ fn depends_on(finding: &Finding) -> Vec<String> {
     deciders(finding).iter().filter(|decider| decider.is_named).map(Decider::title).collect()
 }
 
-/// How many samples are missing, and whether more rounds would add any.
-pub fn preliminary(complete: usize, is_fixed: bool) -> String {
-    let them = format!("Preliminary: {complete} of {SAMPLES_NEEDED} samples of the disk model complete.");
-    if is_fixed {
-        let why =
-            "Sampling is off (samples=off): every round has the same disk, so more rounds give no verdict.";
-        return format!("{them} {why}");
-    }
-    them
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::model::cpu;
@@ -238,7 +236,8 @@ mod tests {
         let said: Vec<String> = said.into_iter().map(|sentence| sentence.text).collect();
         assert_eq!(
             said[0],
-            "cedarfs is faster than birchfs (1.52 to 2.50 times), alderfs (2.00 times) and rowanfs (4.00 times)."
+            "letters-quick (transactions only): cedarfs is 1.52–2.50 times as fast as birchfs, 2.00 times as fast as alderfs and 4.00 times as \
+             fast as rowanfs."
         );
         assert!(said[1].contains("Of 6 pairwise comparisons, 5 found a difference beyond 3%"), "{}", said[1]);
         assert_eq!(said[2], "A run of 25 rounds (--rounds 25) shows which factor decides.");
@@ -251,7 +250,7 @@ mod tests {
             said[4],
             "Disk-model overhead shifts no ratio by more than 0.2%; findings hold with and without it."
         );
-        assert!(summary.heading.sure[0].contains("intervals are minimum and maximum of 13 samples"));
+        assert!(summary.heading.sure[0].contains("a finding holds in all 13 samples"));
         assert!(summary.heading.next.is_none());
         let all = [said, summary.heading.sentences].concat().join(" ");
         assert!(
@@ -281,7 +280,7 @@ mod tests {
     fn twelve_samples_are_preliminary_with_the_command_that_brings_the_last() {
         let example = model::samples(12);
         let heading = example.report().summary.heading;
-        assert_eq!(heading.title, "Preliminary result over samples of the disk model");
+        assert_eq!(heading.title, "No verdict yet (12 of 13 samples of the disk model)");
         let next = heading.next.expect("a command");
         assert!(next.command.ends_with("--rounds 13"), "{}", next.command);
     }

@@ -76,6 +76,7 @@ pub fn of(
         short: notes.short,
         is_short: notes.is_short,
         disturbed: notes.disturbed,
+        disturbed_trials: notes.disturbed_trials,
         labels: notes.labels,
         sections,
         sheets,

@@ -1,6 +1,6 @@
 //! The example with stated needs and differing CPU times: fast candidates need more CPU time.
 
-use super::{CANDIDATES, Example, WORKS, example};
+use super::{CANDIDATES, Example, WORKS, rounds};
 use crate::schema::needs::Needs;
 
 const NEEDS: &str = "
@@ -18,7 +18,7 @@ pub fn stated() -> Example {
 }
 
 pub fn with(needs: &str) -> Example {
-    let mut example = example();
+    let mut example = rounds(12);
     let needs: Needs = toml::from_str(needs).expect("needs");
     example.run.plan.needs = Some(needs);
     for record in &mut example.run.records {

@@ -113,7 +113,7 @@ fn glance(glance: &Glance) -> String {
     let mut titles = vec!["filesystem".to_owned()];
     for column in &glance.columns {
         titles.extend(has_ranks.then(|| "rank".to_owned()));
-        titles.push(escaped(&format!("{}, {}, {}", column.scenario, column.title, column.median)));
+        titles.push(escaped(&format!("{}, {}, {}", column.scenario, column.title, column.mean)));
         titles.push(RATIO.to_owned());
     }
     let line = |line: &GlanceLine| {
@@ -121,7 +121,7 @@ fn glance(glance: &Glance) -> String {
         let mut cells = vec![format!("{}{mark}", escaped(&line.candidate))];
         for cell in &line.cells {
             cells.extend(has_ranks.then(|| cell.rank.clone()));
-            cells.extend([cell.median.clone(), cell.ratio()]);
+            cells.extend([cell.mean.clone(), cell.ratio()]);
         }
         cells
     };

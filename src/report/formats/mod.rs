@@ -85,7 +85,7 @@ mod tests {
     use super::terminal::Detail;
     use super::*;
     use crate::report::examples::letters::SEALING;
-    use crate::report::examples::{self, Example, published};
+    use crate::report::examples::{self, Example, published, verdict};
     use crate::report::view::published::Beside;
 
     fn written(format: &dyn Format, report: &Report<'_>) -> String {
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn what_to_choose_stands_in_every_format() {
         let example = examples::needs::stated();
-        let report = example.report();
+        let report = example.judged(verdict::over_rounds(12), None);
         let text = strip_str(&terminal::text(&report, 80, Detail::Glance)).to_string();
         let (_, section) = text.split_once("\nRecommendation\n").expect("there is a section");
         let section = section.split("\nNot counted").next().unwrap_or_default();

@@ -22,6 +22,9 @@ pub struct Column {
     pub title: String,
     /// What [`Cell::median`] is: `median of 12`.
     pub median: String,
+    /// The meaning of [`Cell::mean`]: `geometric mean of 12`, or `value` of one round.
+    #[serde(skip)]
+    pub mean: String,
 }
 
 /// The requests and bytes that the candidates sent to the disk in one scenario.
@@ -54,8 +57,11 @@ pub struct Line {
 /// A candidate in one comparison; empty if the candidate did not do the work, or did it in too few rounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cell {
-    /// The median with its unit.
+    /// The median with its unit. Tables show the mean, whose order is that of the ratios.
     pub median: String,
+    /// The geometric mean with its unit, over the rounds on which the ratio rests.
+    #[serde(skip)]
+    pub mean: String,
     /// The rank: `1`, `2–3`; empty without findings.
     pub rank: String,
     /// The ratio of geometric means to the column's reference, which has 1.

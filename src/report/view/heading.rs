@@ -13,7 +13,7 @@ pub struct Heading {
     pub question: String,
     pub standing: Standing,
     /// How conclusive the run is, in a few words.
-    pub title: &'static str,
+    pub title: String,
     /// The recommendation by the needs of the plan, and how sure it is; empty without needs.
     pub choice: Vec<Sentence>,
     /// The answer: which candidate is better, by how much; empty if nothing is compared, or with too few rounds for findings.
@@ -73,6 +73,11 @@ pub struct Next {
 impl Standing {
     pub fn has_findings(self) -> bool {
         matches!(self, Standing::Verdict | Standing::Short)
+    }
+
+    /// Whether a recommendation by needs may be made: not with fewer rounds than a verdict needs.
+    pub fn may_recommend(self) -> bool {
+        matches!(self, Standing::Verdict | Standing::Short | Standing::Medians)
     }
 
     pub fn is_preliminary(self) -> bool {

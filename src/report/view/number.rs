@@ -126,6 +126,33 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
+/// A range of ratios: `1.36–1.49`, or `2.00` if both ends look the same.
+pub fn ratios(low: f64, high: f64) -> String {
+    between(ratio(low), &ratio(high))
+}
+
+/// A range of shares in percent: `36–39 %`, `5.0–12 %`, `95.0–99.79 %`.
+pub fn percents(low: f64, high: f64) -> String {
+    format!("{} %", between(percent_of(low), &percent_of(high)))
+}
+
+fn between(low: String, high: &str) -> String {
+    if low == high { low } else { format!("{low}–{high}") }
+}
+
+/// Two significant digits of the share, and of what it leaves below 100 %.
+fn percent_of(share: f64) -> String {
+    let percent = 100.0 * share;
+    let left = if percent < 100.0 { 100.0 - percent } else { percent };
+    let decimals = match percent.min(left) {
+        least if least >= 9.95 || least <= 0.0 => 0,
+        least if least >= 0.995 => 1,
+        least if least >= 0.0995 => 2,
+        _ => 3,
+    };
+    grouped(&format!("{percent:.decimals$}"))
+}
+
 /// A p-value as text: `p = 0.43`, `p = 0.0004`, `p under 0.0001`.
 pub fn chance(p: f64) -> String {
     match p {
@@ -231,6 +258,17 @@ mod tests {
     #[test]
     fn a_small_value_beside_large_ones_does_not_become_zero() {
         assert_eq!(all("s", &[0.02, 15000.0, 0.0]), "0.020 15,000 0 s");
+    }
+
+    #[test]
+    fn percents_have_two_significant_digits_of_what_is_small() {
+        assert_eq!(percents(0.36, 0.39), "36–39 %");
+        assert_eq!(percents(0.05, 0.12), "5.0–12 %");
+        assert_eq!(percents(0.95, 0.9979), "95.0–99.79 %");
+        assert_eq!(percents(0.0004, 0.003), "0.040–0.30 %");
+        assert_eq!((percents(0.5, 0.5), percents(0.0, 0.0)), ("50 %".into(), "0 %".into()));
+        assert_eq!(percents(12.0, 12.0), "1,200 %");
+        assert_eq!((ratios(1.36, 1.49), ratios(2.0, 2.0)), ("1.36–1.49".into(), "2.00".into()));
     }
 
     #[test]

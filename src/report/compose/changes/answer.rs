@@ -1,7 +1,8 @@
 //! The opening sentence on two runs: who is better in the second run, who is worse, by how much. Every claim repeats a finding,
 //! in the words that a single run uses for two candidates.
 
-use super::super::sentence::{self, Words};
+use super::super::sentence;
+use super::super::words::{Beside, Words};
 use crate::report::view::changes::Part;
 use crate::report::view::number::{count, named};
 use crate::report::view::sentence::{Claim, Sentence, joined};
@@ -28,12 +29,13 @@ pub fn of(changes: &Changes, parts: &[Part], words: &[Words]) -> Sentence {
         let of =
             if is_exact { "samples of the disk model that both runs have" } else { "rounds in each run" };
         let least = changes.needed();
-        return format!("Preliminary: findings need at least {least} {of}, so no change is reported.").into();
+        return format!("No verdict yet: findings need at least {least} {of}, so no change is reported.")
+            .into();
     }
     let told = Told { changes, parts, words };
     let first = told.first(&judged);
     let rest = told.rest(&judged, all.len());
-    joined(&[first, rest.into()], " ")
+    if rest.is_empty() { first } else { joined(&[first, rest.into()], " ") }
 }
 
 fn claims(judged: &[&Change]) -> Vec<Claim> {
@@ -71,7 +73,9 @@ impl Told<'_> {
             }
             ([one], false) => {
                 let ends = one.low.zip(one.high).zip(self.words_of(one));
-                let ends = ends.map(|(ends, words)| words.between("it", ends, "in the first"));
+                let ends = ends.map(|(ends, words)| {
+                    format!("it {} {}", words.verb(false), words.between(ends, "in the first"))
+                });
                 let ends = ends.map_or_else(String::new, |ends| format!("; in the second {ends}"));
                 format!(
                     "{candidate} does not differ detectably between the two runs{ends}.",
@@ -84,16 +88,15 @@ impl Told<'_> {
         Sentence::new(text, claims(judged))
     }
 
-    /// `alderfs is slower in the second run, 0.50 to 0.54 times`
+    /// `alderfs is 46–50 % slower in the second run`
     fn clause(&self, change: &Change) -> String {
         let who = self.who(change);
         let ends = (change.low.unwrap_or(change.ratio), change.high.unwrap_or(change.ratio));
-        let is_better = change.finding == Found::Better;
         let Some(words) = self.words_of(change) else {
+            let is_better = change.finding == Found::Better;
             return format!("{who} is {} in the second run", if is_better { "better" } else { "worse" });
         };
-        let word = if is_better { &words.better } else { &words.worse };
-        format!("{who} {word} in the second run, {ratio}", ratio = words.span(ends))
+        format!("{who} {} {}", words.verb(false), words.differs(ends, Beside::FirstRun))
     }
 
     /// The candidate, with its scenario if there are several comparisons: `mail: alderfs`
@@ -123,9 +126,12 @@ impl Told<'_> {
         let open = judged.len() - differ - alike;
         let of = count(judged.len(), "comparison");
         let margin = self.changes.margin;
-        let mut said = vec![format!(
-            "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}, and {open} cannot tell."
-        )];
+        let counted = || {
+            format!(
+                "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}, and {open} cannot tell."
+            )
+        };
+        let mut said: Vec<String> = (judged.len() > 1).then(counted).into_iter().collect();
         if judged.len() < all {
             let (others, least) = (count(all - judged.len(), "other comparison"), self.changes.needed());
             said.push(format!("Not judged, with fewer than {least} rounds or samples: {others}."));

@@ -95,10 +95,10 @@ fn throughput_over_time_stands_after_the_order_of_the_values_with_the_longest_st
 #[test]
 fn it_says_what_may_be_concluded() {
     let six = page_of(&examples::example());
-    assert!(six.contains("Preliminary: 5 of 6 rounds complete"));
+    assert!(six.contains("No verdict yet (5 of 6 rounds)"));
     let two = page_of(&examples::rounds(2));
     leave("report-look.html", &two);
-    assert!(two.contains("Preliminary result"));
+    assert!(two.contains("No verdict yet (2 of 6 rounds)"));
     assert!(two.contains("--resume"));
     for words in ["higher is better", "lower is better", "page cache and CPU", "What each kind can do"] {
         assert!(six.contains(words), "{words}");
@@ -129,7 +129,9 @@ fn the_page_opens_with_the_verdict_over_rounds() {
     let one = judged(verdict::of_one_workload(12), None);
     leave("report-verdict-one.html", &one);
     let opens = one.split_once("<nav").expect("there is a table of contents").0;
-    assert!(opens.contains("letters-quick: cedarfs is faster than each of the other 7, 1.11 to 6.32 times."));
+    assert!(opens.contains(
+        "letters-quick (transactions only): cedarfs is 1.11–6.32 times as fast as each of the other 7."
+    ));
     assert!(opens.contains("class=\"bars ratios\"") && opens.contains("<i class=\"first\">"));
     leave("report-verdict-two.html", &judged(verdict::over_rounds(12), None));
     let beside = judged(verdict::over_rounds(12), Some("birchfs"));
@@ -142,7 +144,7 @@ fn the_page_opens_with_the_verdict_over_rounds() {
     let preliminary = page(&six.judged(verdict::over_rounds(6), None)).expect("the page renders");
     leave("report-verdict-preliminary.html", &preliminary);
     assert!(
-        preliminary.contains("of 10 rounds complete, too few to tell filesystems apart.")
+        preliminary.contains("too few to tell filesystems apart: a verdict takes 10 rounds.")
             && preliminary.contains("--rounds 1")
     );
     let mut void = verdict::over_rounds(12);

@@ -11,7 +11,7 @@ use crate::store::Run;
 /// Counters of at most this many scenarios are printed; the full report has those of all scenarios.
 const COUNTED: usize = 2;
 /// If there are more comparisons than this, the printed table has only ratios and ranks.
-const MEDIANS: usize = 3;
+const MEANS: usize = 3;
 /// The largest number of lines, over all comparisons, that fit into the chart.
 const LINES: usize = 20;
 
@@ -24,8 +24,8 @@ struct Page<'r> {
     damage: Vec<String>,
     /// Notes on files of the run that are not damaged.
     notes: &'r [String],
-    /// Whether medians fit into the table.
-    has_medians: bool,
+    /// Whether means fit into the table.
+    has_means: bool,
     /// Whether the table has intervals, because the chart does not show all comparisons.
     has_intervals: bool,
     /// The chart as SVG markup.
@@ -57,9 +57,8 @@ pub fn of(report: &Report<'_>) -> anyhow::Result<String> {
     let damage = summary.damage.iter().map(|line| format!("damaged: {line}")).collect();
     let notes = summary.notes.as_slice();
     let heading = &summary.heading;
-    let has_medians = heading.table.as_ref().is_some_and(|glance| glance.columns.len() <= MEDIANS);
+    let has_means = heading.table.as_ref().is_some_and(|glance| glance.columns.len() <= MEANS);
     let has_intervals = left_out > 0 || picture.is_none();
-    let page =
-        Page { run: report.run, heading, damage, notes, has_medians, has_intervals, picture, left_out };
+    let page = Page { run: report.run, heading, damage, notes, has_means, has_intervals, picture, left_out };
     page.render().context("render the page")
 }

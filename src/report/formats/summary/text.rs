@@ -213,7 +213,7 @@ mod tests {
             let page = String::from_utf8(to).expect("a page is text");
             assert!(page.starts_with("<!DOCTYPE html>") && page.contains("@page"));
             assert_eq!(page.matches("<svg").count(), usize::from(report.summary.heading.table.is_some()));
-            assert!(page.contains(report.summary.heading.title));
+            assert!(page.contains(&report.summary.heading.title));
             assert!(!page.contains("<script") && !page.contains(" src="));
         }
     }

@@ -18,7 +18,7 @@ impl Page {
         for line in &summary.damage {
             self.paragraph(NOTICE, &format!("damaged: {line}"));
         }
-        self.paragraph(TITLE, &format!("{}: {}", heading.name, lower_first(heading.title)));
+        self.paragraph(TITLE, &format!("{}: {}", heading.name, lower_first(&heading.title)));
         if !heading.question.is_empty() {
             self.paragraph(QUIET, heading.asked());
         }
@@ -124,7 +124,7 @@ fn by_candidate(glance: &Glance, of: &[usize]) -> Table {
     for at in of {
         let column = &glance.columns[*at];
         header.extend(has_ranks.then(|| "rank".to_owned()));
-        header.extend(single.then(|| format!("{}\n{}", column.title, column.median)));
+        header.extend(single.then(|| format!("{}\n{}", column.title, column.mean)));
         header.push(if single {
             RATIO_NARROW.to_owned()
         } else {
@@ -136,7 +136,7 @@ fn by_candidate(glance: &Glance, of: &[usize]) -> Table {
         let mut cells = vec![label(line)];
         for cell in of.iter().map(|at| &line.cells[*at]) {
             cells.extend(has_ranks.then(|| cell.rank.clone()));
-            cells.extend(single.then(|| cell.median.clone()));
+            cells.extend(single.then(|| cell.mean.clone()));
             cells.push(cell.ratio());
         }
         table.add_row(cells);
