@@ -91,7 +91,7 @@ fn read_job(entry: &mut WorkloadEntry, job: Value, from: &Path) -> Result<(), St
     let path = job.as_str().ok_or("fio: write the path of a job file")?;
     let text = fs::read_to_string(from.join(path))
         .map_err(|e| format!("could not read the job file {path}: {e}"))?;
-    if programs::find(fio::NAME).is_none() {
+    if programs::find(fio::PROGRAM).is_none() {
         return Err("there is no fio on this machine\n  try: install the package fio".into());
     }
     let name = Path::new(path)

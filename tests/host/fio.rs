@@ -71,7 +71,7 @@ fn an_experiment_names_its_job_file_from_its_own_folder() {
         "sub/own.toml",
         "name = 'own'\nfilesystems = ['ext4', 'xfs']\nrounds = 1\n[[workload]]\nfio = 'own.fio'\n",
     );
-    let said = desk.say(&["run", "sub/own.toml", "--on", "loop", "--dry-run"]);
+    let said = desk.say(&["run", "sub/own.toml", "--on", "loop", "--dry-run", "--verbose"]);
     assert!(said.code == 0 && said.out.contains("/own/ext4"), "{said:#?}");
 }
 

@@ -49,7 +49,7 @@ fn twins(run: &Run) -> Vec<Vec<&Candidate>> {
     groups
 }
 
-/// `a, b and the A/A copy of a are the same filesystem (ext4 with default options); no difference was found, as it should be.`
+/// `a, b and the A/A copy of a are the same filesystem (KIND with default options); no difference was found, as it should be.`
 fn of_twins(twins: &[&Candidate], guard: Option<&Guard>, verdict: &Verdict, standing: Standing) -> String {
     let mut who: Vec<String> = twins.iter().map(|one| named(&one.label)).collect();
     who.extend(guard.map(|guard| format!("the A/A copy of {}", named(&guard.of))));

@@ -23,7 +23,9 @@ pub use trial::Parameters;
 
 pub struct Fio;
 
-pub const NAME: &str = "fio";
+/// Imported output of fio has the engine `fio`, which cannot run again.
+pub const NAME: &str = "fio-job";
+pub const PROGRAM: &str = "fio";
 const VERSION: u32 = 1;
 /// The phase of its figures.
 const PHASE: &str = "fio";
@@ -118,8 +120,8 @@ impl Workload for Fio {
             origin: "fio by Jens Axboe (fio(1)). The job file is the user's own.",
             limits: "fio starts its clock after it has laid out files, so the layout is not part of a rate. By default it \
                      preallocates files (fallocate=native), so writes go to unwritten extents; fallocate=none avoids that. \
-                     ioengine=libaio is asynchronous only with direct=1. Btrfs writes with checksums through the page \
-                     cache even with direct=1 on recent kernels; fio.direct.cached tells. With a rate limit, latencies \
+                     ioengine=libaio is asynchronous only with direct=1. A filesystem may serve direct=1 through \
+                     the page cache; fio.direct.cached says whether it did. With a rate limit, latencies \
                      begin at the intended start of an I/O only with io_submit_mode=offload. What a job leaves in memory is synced afterwards and is not part of its rates.",
         }
     }
