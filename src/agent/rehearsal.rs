@@ -1,6 +1,6 @@
 //! Rehearses a work that starts programs, to learn which files of this machine they open: a guest gets copies of these.
 //!
-//! The work runs once in memory, as an unprivileged user in namespaces of its own; nothing that it does reaches this machine.
+//! The work runs once in memory, as an unprivileged user in namespaces of its own, where all of this machine's files are read-only.
 //! Its system calls are followed, which makes it several times slower, so nothing is timed.
 
 use std::collections::BTreeSet;
@@ -12,6 +12,7 @@ use anyhow::Context;
 use fsderby_sys::process::{End, Fork, become_user, die_with_parent, exit_now, fork, isolate, own_mounts};
 use fsderby_sys::{sandbox, traced};
 use rustix::mount::{MountFlags, mount};
+use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use super::monotonic_ns;
@@ -35,6 +36,7 @@ pub struct Rehearsed {
 
 /// The hidden role `rehearse`: reads a work from standard input, rehearses it, writes [`Rehearsed`] to standard output.
 pub fn main() -> anyhow::Result<u8> {
+    die_with_parent()?;
     let work: WorkJob =
         serde_json::from_reader(io::stdin().lock()).context("could not parse the work to rehearse")?;
     if isolate().is_err() {
@@ -80,6 +82,7 @@ fn rehearse(work: &WorkJob) -> anyhow::Result<()> {
     die_with_parent()?;
     // The tracer keeps its own view of /proc.
     own_mounts()?;
+    limit_resources()?;
     furnish(work)?;
     std::env::set_current_dir(Path::new(SITE).join("work"))?;
     if rustix::process::geteuid().is_root() {
@@ -93,14 +96,24 @@ fn rehearse(work: &WorkJob) -> anyhow::Result<()> {
         .map_err(|e| anyhow::anyhow!("{} {}: {}", e.operation, e.path.display(), e.error))
 }
 
+/// What takes all memory or starts endless processes ends itself before anything else of this machine.
+fn limit_resources() -> anyhow::Result<()> {
+    const PROCESSES: u64 = 4096;
+    fs::write("/proc/self/oom_score_adj", "1000")
+        .context("could not offer itself to the out-of-memory killer")?;
+    let most = Rlimit { current: Some(PROCESSES), maximum: Some(PROCESSES) };
+    setrlimit(Resource::Nproc, most).context("could not limit the number of processes")
+}
+
 /// Folders in memory at the places that a trial has, and the inputs.
 fn furnish(work: &WorkJob) -> anyhow::Result<()> {
     let in_memory = |at: &str, options| {
         let flags = MountFlags::NOSUID | MountFlags::NODEV;
         mount("tmpfs", at, "tmpfs", flags, Some(options)).with_context(|| format!("could not mount {at}"))
     };
+    sandbox::make_all_read_only().context("could not make the mounts read-only")?;
     // Inputs may lie in folders that are covered next.
-    in_memory("/run", c"mode=755")?;
+    in_memory("/run", c"size=25%,mode=755")?;
     programs::furnish(Path::new("/run"))?;
     introduce(Path::new("/run"), Path::new("/")).map_err(|e| anyhow::anyhow!("{e}"))?;
     for (path, at) in programs::input(&work.work) {

@@ -1,6 +1,6 @@
 //! Restricts a process whatever its arguments: a separate root, few capabilities, and Landlock if the kernel has it.
 
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -59,25 +59,34 @@ fn read_only(path: &Path) -> io::Result<OwnedFd> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::AT_RECURSIVE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     let tree = open_tree(CWD, path, flags)?;
-    let attributes = MountAttributes {
-        set: RDONLY | NOSUID | NODEV,
-        clear: 0,
-        propagation: libc::MS_PRIVATE,
-        user_namespace: 0,
-    };
+    set_attributes(tree.as_raw_fd(), c"", RDONLY | NOSUID | NODEV)?;
+    Ok(tree)
+}
+
+/// Makes all mounts read-only for this process and for others with the same view of mounts; device nodes stay usable.
+///
+/// # Errors
+/// Without the permission to mount, and before Linux 5.12.
+pub fn make_all_read_only() -> io::Result<()> {
+    set_attributes(libc::AT_FDCWD, c"/", RDONLY | NOSUID)
+}
+
+/// Sets these attributes of a mount and of all mounts below it, which become private.
+fn set_attributes(folder: libc::c_int, path: &CStr, set: u64) -> io::Result<()> {
+    let attributes = MountAttributes { set, clear: 0, propagation: libc::MS_PRIVATE, user_namespace: 0 };
     let at = libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
-    // SAFETY: the descriptor is open, the path is an empty string, and the structure has the given length.
+    // SAFETY: the path is a string with its zero byte, and the structure has the given length.
     let done = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
-            tree.as_raw_fd(),
-            c"".as_ptr(),
+            folder,
+            path.as_ptr(),
             at,
             &raw const attributes,
             size_of::<MountAttributes>(),
         )
     };
-    if done == 0 { Ok(tree) } else { Err(io::Error::last_os_error()) }
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Mounts the tree on a directory.
