@@ -292,3 +292,49 @@ fn several_clients_run_it_each_in_a_folder_of_its_own() {
     assert!(value("command.synced.time") >= value("command.time") && value("command.time") < 2.0);
     assert!(value("command.written") >= 9e6, "{:#?}", measured.metrics);
 }
+
+/// What `fsderby rehearse` says of this command.
+fn rehearsed(command: &str) -> serde_json::Value {
+    use std::io::Write;
+    use std::process::Stdio;
+    let work = serde_json::json!({
+        "of": 0, "seed": 0, "work": { "engine": "command", "parameters": { "command": command } }
+    });
+    let mut rehearsal = crate::support::fsderby();
+    rehearsal.arg("rehearse").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut rehearsal = rehearsal.spawn().unwrap();
+    rehearsal.stdin.take().unwrap().write_all(work.to_string().as_bytes()).unwrap();
+    let output = rehearsal.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e} in {output:?} {errors}"))
+}
+
+#[test]
+fn a_rehearsal_changes_nothing_on_this_machine() {
+    let sentinel = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let mut sentinel = Ends(sentinel);
+    // A folder that everybody may write to.
+    let open = tempfile::tempdir_in("/var/tmp").unwrap();
+    fs::set_permissions(open.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    let file = open.path().join("new");
+    let [at, pid] = [file.display().to_string(), sentinel.0.id().to_string()];
+    for (command, told) in [
+        (format!("touch {at}"), "Read-only file system"),
+        (format!("kill -9 {pid}"), "No such process"),
+        ("mount -t tmpfs x /mnt".to_owned(), "exit code"),
+        ("echo x > /dev/sda".to_owned(), "Read-only file system"),
+        ("kill -9 -1".to_owned(), ""),
+        ("f() { f | f & }; f; sleep 1".to_owned(), ""),
+    ] {
+        let said = rehearsed(&command);
+        let failed = said["failed"].as_str().unwrap_or_default();
+        assert!(failed.contains(told), "'{told}' of {command}: {failed}");
+        assert!(!file.exists(), "{command}");
+        assert!(sentinel.0.try_wait().unwrap().is_none(), "{command} ended a process of this machine");
+    }
+    let well = rehearsed("cat /etc/hostname > copy; test $(whoami) = fsderby");
+    assert!(well["failed"].is_null(), "{well}");
+    let paths: Vec<&str> =
+        well["paths"].as_array().unwrap().iter().filter_map(|path| path.as_str()).collect();
+    assert!(paths.contains(&"/etc/hostname") && paths.iter().any(|path| path.ends_with("/cat")), "{paths:?}");
+}
