@@ -122,7 +122,8 @@ impl Pair<'_> {
         Within { log, least: log + slack.least, most: log + slack.most }
     }
 
-    /// The pair's log ratio with each workload seed, the first round's included; `None` if a seed is untried.
+    /// The pair's log ratio with each of the six workload seeds, beginning with the first round's seed. `None` if with one of the
+    /// seeds a candidate has no trial, or the two trials cannot be compared.
     fn seeds(&self) -> Option<Vec<Within>> {
         let both = self.a.seeds()?.into_iter().zip(self.b.seeds()?);
         both.map(|(a, b)| self.beside(Some(a), Some(b))).collect()
@@ -138,7 +139,8 @@ impl Pair<'_> {
         Some(Chaos { ratios, spreads: [spread(&self.a)?, spread(&self.b)?] })
     }
 
-    /// The ratio at other instruction costs; `None` if untried, or if the metric is not a time.
+    /// The ratio at other instruction costs. `None` if trials at other costs or with other seeds are missing, or if the metric is
+    /// not a time.
     pub fn costs(&self) -> Option<Costs> {
         let (a, b, one_kind) = self.timed()?;
         let logs: Vec<f64> = priced(a, b, COST).iter().map(|log| -log).collect();

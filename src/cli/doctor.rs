@@ -124,7 +124,8 @@ fn machine_findings() -> Vec<Finding> {
     findings
 }
 
-/// The CPU that a guest runs on (fsderby starts a guest to find out), and the guest's kernel.
+/// Whether guests run on this machine's own CPU (KVM) or on an emulated one (fsderby starts a guest to find out), and which
+/// kernel they boot.
 fn guests() -> Finding {
     const NO_KVM: &str =
         "use a machine with KVM, or get permission to use /dev/kvm; without KVM no times are reported";

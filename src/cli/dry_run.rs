@@ -106,8 +106,8 @@ pub fn print(
              other workload seeds and other CPU costs."
         ));
         lines.push(format!(
-            "Then for each pair whose result is the same in all samples: trials of both candidates on the disk \
-             expected to be the worst case, at most {corners} for each headline metric."
+            "Then for each pair whose result is the same in all samples (each round's variant of the disk): trials of both \
+             candidates on the disk expected to be the worst case, at most {corners} for each headline metric."
         ));
     }
     let took = known.map_or(halved(time), |known| known.time);

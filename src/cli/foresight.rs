@@ -44,8 +44,9 @@ pub struct Known {
 /// A possible number of rounds, and after which rounds the results are analysed.
 struct Due {
     rounds: u32,
-    /// Whether the plan itself contains this number of rounds, and an explanation to print, if needed.
+    /// Whether the plan asks for this number of rounds, directly or through its time budget. The other numbers are [`USUAL`] ones.
     is_planned: bool,
+    /// What is printed after the number to explain it, such as `, the number that fits into 1h`; empty if not needed.
     why: String,
     looks: Looks,
 }
@@ -139,9 +140,9 @@ pub struct Foresight {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub rounds: u32,
-    /// Whether the plan itself asks for this number of rounds.
+    /// Whether the plan asks for this number of rounds, directly or through its time budget.
     pub is_planned: bool,
-    /// An explanation of this number of rounds, if needed.
+    /// What is printed after the number to explain it; empty if not needed.
     #[serde(skip)]
     pub why: String,
     /// The difference, as a share, that is detected with a power of 80 % between a typical pair of candidates (half of

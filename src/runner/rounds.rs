@@ -378,8 +378,8 @@ impl History {
         self.last.get(trial).map_or(0, |(attempt, ..)| *attempt)
     }
 
-    /// Whether nothing more is to be done. A resumed run retries a void trial, unless it has used all attempts under wrong
-    /// conditions.
+    /// Whether this trial needs no further attempt. A resumed run retries a trial whose last attempt was void. It gives up only a
+    /// trial whose last attempt broke a validity check and which has had [`ATTEMPTS`] attempts.
     fn is_settled(&self, trial: &str) -> bool {
         match self.last.get(trial) {
             None => false,

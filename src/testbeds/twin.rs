@@ -31,7 +31,8 @@ impl TestbedKind for TwinKind {
         Story {
             what: "A modelled disk in real time, on this machine's kernel: a loop device on a file that a \
                    FUSE server provides; the server delays each read and write for as long as the model \
-                   says. DISK is one of `fsderby list disks` (default hdd-16tb) or a file. Needs root.",
+                   says. DISK is a name from `fsderby list disks` (default hdd-16tb), or the path of a TOML file \
+                   that describes a disk. Needs root.",
             origin: "The disks of disks/*.toml; the kernel's FUSE and loop drivers. This testbed checks --on \
                      model: with one workload and two rounds, two filesystems had the same rates within 10 % \
                      in virtual and in real time; the ratio of the others was 0.73 to 1.27.",
@@ -52,7 +53,7 @@ impl TestbedKind for TwinKind {
 }
 
 struct Twin {
-    /// The disk as the user wrote it: a disk's name, or a file.
+    /// The disk as the user wrote it: a shipped disk's name, or the path of a TOML file.
     disk: String,
     text: String,
     bytes: Bytes,

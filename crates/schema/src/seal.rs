@@ -7,8 +7,8 @@ use crate::finding::Look;
 /// Schema version of `seal.json`.
 pub const SCHEMA: u32 = 1;
 
-/// Covers a run's folder as it was at the end: plan, machine, records, and through their hashes all other files. Later
-/// additions are not covered.
+/// Covers a run's folder as it was when the run ended: plan, machine and records directly; histograms, consoles and requests
+/// through the hashes in the records. Later additions are not covered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seal {

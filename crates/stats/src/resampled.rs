@@ -55,8 +55,8 @@ impl Rounds {
     /// of Student with n − 1 degrees of freedom: the expanded percentile interval of T. C. Hesterberg (The American
     /// Statistician 69 (2015), 371–386).
     ///
-    /// `all` holds all rounds together, possibly in finer buckets. Within a round's bucket its operations are assumed to be
-    /// distributed as those of all rounds, so rounds can be stored coarsely.
+    /// `all` holds all rounds together, possibly in finer buckets. Within one bucket, a round's operations are assumed to be
+    /// distributed like those of `all` in the same range of values. So single rounds can be stored in coarser buckets than `all`.
     ///
     /// `None` below [`FEWEST`] rounds. Misleads in the tail with few operations: p99.9 is reported from 10,000 operations on,
     /// of which ten are beyond it. If one round in ten had a stall, no interval from ten rounds knows how frequent stalls are.

@@ -132,9 +132,10 @@ fn basis(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
         ChangeBasis::Samples { .. } => {
             let n = changes.findings.iter().map(|change| change.n[0]).min().unwrap_or(0);
             vec![format!(
-                "How sure: a finding holds in all {} that both runs have (of disk, image offset and CPU speed), and a \
-                 range is their minimum and maximum. In virtual time every difference is exact, but even a code \
-                 change that leaves the algorithm alone shifts the figures, as another workload seed does.",
+                "How sure: a finding holds in all {} that both runs have (variants of the disk, the volume's position on \
+                 it and the CPU speed), and a range is their minimum and maximum. In virtual time every \
+                 difference is exact, without noise from the host, but even a code change that leaves the \
+                 algorithm alone shifts the figures, as another workload seed does.",
                 count(n as usize, "sample"),
             )]
         }

@@ -72,7 +72,7 @@ impl Progress {
         if self.is_fixed {
             return format!(
                 "Sampling is off (samples=off), so every round has the same disk: more rounds give no verdict, which takes \
-                 {SAMPLES_NEEDED} samples."
+                 {SAMPLES_NEEDED} samples (variants of the modelled disk)."
             );
         }
         let to = match (is_compared, has_needs) {
@@ -82,7 +82,10 @@ impl Progress {
         };
         let what = if is_compared { "a verdict" } else { "this" };
         let (have, needed) = match self.is_modelled {
-            true => (count(self.complete, "sample"), format!("{} samples of the disk model", self.needed)),
+            true => (
+                count(self.complete, "sample"),
+                format!("{} samples (variants of the modelled disk, another in each round)", self.needed),
+            ),
             false => (count(self.complete, "round"), format!("{} rounds", self.needed)),
         };
         let are = if self.complete == 1 { "is" } else { "are" };

@@ -285,8 +285,8 @@ pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
             rounds = count(rounds, "round")
         ),
         Basis::Samples { complete, .. } => format!(
-            "How sure: a finding holds in all {complete} samples of disk, image offset and CPU speed; a range is \
-             their minimum and maximum."
+            "How sure: a finding holds in all {complete} samples, which are variants of the disk, the volume's \
+             position on it and the CPU speed; a range is their minimum and maximum."
         ),
     }
 }

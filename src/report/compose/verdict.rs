@@ -70,7 +70,7 @@ fn pair(comparison: &Comparison) -> Option<[String; 2]> {
     Some([a.clone(), b.clone()])
 }
 
-/// `Better than every other candidate, of 11 comparisons: cedarfs in 5 and birchfs in 2. In the other 4, no candidate is …`
+/// `In 7 of 11 comparisons one candidate is better than every other: cedarfs in 5 and birchfs in 2. In the other 4, no …`
 fn counted(all: &[&Comparison]) -> Sentence {
     let mut winners: Vec<(String, usize)> = Vec::new();
     let mut claims = Vec::new();
@@ -95,13 +95,16 @@ fn counted(all: &[&Comparison]) -> Sentence {
     }
     let each: Vec<String> =
         winners.iter().map(|(label, times)| format!("{} in {times}", named(label))).collect();
-    let rest = n - winners.iter().map(|(_, times)| times).sum::<usize>();
-    let rest = match rest {
+    let won = winners.iter().map(|(_, times)| times).sum::<usize>();
+    let rest = match n - won {
         0 => String::new(),
         rest => format!(" In the other {rest}, no candidate is better than every other."),
     };
     Sentence::new(
-        format!("Better than every other candidate, of {n} comparisons: {}.{rest}", list(&each)),
+        format!(
+            "In {won} of {n} comparisons one candidate is better than every other: {}.{rest}",
+            list(&each)
+        ),
         claims,
     )
 }
@@ -155,8 +158,8 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
                 )
             });
             let mut said = vec![format!(
-                "{of_them}A finding holds in all {samples} samples of disk, image offset and CPU speed, \
-                 with other workload seeds, at every CPU cost and in the worst corner.",
+                "{of_them}A finding holds in all {samples} samples (variants of the disk, the volume's position \
+                 on it and the CPU speed), with other workload seeds, at every CPU cost and in the worst corner.",
                 of_them = of_them.unwrap_or_default()
             )];
             said.extend(decides(pairs));

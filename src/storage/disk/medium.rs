@@ -5,7 +5,8 @@
 //!  write ──▶ store: what reads see ──launched, landed──▶ medium: what a power cut leaves
 //! ```
 //! So nothing must be undone at the cut. When a write ends, its sectors are copied to the medium with the content that they had at
-//! the start of the write. If another write overwrites such a sector earlier, the old content is kept aside until that copy.
+//! the start of the write. If a second write overwrites one of these sectors in the store before the first write ends, the content
+//! from before the second write is kept aside, and copied to the medium when the first write ends.
 
 use std::collections::BTreeMap;
 use std::io;

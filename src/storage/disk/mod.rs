@@ -106,13 +106,15 @@ fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
     let varied = spec.varied(modelled.sample.levels);
     let layout = Layout::of(job, modelled);
     let map_disk = |at: layout::Range| {
-        Store::map(at.address, at.length, layout.volume()).context("could not map a disk's sectors")
+        Store::map(at.address, at.length, layout.volume())
+            .context("could not map the memory for a modelled disk's sectors")
     };
     let mut stores = Vec::new();
     for disk in 0..modelled.all_disks() {
         stores.push(map_disk(layout.store(disk))?);
     }
-    let requests = map(REQUESTS).context("could not map the list of requests")?;
+    let requests =
+        map(REQUESTS).context("could not map the memory for the list of the modelled disks' requests")?;
     let list = Arc::new(Mutex::new(Outbox::new(requests)));
     let mut seen = None;
     if job.life == 0 {

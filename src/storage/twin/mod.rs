@@ -44,7 +44,7 @@ pub struct Twin;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Name of a ready disk, or a file.
+    /// Name of a shipped disk, or path of a TOML file that describes a disk.
     pub disk: String,
     /// BLAKE3 of the disk's file.
     pub blake3: String,

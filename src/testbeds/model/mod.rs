@@ -86,16 +86,19 @@ impl TestbedKind for ModelKind {
             what: "A stock kernel's filesystems on a simulated disk, in virtual time. The guest's clock is \
                    QEMU's instruction count, idle time is skipped, and the disk model runs inside the guest. \
                    Two runs give identical figures, to the nanosecond, if both use x86-64, the same QEMU and \
-                   the same guest bundle; host load does not matter. DISK is one of `fsderby list disks` \
-                   (default hdd-16tb) or a file. The machine has N such disks; on each disk, the volume \
-                   begins at offset. MACHINE is one of `fsderby list machines` or a file (default: named in \
-                   the disk's file); mips overrides its CPU speed. Needs no root.",
+                   the same guest bundle; host load does not matter. DISK is a name from `fsderby list disks` \
+                   (default hdd-16tb), or the path of a TOML file that describes a disk. The machine has N \
+                   such disks; on each disk, the volume begins at offset. MACHINE is a name from \
+                   `fsderby list machines`, or the path of a TOML file that describes a machine (default: \
+                   the machine that the disk's file names); mips overrides its CPU speed. Needs no root.",
             origin: "QEMU's -icount with Debian's 6.12 kernel (fsderby kernel fetch); the disks of disks/*.toml \
                      and the machines of machines/*.toml, where each value has its source.",
-            limits: "A model is not a disk: trust a difference only if it holds in all samples of the model. \
-                     Every instruction takes the same time. Caches, memory latency and parallel CPUs are not \
-                     modelled, and the disk model uses the guest's only vCPU. CPU speed is 100 to 8000 million \
-                     instructions per second; the samples also use half and twice the speed.",
+            limits: "A model is not a disk. So by default each round has another sample, which is a variant of \
+                     the model: other values for the disk's unknown properties, another position of the \
+                     volume, another CPU speed. Trust a difference only if it holds in all samples. Every \
+                     instruction takes the same time. Caches, memory latency and parallel CPUs are not \
+                     modelled, and the disk model uses the guest's only vCPU. The CPU speed can be set to 100 \
+                     to 8000 million instructions per second; most samples have half or twice that speed.",
         }
     }
 
@@ -117,7 +120,7 @@ impl TestbedKind for ModelKind {
 }
 
 pub struct Model {
-    /// The disk as the user wrote it: a disk's name, or a file.
+    /// The disk as the user wrote it: a shipped disk's name, or the path of a TOML file.
     disk: String,
     spec: Spec,
     text: String,
@@ -130,7 +133,7 @@ pub struct Model {
     stands: Stands,
     /// A speed in million instructions per second, if it is not the machine's.
     mips: Option<u32>,
-    /// Whether every round is another sample of the ensemble.
+    /// Whether every round has another sample: another variant of the disk, the volume's position and the CPU's speed.
     samples: bool,
     /// A guest that used this much host CPU without an event spins.
     pub patience: Duration,

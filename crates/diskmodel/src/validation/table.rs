@@ -38,8 +38,8 @@ const MISSES: &str = "
   with a kernel, the reader completes as many reads as in the model ([validation-guest.md](validation-guest.md)). Without the writer, the reader
   completes 11,000 reads a second. The writer slows the reader by its SATA flushes, which make all other requests wait. No value was fitted to
   this figure.
-- **Sequential writes to the Micron** are not limited by its flash dies, which could program more than the data sheet promises. The Micron's
-  limit is probably electrical power.
+- **Sequential writes to the Micron**: on the real drive, the flash dies are not the limit, because they could program more than the data sheet
+  promises. What limits sequential writes to the real drive is probably electrical power, which the model does not have.
 ";
 
 const HELD: &str = "
