@@ -98,7 +98,7 @@ fn rehearse(work: &WorkJob) -> anyhow::Result<()> {
 
 /// What takes all memory or starts endless processes ends itself before anything else of this machine.
 fn limit_resources() -> anyhow::Result<()> {
-    const PROCESSES: u64 = 4096;
+    const PROCESSES: u64 = 1024;
     fs::write("/proc/self/oom_score_adj", "1000")
         .context("could not offer itself to the out-of-memory killer")?;
     let most = Rlimit { current: Some(PROCESSES), maximum: Some(PROCESSES) };
