@@ -174,8 +174,8 @@ impl Shell<'_> {
                 |(option, value)| if option == "--rounds" { (option, ENOUGH) } else { (option, value) };
             let smaller = if is_compared { SMALLER.map(rounds) } else { SMALLER };
             let is_quick = words.get(2).is_none_or(|word| *word == "quick" || word.starts_with('-'));
-            // A command of one's own has no scale and is the only workload.
-            let is_own = words.contains(&"--command");
+            // A program of one's own has no scale and is the only workload.
+            let is_own = ["--command", "--fio"].iter().any(|option| words.contains(option));
             let one = (is_quick && !is_own && !words.contains(&ONE.0)).then_some(ONE);
             // A line with a scale has chosen a volume that its work fits on.
             let is_scaled = words.contains(&"--scale");
