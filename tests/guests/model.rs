@@ -390,7 +390,7 @@ fn a_volume_filled_with_more_than_can_be_held_is_refused_before_anything_is_made
         return;
     }
     let desk = Desk::new();
-    let disk = ["run", "--on", "model:hdd-16tb", "--size", "15t", "--filesystems", "xfs", "--rounds", "1"];
+    let disk = ["run", "--on", "model:hdd-16tb", "--size", "14t", "--filesystems", "xfs", "--rounds", "1"];
     let filled = |state: &str, more: &[&str]| desk.say(&[&disk[..], &["--state", state], more].concat());
     let said = filled("filled 80%", &["--output", "run"]);
     assert_eq!(said.code, 3, "{said:?}");
