@@ -260,7 +260,7 @@ fn small_run(mut command: std::process::Command, images: &Path, output: &Path) -
         "1/64",
     ]);
     // With other seeds so small a PostMark may run out of files, and in less memory a build for tests does not start as init.
-    command.args(["--memory", "32m", "--rounds", "1", "--seed", "3", "--size", "256m", "--quiet", "--on"]);
+    command.args(["--memory", "48m", "--rounds", "1", "--seed", "3", "--size", "256m", "--quiet", "--on"]);
     command.arg(format!("vm:images={}", images.display())).arg("--output").arg(output);
     command
 }
