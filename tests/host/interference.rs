@@ -39,13 +39,8 @@ fn a_trial_beside_thirty_two_busy_processes_on_one_cpu_is_void() {
         assert!(seen.others_ns.is_some_and(|others| others > wall_ns / 2), "{seen:?} of {wall_ns}");
         assert!(record.metrics.is_empty());
     }
-    // What is not timed cannot be disturbed; but a process that got no CPU for long looks as if it had been stopped.
-    let mut checks = run.records.iter().filter(|r| r.purpose == Purpose::Integrity);
-    assert!(
-        checks.all(|record| matches!(record.outcome, Outcome::Done | Outcome::Void)),
-        "{:?}",
-        run.records
-    );
+    let checks = run.records.iter().filter(|r| r.purpose == Purpose::Integrity);
+    assert!(checks.map(|r| r.outcome).eq([Outcome::Done]), "what is not timed cannot be disturbed");
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
 }
 
