@@ -27,9 +27,8 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, ensure};
 use calls::{Calls, STRACE};
 use ext4::Ext4;
-use fsderby::schema::event::Phase;
 use fsderby::schema::job::Portion;
-use fsderby::workloads::{self, Clock, Histogram, Log, Progress, Ready, SOURCE, TABLE, Work};
+use fsderby::workloads::{self, Clock, Ready, SOURCE, Silent, TABLE, Work};
 use fsderby_sys::process::monotonic_ns;
 use rustix::process::{getpid, test_kill_process};
 use turns::{Contestant, median, race, wait_for_turn};
@@ -224,18 +223,5 @@ struct Monotonic;
 impl Clock for Monotonic {
     fn now_ns(&self) -> u64 {
         monotonic_ns()
-    }
-}
-
-#[derive(Default)]
-struct Silent(Progress);
-
-impl Log for Silent {
-    fn phase(&mut self, _phase: Phase) {}
-
-    fn histogram(&mut self, _phase: &'static str, _operation: &str, _latencies: &Histogram) {}
-
-    fn progress(&self) -> &Progress {
-        &self.0
     }
 }

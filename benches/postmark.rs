@@ -19,13 +19,12 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail, ensure};
-use fsderby::schema::event::Phase;
 use fsderby::schema::job::Portion;
 use fsderby::workloads::postmark::PostMark;
 use fsderby::workloads::postmark::generator::Generator;
 use fsderby::workloads::postmark::rules::Rules;
 use fsderby::workloads::postmark::trace::{Call, trace};
-use fsderby::workloads::{Clock, Histogram, Log, Progress, Workload};
+use fsderby::workloads::{Clock, Silent, Workload};
 use rustix::fs::{self, Mode, OFlags, SeekFrom};
 use turns::{Contestant, median, race, wait_for_turn};
 
@@ -168,19 +167,6 @@ struct WallClock(Instant);
 impl Clock for WallClock {
     fn now_ns(&self) -> u64 {
         self.0.elapsed().as_nanos() as u64
-    }
-}
-
-#[derive(Default)]
-struct Silent(Progress);
-
-impl Log for Silent {
-    fn phase(&mut self, _phase: Phase) {}
-
-    fn histogram(&mut self, _phase: &'static str, _operation: &str, _latencies: &Histogram) {}
-
-    fn progress(&self) -> &Progress {
-        &self.0
     }
 }
 

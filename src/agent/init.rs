@@ -146,7 +146,7 @@ fn prepare(job: &Job) -> anyhow::Result<Ready> {
 fn serve_programs() -> anyhow::Result<()> {
     loopback_up().context("could not bring up the loopback interface")?;
     fs::create_dir_all("/dev/shm")?;
-    rustix::mount::mount("tmpfs", "/dev/shm", "tmpfs", MountFlags::empty(), Some(c"size=256m,mode=1777"))
+    rustix::mount::mount("tmpfs", "/dev/shm", "tmpfs", MountFlags::empty(), Some(programs::IN_MEMORY))
         .context("could not mount /dev/shm")?;
     programs::furnish(Path::new("/run")).context("could not furnish /run")?;
     if Path::new(INPUTS).is_dir() {

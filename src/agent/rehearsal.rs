@@ -16,14 +16,10 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use super::monotonic_ns;
-use super::sandbox::{WORKER, introduce};
+use super::sandbox::{Sandbox, WORKER, introduce};
 use super::worker::confine_programs;
-use crate::schema::event::Phase;
 use crate::schema::job::WorkJob;
-use crate::workloads::{self, Clock, Histogram, Log, Progress, programs};
-
-/// Where the filesystem under test is mounted in a trial.
-const SITE: &str = "/run/site";
+use crate::workloads::{self, Clock, Silent, programs};
 
 /// What a rehearsal reports, one line.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -84,7 +80,7 @@ fn rehearse(work: &WorkJob) -> anyhow::Result<()> {
     own_mounts()?;
     limit_resources()?;
     furnish(work)?;
-    std::env::set_current_dir(Path::new(SITE).join("work"))?;
+    std::env::set_current_dir(Sandbox::site().join("work"))?;
     if rustix::process::geteuid().is_root() {
         sandbox::renounce(WORKER.uid, WORKER.gid)?;
     }
@@ -92,7 +88,7 @@ fn rehearse(work: &WorkJob) -> anyhow::Result<()> {
     let parsed = workloads::parsed(&work.work).map_err(anyhow::Error::msg)?;
     let mut ready = parsed.prepare(work.seed, &work.portion).map_err(anyhow::Error::msg)?;
     ready
-        .run(&Monotonic, &mut Nothing::default())
+        .run(&Monotonic, &mut Silent::default())
         .map_err(|e| anyhow::anyhow!("{} {}: {}", e.operation, e.path.display(), e.error))
 }
 
@@ -126,11 +122,11 @@ fn furnish(work: &WorkJob) -> anyhow::Result<()> {
         }
         sandbox::bind_read_only(&path, &at).with_context(|| format!("could not mount {}", path.display()))?;
     }
-    in_memory("/tmp", c"size=256m,mode=1777")?;
-    in_memory("/dev/shm", c"size=256m,mode=1777")?;
+    in_memory("/tmp", programs::IN_MEMORY)?;
+    in_memory("/dev/shm", programs::IN_MEMORY)?;
     // Without it programs see the processes of this machine in /proc, but none of them can be reached.
     let _ = mount("proc", "/proc", "proc", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None);
-    let place = Path::new(SITE).join("work");
+    let place = Sandbox::site().join("work");
     fs::create_dir_all(&place)?;
     std::os::unix::fs::chown(&place, Some(WORKER.uid), Some(WORKER.gid))
         .context("could not give away the folder")
@@ -141,19 +137,5 @@ struct Monotonic;
 impl Clock for Monotonic {
     fn now_ns(&self) -> u64 {
         monotonic_ns()
-    }
-}
-
-/// Nothing is measured.
-#[derive(Default)]
-struct Nothing(Progress);
-
-impl Log for Nothing {
-    fn phase(&mut self, _phase: Phase) {}
-
-    fn histogram(&mut self, _phase: &'static str, _operation: &str, _latencies: &Histogram) {}
-
-    fn progress(&self) -> &Progress {
-        &self.0
     }
 }

@@ -58,7 +58,7 @@ impl Sandbox {
         if works().any(programs::starts) {
             fs::create_dir(root.join("dev/shm"))
                 .map_err(|e| StepError::io("make", root.join("dev/shm"), e))?;
-            mount_empty(&root, "dev/shm", c"size=256m,mode=1777")?;
+            mount_empty(&root, "dev/shm", programs::IN_MEMORY)?;
             introduce(base, &root)?;
             let run = root.join("run");
             programs::furnish(&run).map_err(|e| StepError::io("furnish", &run, e))?;
@@ -204,7 +204,7 @@ fn furnish(root: &Path, tree: &Tree) -> Result<(), StepError> {
     sandbox::put(&tree.0, root).map_err(|e| StepError::io("mount", root, e))?;
     for (folder, fstype, flags, options) in [
         ("dev", "tmpfs", DEV_FLAGS, Some(c"size=1m,mode=0755")),
-        ("tmp", "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"size=256m,mode=1777")),
+        ("tmp", "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(programs::IN_MEMORY)),
         ("run", "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"size=1m,mode=0755")),
         ("proc", "proc", MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC, None),
     ] {

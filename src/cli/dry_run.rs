@@ -15,13 +15,14 @@ use crate::runner::written::Amounts;
 use crate::runner::{extras, jobs, scaled};
 use crate::schema::candidate::said;
 use crate::schema::job::{Job, Portion, Step, WorkJob};
-use crate::schema::plan::{FIRST_LOOK, Plan, Rounds, Setup, Trial};
+use crate::schema::plan::{FIRST_LOOK, Plan, PlannedWork, Rounds, Setup, Trial};
 use crate::schema::scenario::Stage;
 use crate::schema::setup::Mount;
 use crate::schema::units::Bytes;
 use crate::storage::layers;
 use crate::store::Run;
 use crate::testbeds::Testbeds;
+use crate::workloads::fio;
 
 /// How a dry run is printed.
 #[derive(Clone, Copy)]
@@ -129,7 +130,7 @@ pub fn print(
     lines.extend(notes(plan, took));
     if amounts.lack_one() {
         lines.push(
-            "Data written by workloads that fill the volume is not included: it depends on the filesystem."
+            "Not included is what nobody knows before: data of workloads that fill the volume, and of programs."
                 .to_owned(),
         );
     }
@@ -161,9 +162,13 @@ fn listed<'n>(names: impl Iterator<Item = &'n str>, what: &str) -> String {
     format!("{} ({}{more})", count(names.len(), what), names[..names.len().min(MOST)].join(", "))
 }
 
-/// What a run with these options can no longer test or guarantee.
-fn notes(plan: &Plan, took: Time) -> Vec<String> {
-    scaled::no_longer_tested(plan).into_iter().chain(pace::beyond_budget(plan, took)).collect()
+/// What a run with these options can no longer test or guarantee, and what figures of its job files do not mean.
+pub fn notes(plan: &Plan, took: Time) -> Vec<String> {
+    let of_job = |work: &PlannedWork| {
+        fio::notes(&work.work).into_iter().map(|text| format!("{}: {text}", work.label)).collect::<Vec<_>>()
+    };
+    let scaled = scaled::no_longer_tested(plan).into_iter().chain(pace::beyond_budget(plan, took));
+    scaled.chain(plan.workloads.iter().flat_map(of_job)).collect()
 }
 
 /// When a run is resumed: the differences that further rounds can detect.

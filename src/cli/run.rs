@@ -23,6 +23,7 @@ use crate::host::other_runs;
 use crate::keys::Key;
 use crate::names;
 use crate::report::view::number::count;
+use crate::runner::candidate_check::CandidateCheck;
 use crate::runner::crossing::Cross;
 use crate::runner::entry::FilesystemEntry;
 use crate::runner::experiment::{Experiment, RoundsAsked};
@@ -32,12 +33,11 @@ use crate::runner::pace::{self, Time};
 use crate::runner::planned;
 use crate::runner::resolved::Resolved;
 use crate::runner::rounds::{Finish, Runner};
-use crate::runner::scaled::{self, Given};
+use crate::runner::scaled::Given;
 use crate::runner::skips::Skip;
-use crate::runner::tried::Tried;
 use crate::runner::verify::verify;
 use crate::schema::needs::Needs;
-use crate::schema::plan::{Plan, PlannedWork, Rounds};
+use crate::schema::plan::{Plan, Rounds};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
 use crate::schema::setup::ImageState;
@@ -45,7 +45,6 @@ use crate::schema::units::{Bytes, Percent, Scale, Span};
 use crate::store::signature;
 use crate::store::{self, Door, Folder, Run};
 use crate::testbeds::{self, Made, Testbeds};
-use crate::workloads::fio;
 
 /// Folder of runs unless `--output` is given.
 const RESULTS: &str = "results";
@@ -218,12 +217,15 @@ fn begin(arguments: &Arguments, ending: &Ending) -> anyhow::Result<ExitCode> {
     }
     let machine = machine?;
     if !arguments.quiet {
-        notes(&plan, || pace::guess(&plan, &testbeds, &skips, jobs));
+        // Only a budget is compared with the time, whose estimate is slow.
+        let took = plan.budget.map_or_else(Time::default, |_| pace::guess(&plan, &testbeds, &skips, jobs));
+        dry_run::notes(&plan, took).iter().for_each(|said| super::say(&format!("note: {said}")));
     }
     tell_other_runs(&testbeds);
     let stop = || ending.stop.load(Ordering::Relaxed);
     skips.extend(
-        Tried { plan: &plan, testbeds: &testbeds, skips: &skips, stop: &stop }.all(experiment.takes_all())?,
+        CandidateCheck { plan: &plan, testbeds: &testbeds, skips: &skips, stop: &stop }
+            .all(experiment.takes_all())?,
     );
     if stop() {
         return Ok(ExitCode::from(exit::INTERRUPTED));
@@ -274,20 +276,6 @@ fn tell_other_runs(testbeds: &Testbeds<'_>) {
             others = count(others.len(), "other run")
         ));
     }
-}
-
-/// Notes on what a long run cannot show.
-fn notes(plan: &Plan, guess: impl FnOnce() -> Time) {
-    let beyond = plan.budget.and_then(|_| pace::beyond_budget(plan, guess()));
-    let meant = |work: &PlannedWork| {
-        let notes = fio::notes(&work.work).into_iter();
-        notes.map(|text| format!("{}: {text}", work.label)).collect::<Vec<_>>()
-    };
-    scaled::no_longer_tested(plan)
-        .into_iter()
-        .chain(beyond)
-        .chain(plan.workloads.iter().flat_map(meant))
-        .for_each(|said| super::say(&format!("note: {said}")));
 }
 
 /// The plan for the rest of a run. The stored plan fixes the order within each round; options may change the number of

@@ -107,7 +107,7 @@ pub fn job(plan: &Resolved<'_>, trial: &Trial<'_>, attempt: u32, testbed: &dyn T
 }
 
 /// A job that only makes and mounts the trial's filesystem, on an image that is not written before.
-pub fn rehearsal(plan: &Resolved<'_>, trial: &Trial<'_>, testbed: &dyn Testbed, token: &str) -> Job {
+pub fn only_mount(plan: &Resolved<'_>, trial: &Trial<'_>, testbed: &dyn Testbed, token: &str) -> Job {
     let mut job = job(plan, trial, 1, testbed, token);
     let (storage, _) = testbed.storage(&Moment { image: ImageState::Sparse, ..moment_of(plan, trial) });
     let mounts = job.steps.iter().position(|step| step.name() == StepName::Mount);
@@ -115,7 +115,7 @@ pub fn rehearsal(plan: &Resolved<'_>, trial: &Trial<'_>, testbed: &dyn Testbed, 
     job.steps.push(Step::Unmount);
     let (name, seconds) = limit(&Step::Unmount, job.volume.size, false);
     job.limits_seconds.insert(name, seconds);
-    Job { trial: format!("rehearsal/{}", trial.candidate.label), storage, works: Vec::new(), ..job }
+    Job { trial: format!("check/{}", trial.candidate.label), storage, works: Vec::new(), ..job }
 }
 
 /// The steps of a trial, for a new or an existing filesystem.

@@ -57,8 +57,8 @@ impl Launcher<'_> {
     ///
     /// # Errors
     /// If it cannot be launched.
-    pub fn rehearse(&self, attempt: &Attempt<'_>) -> anyhow::Result<Option<String>> {
-        let job = jobs::rehearsal(self.plan, &attempt.trial, self.testbed(attempt), &token()?);
+    pub fn only_mounts(&self, attempt: &Attempt<'_>) -> anyhow::Result<Option<String>> {
+        let job = jobs::only_mount(self.plan, &attempt.trial, self.testbed(attempt), &token()?);
         let record = self.carry(attempt, &job, &mut |_, _| ())?.record;
         // What is void by the machine's fault may succeed later.
         Ok((record.outcome == Outcome::Failed).then(|| record.why()))

@@ -2,6 +2,7 @@
 
 pub mod at_once;
 mod bounds;
+pub mod candidate_check;
 mod changed;
 pub mod comparable;
 pub mod crossing;
@@ -34,7 +35,6 @@ mod side_by_side;
 mod skipped;
 pub mod skips;
 mod steps;
-pub mod tried;
 mod values;
 pub mod verify;
 pub mod written;

@@ -27,7 +27,7 @@ impl Amounts {
         written
     }
 
-    /// Whether any work fills a volume, so that its amount is unknown beforehand.
+    /// Whether the amount of any work is unknown beforehand: it fills a volume, or runs programs.
     pub fn lack_one(&self) -> bool {
         self.0.values().any(|amount| *amount == Amount::default())
     }

@@ -242,6 +242,20 @@ pub trait Log {
     fn finished(&mut self) {}
 }
 
+/// A log that keeps nothing, for work that is not measured.
+#[derive(Default)]
+pub struct Silent(Progress);
+
+impl Log for Silent {
+    fn phase(&mut self, _phase: Phase) {}
+
+    fn histogram(&mut self, _phase: &'static str, _operation: &str, _latencies: &Histogram) {}
+
+    fn progress(&self) -> &Progress {
+        &self.0
+    }
+}
+
 /// The engine and the parameters behind a set's name.
 pub fn find(set: &str) -> Option<(&'static dyn Workload, &'static ParamSet)> {
     TABLE.iter().find_map(|w| w.sets().iter().find(|s| s.name == set).map(|s| (*w, s)))

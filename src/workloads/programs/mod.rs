@@ -1,5 +1,6 @@
 //! Programs of this machine in a work: how they are run, what they may read, what they print, and what they leave behind.
 
+use std::ffi::CStr;
 use std::time::Duration;
 
 use crate::schema::job::WorkSpec;
@@ -59,6 +60,9 @@ impl Success {
         }
     }
 }
+
+/// Options of the tmpfs that programs see as /tmp and /dev/shm.
+pub const IN_MEMORY: &CStr = c"size=256m,mode=1777";
 
 /// The longest time of a command that states no limit.
 pub const LIMIT: Duration = Duration::from_secs(3600);

@@ -10,7 +10,7 @@ use crate::schema::plan::{Candidate, Trial};
 use crate::testbeds::Testbeds;
 
 /// The candidates to try.
-pub struct Tried<'a> {
+pub struct CandidateCheck<'a> {
     pub plan: &'a Resolved<'a>,
     pub testbeds: &'a Testbeds<'a>,
     pub skips: &'a [Skip],
@@ -18,7 +18,7 @@ pub struct Tried<'a> {
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Tried<'_> {
+impl CandidateCheck<'_> {
     /// Tries mkfs and mount of each candidate. The cells of candidates that fail are skipped if `is_lenient`.
     ///
     /// # Errors
@@ -73,9 +73,9 @@ impl Tried<'_> {
 
     /// Why this candidate cannot be made or mounted.
     fn failure(&self, trial: &Trial<'_>) -> anyhow::Result<Option<String>> {
-        let Tried { plan, testbeds, stop, .. } = *self;
+        let CandidateCheck { plan, testbeds, stop, .. } = *self;
         let launcher = Launcher { plan, testbeds, stop };
-        launcher.rehearse(&Attempt { trial: *trial, number: 1 })
+        launcher.only_mounts(&Attempt { trial: *trial, number: 1 })
     }
 }
 
