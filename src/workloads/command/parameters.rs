@@ -8,7 +8,7 @@ use toml::Table;
 
 use crate::workloads::kit::Keys;
 use crate::workloads::programs::printed::{Described, Figure};
-use crate::workloads::programs::{Input, LIMIT, Line, Success, folder};
+use crate::workloads::programs::{self, Input, Line, Success, folder};
 
 #[derive(Clone, Debug)]
 pub struct Parameters {
@@ -36,8 +36,6 @@ pub enum Need {
 
 const KEYS: &[&str] =
     &["command", "prepare", "cold", "exit_codes", "limit_seconds", "input", "metric", "needs"];
-/// The limit of a trial's work.
-const LONGEST: u32 = LIMIT.as_secs() as u32;
 
 impl Parameters {
     /// # Errors
@@ -45,10 +43,7 @@ impl Parameters {
     pub fn parse(table: &Table) -> Result<Self, String> {
         let keys = Keys::of(table, KEYS)?;
         let described: BTreeMap<String, Described> = keys.or("metric", BTreeMap::new())?;
-        let limit = match table.get("limit_seconds") {
-            None => LIMIT,
-            Some(_) => Duration::from_secs(keys.number("limit_seconds", 1..=LONGEST)?.into()),
-        };
+        let limit = programs::limit(&keys)?;
         let parameters = Parameters {
             command: line(&keys, "command")?.ok_or("command is missing")?,
             prepare: line(&keys, "prepare")?,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
 use fsderby_sys::process::children_usage;
 
@@ -51,8 +50,7 @@ impl Work for Parameters {
                 programs::forget().map_err(|e| format!("prepare: {e}"))?;
             }
         }
-        // In virtual time every trial would begin at the same distance from the next timer.
-        std::thread::sleep(Duration::from_micros(seed % LATEST_START_US));
+        programs::shift_start(seed);
         Ok(Box::new(trial))
     }
 
@@ -64,9 +62,6 @@ impl Work for Parameters {
         VERSION
     }
 }
-
-/// The seed shifts the start by less than this.
-const LATEST_START_US: u64 = 1000;
 
 struct Trial {
     parameters: Parameters,

@@ -201,6 +201,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_limit_beyond_that_of_a_trial_is_refused() {
+        let of = |limit: u32| format!("job = '[a]'\nlimit_seconds = {limit}").parse::<Table>().unwrap();
+        assert!(Fio.parse(&of(3600)).is_ok());
+        assert!(Fio.parse(&of(3601)).err().unwrap().contains("from 1 to 3600"));
+    }
+
+    #[test]
     fn rates_are_over_the_longest_job_of_each_group() {
         let counts = [
             ("fios", 1),

@@ -29,17 +29,12 @@ pub struct Parameters {
 }
 
 const KEYS: &[&str] = &["job", "limit_seconds"];
-const LONGEST: u32 = 24 * 3600;
-
 impl Parameters {
     /// # Errors
     /// Names the key, or the line of the job file.
     pub fn parse(table: &Table) -> Result<Self, String> {
         let keys = Keys::of(table, KEYS)?;
-        let limit = match table.get("limit_seconds") {
-            None => programs::LIMIT,
-            Some(_) => Duration::from_secs(keys.number("limit_seconds", 1..=LONGEST)?.into()),
-        };
+        let limit = programs::limit(&keys)?;
         let text: String = keys.needed("job")?;
         Ok(Parameters { job: Job::parse(&text)?, limit })
     }
@@ -55,7 +50,7 @@ impl Work for Parameters {
         Amount::default()
     }
 
-    fn prepare(&self, _seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
+    fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if let Some(part) = &portion.part {
             return Err(format!("it has no part {part}"));
         }
@@ -65,6 +60,7 @@ impl Work for Parameters {
             false => None,
         };
         let parameters = self.clone();
+        programs::shift_start(seed);
         Ok(Box::new(Trial { parameters, bypass, keeps: portion.keep_files, live: Vec::new() }))
     }
 

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::time::Duration;
 
 use crate::schema::job::WorkSpec;
+use crate::workloads::kit::Keys;
 
 mod input;
 pub mod printed;
@@ -11,7 +12,7 @@ mod processes;
 mod tree;
 
 pub use input::{INPUTS, Input, folder, hash, input, seen, unchanged};
-pub use processes::{Ended, Run, adopt, furnish, run, sync};
+pub use processes::{Ended, Run, adopt, furnish, run, shift_start, sync};
 pub use tree::{forget, live};
 
 /// A command line as it is run.
@@ -64,8 +65,18 @@ impl Success {
 /// Options of the tmpfs that programs see as /tmp and /dev/shm.
 pub const IN_MEMORY: &CStr = c"size=256m,mode=1777";
 
-/// The longest time of a command that states no limit.
-pub const LIMIT: Duration = Duration::from_secs(3600);
+/// The longest time of a program: a trial's work has no more (`LIMIT` of a job's steps).
+const LONGEST_SECONDS: u32 = 3600;
+
+/// The key `limit_seconds`; without it the longest time.
+///
+/// # Errors
+/// If it is not between 1 and the longest time.
+pub fn limit(keys: &Keys<'_>) -> Result<Duration, String> {
+    let given = keys.get::<toml::Value>("limit_seconds")?.is_some();
+    let seconds = if given { keys.number("limit_seconds", 1..=LONGEST_SECONDS)? } else { LONGEST_SECONDS };
+    Ok(Duration::from_secs(seconds.into()))
+}
 
 /// Whether a work starts programs.
 pub fn starts(work: &WorkSpec) -> bool {

@@ -68,6 +68,12 @@ pub fn adopt() -> io::Result<()> {
     Ok(set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
+/// Waits up to a millisecond, as the seed says: in virtual time every trial would begin at the same distance from the next timer.
+pub fn shift_start(seed: u64) {
+    const LATEST_US: u64 = 1000;
+    std::thread::sleep(Duration::from_micros(seed % LATEST_US));
+}
+
 /// Runs the command in the current folder; returns when the command and all its descendants have ended.
 ///
 /// # Errors
