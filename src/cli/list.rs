@@ -22,7 +22,7 @@ use crate::testbeds::model::machines::{self, Machine};
 use crate::{papers, probes, stages, states, storage, testbeds, workloads};
 
 /// Number of columns if the output is not a terminal.
-const PIPED: u16 = 80;
+pub(super) const PIPED: u16 = 80;
 
 #[derive(Args)]
 pub struct Arguments {

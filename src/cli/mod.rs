@@ -12,6 +12,7 @@ use crate::older::{self, Stood};
 mod beforehand;
 mod bonnie;
 mod compare;
+mod device;
 mod disk;
 mod doctor;
 mod dry_run;
@@ -93,6 +94,9 @@ enum Command {
     /// Build, list, export and import guest bundles: kernel, programs and agent in one file
     #[command(subcommand)]
     Guest(guest::Guest),
+    /// List, claim and release disks of this machine, which runs may then format
+    #[command(subcommand)]
+    Device(device::Device),
     /// Compare the modelled disks with real ones
     #[command(subcommand)]
     Disk(disk::DiskCommand),
@@ -160,6 +164,7 @@ impl Cli {
             Command::Doctor(arguments) => doctor::run(&arguments),
             Command::Kernel(command) => kernel::run(&command),
             Command::Guest(command) => guest::run(&command),
+            Command::Device(command) => device::run(&command),
             Command::Disk(command) => disk::run(&command),
             Command::Machine(command) => machine::run(&command),
             Command::Key(arguments) => key::run(&arguments),

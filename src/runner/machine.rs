@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -158,10 +158,13 @@ fn hypervisor(cpus: Option<&procfs::CpuInfo>) -> String {
 /// The disk of this folder, as far as the kernel names one.
 pub fn disk(folder: &Path) -> Disk {
     let mut disk = Disk::default();
-    if let Some((fstype, options)) = below(folder) {
+    let about = fs::metadata(folder).ok();
+    let is_device = about.as_ref().is_some_and(|about| about.file_type().is_block_device());
+    if let Some((fstype, options)) = below(folder).filter(|_| !is_device) {
         (disk.fstype, disk.options) = (fstype, options);
     }
-    let Some(sys) = fs::metadata(folder).ok().and_then(|m| block_device(m.dev())) else { return disk };
+    let number = about.map(|about| if is_device { about.rdev() } else { about.dev() });
+    let Some(sys) = number.and_then(block_device) else { return disk };
     let read = |name: &str| fs::read_to_string(sys.join(name)).unwrap_or_default().trim().to_owned();
     disk.name = sys.file_name().unwrap_or_default().to_string_lossy().into_owned();
     disk.model = read("device/model");

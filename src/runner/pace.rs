@@ -26,7 +26,9 @@ pub const EMULATED: Pace = Pace { mib_a_second: 8.0, overhead: Duration::from_se
 impl Pace {
     pub fn of(fidelity: Fidelity) -> &'static Pace {
         match fidelity {
-            Fidelity::Loop | Fidelity::Directory | Fidelity::Twin | Fidelity::VmKvm => &NATIVE,
+            Fidelity::Loop | Fidelity::Directory | Fidelity::Twin | Fidelity::Device | Fidelity::VmKvm => {
+                &NATIVE
+            }
             Fidelity::VmEmulated | Fidelity::Model => &EMULATED,
         }
     }

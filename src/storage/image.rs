@@ -12,7 +12,7 @@ use rustix::fs::{Advice, FallocateFlags, OFlags, SeekFrom, fadvise, fallocate, s
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::{Attached, Device, Storage, settings};
+use super::{Attached, Device, Disposable, Storage, settings};
 use crate::host::{StepError, wait_for};
 use crate::schema::event::Seen;
 use crate::schema::job::Job;
@@ -66,10 +66,11 @@ impl Storage for Image {
     fn attach(&self, job: &Job) -> Result<Attached, StepError> {
         let Settings { folder, state, disk, source } = settings(job)?;
         if let Some(disk) = disk {
-            let device = |path: &str| -> Box<dyn Device> {
-                Box::new(GuestDisk { path: path.into(), direct: disk.direct, folder: "/dev".into() })
+            let device = |path: &str| -> Result<Box<dyn Device>, StepError> {
+                let disposable = Disposable::in_guest(path.into())?;
+                Ok(Box::new(GuestDisk { disposable, direct: disk.direct, folder: "/dev".into() }))
             };
-            let mut leaves: Vec<_> = disk.paths().map(device).collect();
+            let mut leaves = disk.paths().map(device).collect::<Result<Vec<_>, _>>()?;
             let source = if source { leaves.pop() } else { None };
             return Ok(Attached::Devices { leaves, source });
         }
@@ -82,7 +83,8 @@ impl Storage for Image {
                 .map_err(|e| StepError::io("create an image", &folder, e))?;
             let device =
                 LoopDevice::attach(&image).map_err(|e| StepError::io("attach a loop device", &folder, e))?;
-            Ok(Box::new(Looped { device, image, folder: folder.clone() }))
+            let disposable = Disposable::loop_device(&device);
+            Ok(Box::new(Looped { device, disposable, image, folder: folder.clone() }))
         };
         let leaves = vec![attach()?];
         Ok(Attached::Devices { leaves, source: source.then(attach).transpose()? })
@@ -101,13 +103,14 @@ impl Storage for Image {
 
 struct Looped {
     device: LoopDevice,
+    disposable: Disposable,
     image: File,
     folder: PathBuf,
 }
 
 impl Device for Looped {
-    fn path(&self) -> &Path {
-        self.device.path()
+    fn disposable(&self) -> &Disposable {
+        &self.disposable
     }
 
     fn is_direct(&self) -> bool {
@@ -162,15 +165,15 @@ fn fault_of(image: &File) -> Option<io::Error> {
 
 /// A disk of the guest's machine.
 pub struct GuestDisk {
-    pub path: PathBuf,
+    pub disposable: Disposable,
     pub direct: bool,
     /// Folder of device files.
     pub folder: PathBuf,
 }
 
 impl Device for GuestDisk {
-    fn path(&self) -> &Path {
-        &self.path
+    fn disposable(&self) -> &Disposable {
+        &self.disposable
     }
 
     fn is_direct(&self) -> bool {
@@ -178,7 +181,7 @@ impl Device for GuestDisk {
     }
 
     fn forget_cached(&self) -> io::Result<()> {
-        forget_cached(File::open(&self.path)?)
+        forget_cached(File::open(self.path())?)
     }
 
     fn lies_in(&self) -> &Path {

@@ -3,11 +3,15 @@
 //! A testbed chooses a storage and its settings. The code here attaches it where the agent runs, on this machine or in a guest.
 //! [`layers`] are built on its disks.
 
+pub mod device;
 pub mod directory;
 pub mod disk;
+mod disposable;
 pub mod image;
 pub mod layers;
 pub mod twin;
+
+pub use disposable::Disposable;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -27,6 +31,7 @@ pub static TABLE: &[&dyn Storage] = &[
     &disk::ModelledDisk,
     &directory::Directory,
     &twin::Twin,
+    &device::ClaimedDisk,
 ];
 
 pub trait Storage: Sync {
@@ -61,7 +66,11 @@ pub enum Attached {
 
 /// A block device. Dropping this value detaches the device.
 pub trait Device {
-    fn path(&self) -> &Path;
+    /// The device, which may be formatted.
+    fn disposable(&self) -> &Disposable;
+    fn path(&self) -> &Path {
+        self.disposable().path()
+    }
     /// Whether the device bypasses the host's page cache.
     fn is_direct(&self) -> bool;
     /// Drops the kernel's cache of the device, so that every check reads from the device.

@@ -4,6 +4,7 @@
 
 mod auto;
 mod bundled;
+mod device;
 mod directory;
 mod guests;
 mod local;
@@ -49,6 +50,7 @@ pub static TABLE: &[&dyn TestbedKind] = &[
     &model::ModelKind,
     &directory::DirectoryKind,
     &twin::TwinKind,
+    &device::DeviceKind,
 ];
 
 /// A kind of testbed as named in an experiment: `loop`, `directory:PATH`.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
 mod conformance;
+mod devices;
 mod guest;
 mod harness;
 mod layers;

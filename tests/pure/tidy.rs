@@ -170,9 +170,10 @@ fn every_file_with_an_implementation_has_a_row() {
 /// one may.
 const BELOW: &[(&str, &[&str])] = &[
     ("host", &[]),
+    ("devices", &["host"]),
     ("filesystems", &[]),
     ("workloads", &[]),
-    ("storage", &["host"]),
+    ("storage", &["devices"]),
     ("probes", &["storage", "host"]),
     ("guest", &["host"]),
     ("stages", &["filesystems", "host"]),

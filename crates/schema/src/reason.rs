@@ -126,6 +126,8 @@ pub enum Reason {
     OtherKernel { asked: String, seen: String },
     /// The mount of a directory changed since the run began.
     OtherMount { began: String, now: String },
+    /// The claimed disk is no longer as it was claimed.
+    OtherDisk { why: String },
     /// The host's disk below the trial is full or fails.
     HostFault { text: String },
     /// A condition of the trial did not hold.
@@ -162,6 +164,7 @@ impl Reason {
             | Reason::LostAgent(_)
             | Reason::OtherKernel { .. }
             | Reason::OtherMount { .. }
+            | Reason::OtherDisk { .. }
             | Reason::HostFault { .. }
             | Reason::Validity(_) => Outcome::Void,
             Reason::Panic(_) | Reason::Failed { .. } | Reason::Integrity(_) => Outcome::Failed,
@@ -189,6 +192,7 @@ impl fmt::Display for Reason {
             Reason::OtherMount { began, now } => {
                 write!(f, "the trial's directory was {began} when the run began, but is {now} now")
             }
+            Reason::OtherDisk { why } => write!(f, "the claimed disk may not be used any more: {why}"),
             Reason::Validity(check) | Reason::Integrity(check) => {
                 let (name, asked, seen) = (check.name.title(), &check.asked, &check.seen);
                 write!(f, "validity check {name}: required {asked}; observed {seen}")

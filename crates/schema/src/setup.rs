@@ -287,13 +287,15 @@ pub enum Fidelity {
     Model,
     /// This machine's own CPU and kernel on a modelled disk that answers in real time.
     Twin,
+    /// This machine's own CPU, kernel and disk; nothing else uses the disk.
+    Device,
 }
 
 impl Fidelity {
     /// The clock of a trial with this fidelity.
     pub fn clock(self) -> ClockKind {
         match self {
-            Fidelity::Loop | Fidelity::Directory | Fidelity::Twin => ClockKind::Host,
+            Fidelity::Loop | Fidelity::Directory | Fidelity::Twin | Fidelity::Device => ClockKind::Host,
             Fidelity::VmKvm | Fidelity::VmEmulated => ClockKind::Guest,
             Fidelity::Model => ClockKind::Virtual,
         }
@@ -303,9 +305,12 @@ impl Fidelity {
     pub fn makes_filesystem(self) -> bool {
         match self {
             Fidelity::Directory => false,
-            Fidelity::Loop | Fidelity::VmKvm | Fidelity::VmEmulated | Fidelity::Model | Fidelity::Twin => {
-                true
-            }
+            Fidelity::Loop
+            | Fidelity::VmKvm
+            | Fidelity::VmEmulated
+            | Fidelity::Model
+            | Fidelity::Twin
+            | Fidelity::Device => true,
         }
     }
 

@@ -38,7 +38,7 @@ use self::outbox::Outbox;
 use self::server::{Requests, Server, Shared, lock};
 use self::store::Store;
 use super::image::GuestDisk;
-use super::{Attached, Device, Storage, settings};
+use super::{Attached, Device, Disposable, Storage, settings};
 use crate::host::{StepError, monotonic_ns};
 use crate::schema::event::Seen;
 use crate::schema::job::Job;
@@ -67,9 +67,12 @@ impl Storage for ModelledDisk {
 
     fn attach(&self, job: &Job) -> Result<Attached, StepError> {
         let modelled: Modelled = settings(job)?;
-        let disk =
-            |path| -> Box<dyn Device> { Box::new(GuestDisk { path, direct: true, folder: "/dev".into() }) };
-        let mut leaves: Vec<_> = devices(modelled.all_disks()).into_iter().map(disk).collect();
+        let disk = |path| -> Result<Box<dyn Device>, StepError> {
+            let disposable = Disposable::in_guest(path)?;
+            Ok(Box::new(GuestDisk { disposable, direct: true, folder: "/dev".into() }))
+        };
+        let mut leaves =
+            devices(modelled.all_disks()).into_iter().map(disk).collect::<Result<Vec<_>, _>>()?;
         let source = if modelled.source { leaves.pop() } else { None };
         Ok(Attached::Devices { leaves, source })
     }

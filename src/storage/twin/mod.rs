@@ -33,7 +33,7 @@ use self::file::FILE;
 pub use self::server::main as server_main;
 use self::server::{Orders, TOTALS};
 use super::disk::totals;
-use super::{Attached, Device, Storage, settings};
+use super::{Attached, Device, Disposable, Storage, settings};
 use crate::host::{self, StepError};
 use crate::schema::job::Job;
 use crate::schema::setup::Named;
@@ -100,7 +100,8 @@ fn attach(settings: &Settings, job: &Job) -> io::Result<TwinDisk> {
     let file = File::from(openat(&mount, FILE, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?);
     let number = number(job);
     let device = LoopDevice::attach_new(number, &file, spec.physical_block())?;
-    let disk = TwinDisk { device: Some(device), server: server.child, servers, number };
+    let disposable = Disposable::loop_device(&device);
+    let disk = TwinDisk { device: Some(device), disposable, server: server.child, servers, number };
     disk.line_up(spec.way(), spec.is_rotational())?;
     let said = BufReader::new(server.line.try_clone()?);
     let mut said = said.lines();
@@ -161,6 +162,7 @@ fn mount(kernel: &File, most: u32) -> io::Result<OwnedFd> {
 struct TwinDisk {
     /// `Some` until it is dropped.
     device: Option<LoopDevice>,
+    disposable: Disposable,
     server: Child,
     servers: Vec<i32>,
     number: u32,
@@ -179,8 +181,8 @@ impl TwinDisk {
 }
 
 impl Device for TwinDisk {
-    fn path(&self) -> &Path {
-        self.device.as_ref().map_or(Path::new("/dev/null"), LoopDevice::path)
+    fn disposable(&self) -> &Disposable {
+        &self.disposable
     }
 
     fn is_direct(&self) -> bool {

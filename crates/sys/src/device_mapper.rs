@@ -1,0 +1,295 @@
+//! A window on a disk, by the kernel's device mapper, that disappears with its last user.
+//!
+//! The device is made for *deferred removal*: once it is neither open nor mounted, the kernel removes it, even if the process
+//! that made it was killed. As long as it exists, the disk below it cannot be opened exclusively by anyone else.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// `include/uapi/linux/dm-ioctl.h`: `_IOWR(0xfd, n, struct dm_ioctl)`
+const BASE: u32 = 0xC138_FD00;
+const VERSION: u32 = 0;
+const DEV_CREATE: u32 = 3;
+const DEV_REMOVE: u32 = 4;
+const DEV_SUSPEND: u32 = 6;
+const TABLE_LOAD: u32 = 9;
+const TABLE_DEPS: u32 = 11;
+const TABLE_STATUS: u32 = 12;
+const STATUS_TABLE: u32 = 1 << 4;
+const QUERY_INACTIVE: u32 = 1 << 12;
+const DEFERRED_REMOVE: u32 = 1 << 17;
+/// Udev's rules shall leave the device alone: no links, no probing, no desktop that mounts it. `libdevmapper.h`,
+/// `DM_UDEV_DISABLE_{DM,SUBSYSTEM,DISK,OTHER}_RULES_FLAG`, in the upper half of the event number.
+const NO_RULES: u32 = 0xF << 16;
+/// Unit of tables, whatever the sectors of the disk.
+const SECTOR: u64 = 512;
+const HEADER: usize = 312;
+const TARGET: usize = 40;
+/// Room for a table's text and a list of devices.
+const ROOM: usize = 4096;
+const NODE_TIME: Duration = Duration::from_secs(5);
+
+/// `struct dm_ioctl`, and behind it room for what the call takes or returns.
+#[repr(C, align(8))]
+struct Call {
+    version: [u32; 3],
+    data_size: u32,
+    data_start: u32,
+    target_count: u32,
+    open_count: i32,
+    flags: u32,
+    event: u32,
+    padding: u32,
+    device: u64,
+    name: [u8; 128],
+    uuid: [u8; 129],
+    data: [u8; 7],
+    room: [u8; ROOM],
+}
+
+const _: () = assert!(std::mem::offset_of!(Call, room) == HEADER);
+
+/// A part of a disk as a device of its own. The kernel removes the device when nobody uses it any more.
+#[derive(Debug)]
+pub struct Window {
+    node: File,
+    path: PathBuf,
+    name: String,
+}
+
+/// Of which part of which disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The disk's number, as `st_rdev`.
+    pub disk: u64,
+    /// Bytes, whole sectors of 512.
+    pub offset: u64,
+    pub length: u64,
+}
+
+impl Part {
+    fn table(self) -> String {
+        let (major, minor) = (rustix::fs::major(self.disk), rustix::fs::minor(self.disk));
+        format!("{major}:{minor} {}", self.offset / SECTOR)
+    }
+}
+
+impl Window {
+    /// Opens a window of that name and UUID. `check` is called when the kernel holds the disk exclusively and before anyone
+    /// can write through the window.
+    ///
+    /// # Errors
+    /// If the disk is in use, the name is taken, the kernel holds another disk than asked for, or `check` fails.
+    pub fn open(
+        name: &str,
+        uuid: &str,
+        part: Part,
+        check: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let control = control()?;
+        let mut made = Call::of(name)?;
+        text(&mut made.uuid, uuid)?;
+        made.send(&control, DEV_CREATE)?;
+        let number = made.device;
+        let opened = Self::show(&control, name, number, part, check);
+        if opened.is_err() {
+            let _ = Call::of(name).and_then(|mut call| call.send(&control, DEV_REMOVE));
+        }
+        opened
+    }
+
+    fn show(
+        control: &File,
+        name: &str,
+        number: u64,
+        part: Part,
+        check: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<Self> {
+        Call::table(name, part)?.send(control, TABLE_LOAD)?;
+        let mut asked = Call::of(name)?;
+        asked.flags = QUERY_INACTIVE;
+        asked.send(control, TABLE_DEPS)?;
+        if asked.list() != [part.disk] {
+            return Err(io::Error::other("the device mapper holds another disk"));
+        }
+        check()?;
+        // Without the flag for suspending, this call resumes.
+        let mut resumed = Call::of(name)?;
+        resumed.event = NO_RULES;
+        resumed.send(control, DEV_SUSPEND)?;
+        let path = PathBuf::from(format!("/dev/dm-{}", rustix::fs::minor(number)));
+        let node = node(&path, number)?;
+        // From here on it lives as long as it is used.
+        let mut removal = Call::of(name)?;
+        removal.flags = DEFERRED_REMOVE;
+        removal.event = NO_RULES;
+        removal.send(control, DEV_REMOVE)?;
+        Ok(Window { node, path, name: name.to_owned() })
+    }
+
+    /// The window of that name, made by another process of ours.
+    ///
+    /// # Errors
+    /// If there is none, or it shows something else.
+    pub fn find(name: &str, part: Part) -> io::Result<Self> {
+        let control = control()?;
+        let mut asked = Call::of(name)?;
+        asked.flags = STATUS_TABLE;
+        asked.send(&control, TABLE_STATUS)?;
+        let path = PathBuf::from(format!("/dev/dm-{}", rustix::fs::minor(asked.device)));
+        let node = node(&path, asked.device)?;
+        if asked.target() != Some((part.length / SECTOR, part.table())) {
+            return Err(io::Error::other(format!("the device {name} shows another part of a disk")));
+        }
+        Ok(Window { node, path, name: name.to_owned() })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The open device, for reading and writing.
+    pub fn node(&self) -> &File {
+        &self.node
+    }
+}
+
+/// The version of the kernel's device mapper.
+///
+/// # Errors
+/// If the kernel has none, or this process may not use it.
+pub fn version() -> io::Result<[u32; 3]> {
+    let mut call = Call::new();
+    call.send(&control()?, VERSION)?;
+    Ok(call.version)
+}
+
+fn control() -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).open("/dev/mapper/control")
+}
+
+/// The device's node, which devtmpfs makes; it is opened only if it is that of the device.
+fn node(path: &Path, number: u64) -> io::Result<File> {
+    let begin = Instant::now();
+    loop {
+        let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(path);
+        match opened {
+            Ok(node) => {
+                let about = node.metadata()?;
+                if about.file_type().is_block_device() && about.rdev() == number {
+                    return Ok(node);
+                }
+                return Err(io::Error::other(format!("{} is another device", path.display())));
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound && begin.elapsed() < NODE_TIME => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+fn text(into: &mut [u8], text: &str) -> io::Result<()> {
+    if text.len() >= into.len() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("'{text}' is too long")));
+    }
+    into[..text.len()].copy_from_slice(text.as_bytes());
+    Ok(())
+}
+
+impl Call {
+    fn new() -> Self {
+        Call {
+            version: [4, 0, 0],
+            data_size: size_of::<Call>() as u32,
+            data_start: HEADER as u32,
+            target_count: 0,
+            open_count: 0,
+            flags: 0,
+            event: 0,
+            padding: 0,
+            device: 0,
+            name: [0; 128],
+            uuid: [0; 129],
+            data: [0; 7],
+            room: [0; ROOM],
+        }
+    }
+
+    fn of(name: &str) -> io::Result<Self> {
+        let mut call = Call::new();
+        text(&mut call.name, name)?;
+        Ok(call)
+    }
+
+    /// `struct dm_target_spec`: start, length, status, offset of the next one, type; then its parameters.
+    fn table(name: &str, part: Part) -> io::Result<Self> {
+        let mut call = Call::of(name)?;
+        call.target_count = 1;
+        call.room[8..16].copy_from_slice(&(part.length / SECTOR).to_ne_bytes());
+        text(&mut call.room[24..TARGET], "linear")?;
+        text(&mut call.room[TARGET..], &part.table())?;
+        Ok(call)
+    }
+
+    fn send(&mut self, control: &File, command: u32) -> io::Result<()> {
+        let request = (BASE | command) as libc::Ioctl;
+        // SAFETY: the structure is the kernel's header with `data_size` bytes in all, which the kernel reads and overwrites.
+        if unsafe { libc::ioctl(control.as_raw_fd(), request, std::ptr::from_mut(self)) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    fn word(&self, at: usize) -> u64 {
+        let mut word = [0; 8];
+        word.copy_from_slice(&self.room[at..at + 8]);
+        u64::from_ne_bytes(word)
+    }
+
+    /// `struct dm_target_deps`: how many, then their numbers.
+    fn list(&self) -> Vec<u64> {
+        let many = (self.word(0) & u64::from(u32::MAX)) as usize;
+        (1..=many.min(ROOM / 8 - 1)).map(|n| self.word(8 * n)).collect()
+    }
+
+    /// Length in sectors and parameters of the only target, if it is a linear one from sector 0.
+    fn target(&self) -> Option<(u64, String)> {
+        let until_zero = |bytes: &[u8]| {
+            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+            String::from_utf8_lossy(&bytes[..end]).into_owned()
+        };
+        let is_one = self.target_count == 1 && self.word(0) == 0;
+        let is_linear = until_zero(&self.room[24..TARGET]) == "linear";
+        (is_one && is_linear).then(|| (self.word(8), until_zero(&self.room[TARGET..])))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_laid_out_as_the_kernel_reads_it() {
+        let part = Part { disk: rustix::fs::makedev(8, 16), offset: 1 << 20, length: 3 << 20 };
+        let call = Call::table("name", part).unwrap();
+        assert_eq!(call.target(), Some((6144, "8:16 2048".to_owned())));
+        assert_eq!((call.word(0), call.word(8), call.word(16)), (0, 6144, 0));
+        assert!(Call::of(&"x".repeat(128)).is_err());
+    }
+
+    #[test]
+    fn without_a_device_mapper_nothing_is_opened() {
+        if !Path::new("/dev/mapper/control").exists() {
+            assert!(version().is_err());
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! A disk becomes one that may be formatted: the only way there is.
+//!
+//! Each check refuses in its own words. Nothing is written before the last one has passed, and then through the descriptor that was
+//! checked.
+
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::content::{self, Content, Data};
+use super::disk::{self, Described, Disk};
+use super::marks::{self, Found, LEAST, Mark};
+use super::refusal::{Check, Refusal};
+use super::signatures::{self, Signature};
+use super::{here, registry, users};
+use crate::random;
+use crate::schema::units::Bytes;
+
+/// Programs such as udev look at a disk for an instant.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A disk that passed every check but the user's word. It stays open and locked, so that nobody else can begin to use it.
+#[derive(Debug)]
+pub struct Examined {
+    disk: Disk,
+    id: String,
+    /// Open for writing and exclusively.
+    held: File,
+    pub content: Content,
+}
+
+/// What the user typed.
+#[derive(Clone, Debug, Default)]
+pub struct Word {
+    /// The serial number, or what else names the disk.
+    pub id: String,
+    /// The sentence of [`Examined::phrase`], if the disk holds data.
+    pub phrase: Option<String>,
+}
+
+/// Why this disk cannot be claimed, as far as can be seen without opening it for long: `None` if nothing speaks against it.
+pub fn obstacle(disk: &Described, all: &[Described]) -> Option<Refusal> {
+    let id = match disk.is_one_of_a_kind(all) {
+        Ok(id) => id,
+        Err(refusal) => return Some(refusal),
+    };
+    let looked = || -> Result<(), Refusal> {
+        let open = Disk::open(disk.clone())?;
+        is_unclaimed(&open, &id)?;
+        is_unused(disk)?;
+        is_unplanned(disk, &is_unsigned(disk)?)
+    };
+    looked().err()
+}
+
+/// Checks the disk of this name: which one it is, who uses it, what is on it. `whole` reads all of it however long that takes.
+///
+/// # Errors
+/// The first reason against it.
+pub fn examine(id: &str, whole: bool, progress: &mut dyn FnMut(u64, u64)) -> Result<Examined, Refusal> {
+    here::is_whole_machine()?;
+    let about = disk::find(id)?;
+    let id = about.is_one_of_a_kind(&disk::all())?;
+    if about.size < LEAST {
+        let what = format!("{id} has {}: too small for marks and a filesystem", about.size);
+        return Err(Refusal::new(Check::Identity, what, format!("a disk of at least {LEAST}")));
+    }
+    let disk = Disk::open(about)?;
+    lock(&disk)?;
+    is_unclaimed(&disk, &id)?;
+    is_unused(&disk.about)?;
+    let held = disk.exclusively()?;
+    let signatures = is_unsigned(&disk.about)?;
+    is_unplanned(&disk.about, &signatures)?;
+    let seed = disk.about.number ^ disk.about.size.0 ^ disk.about.sequence.unwrap_or(0);
+    let content = content::look(&held, disk.about.size, whole, seed, progress);
+    let content = content.map_err(|e| Refusal::io(Check::Content, "read", &disk.about.name, &e))?;
+    Ok(Examined { disk, id, held, content })
+}
+
+/// Keeps udev away as long as the descriptor is open.
+pub(super) fn lock(disk: &Disk) -> Result<(), Refusal> {
+    let begin = Instant::now();
+    while let Err(e) = flock(disk.node(), FlockOperation::NonBlockingLockExclusive) {
+        if begin.elapsed() > PATIENCE {
+            let what = format!("another program has locked {}: {e}", disk.about.name);
+            return Err(Refusal::new(Check::Use, what, "fuser -v on its node, which names the program"));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+fn is_unclaimed(disk: &Disk, id: &str) -> Result<(), Refusal> {
+    let name = &disk.about.name;
+    let found =
+        marks::read(disk.node(), disk.about.size).map_err(|e| Refusal::io(Check::Claim, "read", name, &e))?;
+    let refuse = |what: String, try_this: String| Err(Refusal::new(Check::Claim, what, try_this));
+    match found {
+        Found::Nothing => Ok(()),
+        Found::Damaged(what) => refuse(
+            format!("{name} carries a damaged claim: {what}"),
+            "look what happened to it; wipefs and dd are the way to empty a disk, fsderby never does".into(),
+        ),
+        Found::Whole(mark) if registry::all().contains(&mark) && mark.id == id => refuse(
+            format!("{id} is claimed already, since {}", mark.time),
+            format!("--on device:{id}, or fsderby device release {id}"),
+        ),
+        Found::Whole(mark) if mark.serial != disk.about.serial || mark.wwid != disk.about.wwid => refuse(
+            format!("{name} carries the claim of another disk, {}: it is a copy of that disk", mark.id),
+            "an empty disk".into(),
+        ),
+        Found::Whole(mark) => refuse(
+            format!(
+                "{id} was claimed on another machine at {}; this one has no copy of the claim",
+                mark.time
+            ),
+            "fsderby device release there".into(),
+        ),
+    }
+}
+
+/// Waits a moment for programs that only look.
+pub(super) fn is_unused(disk: &Described) -> Result<(), Refusal> {
+    let begin = Instant::now();
+    loop {
+        let users = users::now(disk);
+        if users.is_empty() {
+            return Ok(());
+        }
+        if begin.elapsed() > PATIENCE {
+            let what = format!("{} is in use: {}", disk.name, users.join("; "));
+            return Err(Refusal::new(Check::Use, what, "a disk that nothing uses"));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn is_unplanned(disk: &Described, signatures: &[Signature]) -> Result<(), Refusal> {
+    let words: Vec<String> = signatures.iter().flat_map(|signature| signature.names.clone()).collect();
+    match users::planned(disk, &words).first() {
+        None => Ok(()),
+        Some(plan) => Err(Refusal::new(
+            Check::Use,
+            format!("{} is to be used by something else: {plan}", disk.name),
+            "remove that entry, if it is out of date",
+        )),
+    }
+}
+
+fn is_unsigned(disk: &Described) -> Result<Vec<Signature>, Refusal> {
+    let signatures = signatures::all(disk)?;
+    let parts = || disk.partitions.iter().map(|part| part.name.as_str());
+    match signatures.first() {
+        Some(Signature { on, kind, .. }) => Err(Refusal::new(
+            Check::Signature,
+            format!("{on} holds {kind}"),
+            format!(
+                "another disk; if nothing on it is needed, you can empty it yourself: wipefs --all {}",
+                disk.node().display()
+            ),
+        )),
+        None if parts().next().is_some() => {
+            let what = format!("{} has partitions: {}", disk.name, parts().collect::<Vec<_>>().join(", "));
+            Err(Refusal::new(Check::Signature, what, "a disk without partitions"))
+        }
+        None => Ok(signatures),
+    }
+}
+
+impl Examined {
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub fn about(&self) -> &Described {
+        &self.disk.about
+    }
+
+    /// The sentence to type if the disk holds data without a signature.
+    pub fn phrase(&self) -> Option<String> {
+        match &self.content {
+            Content::Zeros { .. } => None,
+            Content::Data(Data { offset, .. }) => {
+                Some(format!("erase {} with data at offset {offset}", self.id))
+            }
+        }
+    }
+
+    /// Whether these words are those that claiming this disk takes.
+    ///
+    /// # Errors
+    /// What is missing or differs.
+    pub fn is_meant(&self, word: &Word) -> Result<(), Refusal> {
+        let refuse = |what: String, try_this: String| Err(Refusal::new(Check::Confirmation, what, try_this));
+        if word.id != self.id {
+            return refuse(
+                format!("'{}' is not the serial number of this disk", word.id),
+                format!("{}, if this is the disk that you mean", self.id),
+            );
+        }
+        match (self.phrase(), &word.phrase) {
+            (Some(phrase), Some(typed)) if *typed == phrase => Ok(()),
+            (None, None) => Ok(()),
+            (Some(phrase), _) => {
+                let Content::Data(data) = &self.content else { unreachable!("a phrase is asked for data") };
+                let node = self.disk.about.node();
+                refuse(
+                    format!("{} is not empty {}", self.id, data.in_words()),
+                    format!(
+                        "empty it yourself (blkdiscard {node}, if the disk then reads as zeros, otherwise dd \
+                         if=/dev/zero of={node} bs=1M), or --holds-data '{phrase}'",
+                        node = node.display()
+                    ),
+                )
+            }
+            (None, Some(_)) => refuse(
+                format!("{} holds no data, so this is not the disk that the phrase is about", self.id),
+                "fsderby device claim without --holds-data".into(),
+            ),
+        }
+    }
+
+    /// Writes the claim.
+    ///
+    /// # Errors
+    /// If the words are not the right ones, or anything changed since the disk was examined.
+    pub fn claim(self, word: &Word) -> Result<Mark, Refusal> {
+        self.is_meant(word)?;
+        let name = self.disk.about.name.clone();
+        let fault = |operation: &'static str| {
+            let name = name.clone();
+            move |e: std::io::Error| Refusal::io(Check::Claim, operation, &name, &e)
+        };
+        let sector = fsderby_sys::block_device::sector(&self.held).map_err(fault("look at"))?;
+        let about = &self.disk.about;
+        let mark = Mark {
+            claim: format!("{:032x}", random::bits().map_err(fault("name a claim of"))?),
+            id: self.id.clone(),
+            serial: about.serial.clone(),
+            wwid: about.wwid.clone(),
+            model: about.model.clone(),
+            size: Bytes(about.size.0),
+            sector,
+            time: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
+        };
+        self.disk.is_still_itself()?;
+        is_unused(about)?;
+        registry::keep(&mark).map_err(fault("keep a copy of the claim of"))?;
+        if self.phrase().is_some() {
+            // The first run finds what the user has agreed to lose.
+            registry::set_used(&mark, true).map_err(fault("note the content of"))?;
+        }
+        if let Err(e) = mark.write(&self.held) {
+            let _ = mark.remove(&self.held);
+            let _ = registry::forget(&mark);
+            return Err(fault("write the claim to")(e));
+        }
+        let found = marks::read(&self.held, mark.size).map_err(fault("read the claim of"))?;
+        marks::agree(&name, &found, &mark)?;
+        Ok(mark)
+    }
+}
+
+/// Removes the claim of this disk: its table and marks, and this machine's copy; nothing else.
+///
+/// # Errors
+/// If the disk is in use, or its marks are not those of this machine's copy.
+pub fn release(id: &str) -> Result<Mark, Refusal> {
+    here::is_whole_machine()?;
+    let mark = registry::find(id)?;
+    let lock_of_claim = registry::lock(&mark)?;
+    let disk = super::hold::claimed(&mark)?;
+    lock(&disk)?;
+    let held = disk.exclusively()?;
+    disk.is_still_itself()?;
+    let fault = |e| Refusal::io(Check::Claim, "remove the claim of", id, &e);
+    mark.remove(&held).map_err(fault)?;
+    registry::forget(&mark).map_err(fault)?;
+    drop(lock_of_claim);
+    Ok(mark)
+}

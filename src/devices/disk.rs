@@ -1,0 +1,431 @@
+//! A whole disk, known by what it says of itself: its serial number or world-wide name, never a letter.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use fsderby_sys::block_device;
+use rustix::fs::OFlags;
+use serde::Serialize;
+
+use super::refusal::{Check, Refusal};
+use crate::schema::units::Bytes;
+
+const BLOCK: &str = "/sys/block";
+const BY_ID: &str = "/dev/disk/by-id";
+/// Unit of sizes in sysfs.
+const SECTOR: u64 = 512;
+
+/// What the kernel tells of a disk, without opening it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Described {
+    /// The kernel's name until the next boot or hot-plug, such as `sda`.
+    pub name: String,
+    /// `st_rdev` of its node.
+    #[serde(skip)]
+    pub number: u64,
+    pub size: Bytes,
+    pub model: String,
+    pub serial: Option<String>,
+    /// The world-wide name.
+    pub wwid: Option<String>,
+    pub firmware: Option<String>,
+    pub rotates: bool,
+    /// The kernel's number of this medium.
+    pub sequence: Option<u64>,
+    pub partitions: Vec<Partition>,
+    /// Path of the device in sysfs, which shows how the disk is connected.
+    #[serde(skip)]
+    pub place: PathBuf,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Partition {
+    pub name: String,
+    #[serde(skip)]
+    pub number: u64,
+    pub size: Bytes,
+}
+
+/// Every disk, and other block device that is not empty, in the order of names.
+pub fn all() -> Vec<Described> {
+    let entries = fs::read_dir(BLOCK).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let is_memory = |name: &String| name.starts_with("ram") || name.starts_with("zram");
+    let mut all: Vec<Described> =
+        names.filter(|name| !is_memory(name)).filter_map(|name| describe(&name)).collect();
+    all.retain(|disk| disk.size.0 > 0);
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+/// The disk of this kernel name.
+pub fn describe(name: &str) -> Option<Described> {
+    let place = fs::canonicalize(Path::new(BLOCK).join(name)).ok()?;
+    let text = |file: &str| attribute(&place.join(file));
+    let partitions =
+        fs::read_dir(&place).ok()?.flatten().filter(|entry| entry.path().join("partition").exists());
+    let partition = |entry: fs::DirEntry| {
+        let path = entry.path();
+        Some(Partition {
+            name: entry.file_name().to_string_lossy().into_owned(),
+            number: number(&attribute(&path.join("dev"))?)?,
+            size: size(&attribute(&path.join("size"))?)?,
+        })
+    };
+    let mut partitions: Vec<Partition> = partitions.filter_map(partition).collect();
+    partitions.sort_by_key(|partition| partition.number);
+    Some(Described {
+        number: number(&text("dev")?)?,
+        size: size(&text("size")?)?,
+        model: text("device/model").or_else(|| text("device/name")).unwrap_or_default(),
+        serial: serial(&place),
+        wwid: text("wwid").or_else(|| text("device/wwid")).or_else(|| text("device/cid")),
+        firmware: text("device/firmware_rev").or_else(|| text("device/rev")),
+        rotates: text("queue/rotational").is_some_and(|text| text == "1"),
+        sequence: text("diskseq").and_then(|text| text.parse().ok()),
+        partitions,
+        name: name.to_owned(),
+        place,
+    })
+}
+
+/// virtio and MMC have it as text, NVMe at the controller, SCSI and ATA in the page of vital product data 80.
+fn serial(place: &Path) -> Option<String> {
+    let text = ["serial", "device/serial"].iter().find_map(|file| attribute(&place.join(file)));
+    text.or_else(|| {
+        let page = fs::read(place.join("device/vpd_pg80")).ok()?;
+        shown(&String::from_utf8_lossy(page.get(4..)?))
+    })
+}
+
+/// A line of sysfs; `None` if it is empty or absent.
+pub fn attribute(file: &Path) -> Option<String> {
+    shown(&String::from_utf8_lossy(&fs::read(file).ok()?))
+}
+
+/// Spaces and zeros pad what disks say. Words are joined by one underscore, as in the names of by-id.
+fn shown(text: &str) -> Option<String> {
+    let words: Vec<&str> =
+        text.split(|c: char| c.is_whitespace() || c == '\0').filter(|w| !w.is_empty()).collect();
+    (!words.is_empty()).then(|| words.join("_"))
+}
+
+fn number(text: &str) -> Option<u64> {
+    let (major, minor) = text.split_once(':')?;
+    Some(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn size(text: &str) -> Option<Bytes> {
+    text.parse::<u64>().ok().map(|sectors| Bytes(sectors * SECTOR))
+}
+
+impl Described {
+    pub fn node(&self) -> PathBuf {
+        Path::new("/dev").join(&self.name)
+    }
+
+    /// The name by which it is claimed and used: the serial number if no other disk has it, otherwise the world-wide name.
+    pub fn id(&self, others: &[Described]) -> Option<String> {
+        let others = || others.iter().filter(|other| other.number != self.number);
+        let is_one = |own: &Option<String>, of: fn(&Described) -> &Option<String>| {
+            own.clone().filter(|_| others().all(|other| of(other) != own))
+        };
+        is_one(&self.serial, |disk| &disk.serial).or_else(|| is_one(&self.wwid, |disk| &disk.wwid))
+    }
+
+    /// The numbers of the disk and its partitions.
+    pub fn numbers(&self) -> Vec<u64> {
+        std::iter::once(self.number).chain(self.partitions.iter().map(|partition| partition.number)).collect()
+    }
+
+    /// Whether it can be told from every other disk, is on this machine alone, and is a disk at all.
+    ///
+    /// # Errors
+    /// The reason why it must not be claimed.
+    pub fn is_one_of_a_kind(&self, others: &[Described]) -> Result<String, Refusal> {
+        let refuse = |what: String, try_this: &str| Err(Refusal::new(Check::Identity, what, try_this));
+        let name = &self.name;
+        if self.place.starts_with("/sys/devices/virtual") {
+            return refuse(
+                format!("{name} is made by the kernel itself and is no disk"),
+                "claim the disk below it, after its content has moved elsewhere",
+            );
+        }
+        let place = self.place.to_string_lossy();
+        let transport = attribute(&self.place.join("device/transport"));
+        let remote = match transport.as_deref() {
+            None | Some("pcie") => None,
+            Some(other) => Some(other.to_owned()),
+        };
+        let scsi = || {
+            [("/session", "iSCSI"), ("/rport-", "Fibre Channel")]
+                .into_iter()
+                .find(|(part, _)| place.contains(part))
+        };
+        if let Some(over) = remote.or_else(|| scsi().map(|(_, over)| over.to_owned())) {
+            return refuse(
+                format!("{name} is reached by {over}: another machine may use it too"),
+                "a disk in this machine",
+            );
+        }
+        if self.paths() > 1 {
+            return refuse(
+                format!("{name} has {} controllers: another machine may use it too", self.paths()),
+                "a disk of one controller",
+            );
+        }
+        if self.sequence.is_none() {
+            return refuse(
+                "this kernel does not number its disks, so a disk that was exchanged could not be told"
+                    .into(),
+                "Linux 5.15 or later",
+            );
+        }
+        match self.id(others) {
+            Some(id) => Ok(id),
+            None if self.serial.is_none() && self.wwid.is_none() => refuse(
+                format!(
+                    "{name} has neither a serial number nor a world-wide name: it cannot be told from another disk"
+                ),
+                "a virtual machine can give its disks serial numbers (QEMU: serial=NAME)",
+            ),
+            None => {
+                let same = others.iter().filter(|o| o.number != self.number && o.serial == self.serial);
+                let same: Vec<&str> = same.map(|other| other.name.as_str()).collect();
+                refuse(
+                    format!(
+                        "{name} has the serial number of {}: these are paths to one disk, or copies",
+                        same.join(" and ")
+                    ),
+                    "a disk with a serial number of its own",
+                )
+            }
+        }
+    }
+
+    /// Controllers by which an NVMe namespace is reached.
+    fn paths(&self) -> usize {
+        let subsystem = fs::canonicalize(self.place.join("device/subsystem"));
+        let is_subsystem = subsystem.is_ok_and(|path| path.ends_with("class/nvme-subsystem"));
+        let place = self.place.join(if is_subsystem { "device" } else { "device/device" });
+        let is_controller =
+            |name: &str| name.strip_prefix("nvme").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+        let all = fs::read_dir(place).into_iter().flatten().flatten();
+        all.filter(|entry| is_subsystem && is_controller(&entry.file_name().to_string_lossy())).count().max(1)
+    }
+}
+
+/// The disk of this serial number, world-wide name or name in /dev/disk/by-id.
+///
+/// # Errors
+/// If there is none, or several, or the text is the kernel's name, which means another disk after the next boot.
+pub fn find(id: &str) -> Result<Described, Refusal> {
+    let refuse = |what: String, try_this: String| Err(Refusal::new(Check::Identity, what, try_this));
+    let all = all();
+    let bare = id.strip_prefix("/dev/").unwrap_or(id);
+    let is_of = |disk: &&Described| disk.name == bare || disk.partitions.iter().any(|part| part.name == bare);
+    if let Some(disk) = all.iter().find(is_of) {
+        let what = format!("{bare} is a name that can mean another disk after the next boot");
+        return refuse(
+            what,
+            match disk.id(&all) {
+                Some(own) if disk.name == bare => format!("{own}, which is this disk"),
+                Some(own) => format!("{own}, the whole disk: partitions are not claimed"),
+                None => "fsderby device list".into(),
+            },
+        );
+    }
+    let link = Path::new(BY_ID).join(id.strip_prefix(BY_ID).map_or(id, |rest| rest.trim_start_matches('/')));
+    let target = fs::canonicalize(&link).ok().filter(|_| link.parent() == Some(Path::new(BY_ID)));
+    let named = target.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let is_it = |disk: &&Described| {
+        [&disk.serial, &disk.wwid].into_iter().flatten().any(|own| own == id)
+            || named.as_ref() == Some(&disk.name)
+    };
+    let found: Vec<&Described> = all.iter().filter(is_it).collect();
+    match found[..] {
+        [disk] => Ok(disk.clone()),
+        [] if named.is_some() => refuse(
+            format!("{id} is not a whole disk"),
+            "fsderby device list, which shows what can be claimed".into(),
+        ),
+        [] => refuse(
+            format!("no disk has the serial number or world-wide name {id}"),
+            "fsderby device list, which shows them".into(),
+        ),
+        _ => {
+            let names: Vec<&str> = found.iter().map(|disk| disk.name.as_str()).collect();
+            refuse(
+                format!(
+                    "{id} is the serial number of {}: these are paths to one disk, or copies",
+                    names.join(" and ")
+                ),
+                "the world-wide name, if they differ in it".into(),
+            )
+        }
+    }
+}
+
+/// An open disk. The descriptor stays the same from the first check to the last write.
+#[derive(Debug)]
+pub struct Disk {
+    pub about: Described,
+    node: File,
+}
+
+impl Disk {
+    /// Opens it for reading, without excluding anyone.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or the node is that of another disk.
+    pub fn open(about: Described) -> Result<Self, Refusal> {
+        let node = open(&about, false, OFlags::empty())?;
+        Ok(Disk { about, node })
+    }
+
+    /// Opens it a second time for writing; nobody else can mount, format or assemble it meanwhile.
+    ///
+    /// # Errors
+    /// If somebody uses it, or it is read-only.
+    pub fn exclusively(&self) -> Result<File, Refusal> {
+        let node = open(&self.about, true, OFlags::EXCL)?;
+        if block_device::is_read_only(&node).unwrap_or(true) {
+            let what = format!("{} is read-only", self.about.name);
+            return Err(Refusal::new(Check::Identity, what, "the disk's write protection, or another disk"));
+        }
+        Ok(node)
+    }
+
+    pub fn node(&self) -> &File {
+        &self.node
+    }
+
+    /// Whether it still is the disk that was opened: the same medium, size and serial number.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn is_still_itself(&self) -> Result<(), Refusal> {
+        let now = describe(&self.about.name);
+        let gone = |what: &str| {
+            let text = format!("{} is another disk than at the first look: {what}", self.about.name);
+            Refusal::new(Check::Identity, text, "fsderby device list; nothing was written since")
+        };
+        let now = now.ok_or_else(|| gone("it has gone"))?;
+        for (what, was, is) in [
+            ("the serial number", &self.about.serial, &now.serial),
+            ("the world-wide name", &self.about.wwid, &now.wwid),
+        ] {
+            if was != is {
+                return Err(gone(what));
+            }
+        }
+        if now.size != self.about.size {
+            return Err(gone("the size"));
+        }
+        let sequence = block_device::sequence(&self.node).ok();
+        if now.sequence != self.about.sequence
+            || sequence != self.about.sequence
+            || now.number != self.about.number
+        {
+            return Err(gone("the kernel's number of the medium"));
+        }
+        Ok(())
+    }
+}
+
+fn open(about: &Described, writes: bool, flags: OFlags) -> Result<File, Refusal> {
+    let path = about.node();
+    let flags = (flags | OFlags::NOFOLLOW).bits().cast_signed();
+    let opened = OpenOptions::new().read(true).write(writes).custom_flags(flags).open(&path);
+    let node = match opened {
+        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::BUSY.raw_os_error()) => {
+            let what =
+                format!("{} is in use: a mount, swap, RAID, volume group or mapping holds it", about.name);
+            return Err(Refusal::new(Check::Use, what, "fsderby device list, and lsblk"));
+        }
+        other => other.map_err(|e| Refusal::io(Check::Identity, "open", &path.display().to_string(), &e))?,
+    };
+    let other = |what: &str| {
+        let text = format!("{} is another disk than at the first look: {what}", path.display());
+        Refusal::new(Check::Identity, text, "fsderby device list")
+    };
+    let seen = node.metadata().map_err(|e| Refusal::io(Check::Identity, "look at", &about.name, &e))?;
+    if !seen.file_type().is_block_device() || seen.rdev() != about.number {
+        return Err(other("its node has another number"));
+    }
+    if block_device::bytes(&node).ok() != Some(about.size.0) {
+        return Err(other("the size"));
+    }
+    if block_device::sequence(&node).ok() != about.sequence {
+        return Err(other("the kernel's number of the medium"));
+    }
+    Ok(node)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk(name: &str, number: u64, serial: Option<&str>, wwid: Option<&str>) -> Described {
+        Described {
+            name: name.to_owned(),
+            number,
+            size: Bytes(1 << 30),
+            model: "model".into(),
+            serial: serial.map(str::to_owned),
+            wwid: wwid.map(str::to_owned),
+            firmware: None,
+            rotates: false,
+            sequence: Some(number),
+            partitions: Vec::new(),
+            place: format!("/sys/devices/pci0000:00/{name}").into(),
+        }
+    }
+
+    #[test]
+    fn a_disk_is_named_by_what_no_other_disk_has() {
+        let [a, b] = [disk("sda", 1, Some("S1"), Some("w1")), disk("sdb", 2, Some("S2"), None)];
+        let all = [a.clone(), b.clone()];
+        assert_eq!(a.is_one_of_a_kind(&all), Ok("S1".to_owned()));
+        // Two namespaces of one controller share its serial number.
+        let [c, d] = [disk("nvme0n1", 3, Some("S"), Some("w3")), disk("nvme0n2", 4, Some("S"), Some("w4"))];
+        assert_eq!(c.is_one_of_a_kind(&[c.clone(), d.clone()]), Ok("w3".to_owned()));
+        // Two paths to one disk.
+        let twin = disk("sdc", 5, Some("S2"), None);
+        let why = b.is_one_of_a_kind(&[a.clone(), b.clone(), twin]).unwrap_err();
+        assert!(why.what.contains("serial number of sdc"), "{why}");
+        let bare = disk("vda", 6, None, None);
+        assert!(bare.is_one_of_a_kind(std::slice::from_ref(&bare)).unwrap_err().what.contains("neither a serial number"));
+    }
+
+    #[test]
+    fn what_is_no_disk_of_this_machine_alone_is_refused() {
+        let refused = |place: &str| {
+            let other = Described { place: place.into(), ..disk("sda", 1, Some("S"), None) };
+            other.is_one_of_a_kind(std::slice::from_ref(&other)).unwrap_err().what
+        };
+        assert!(refused("/sys/devices/virtual/block/dm-0").contains("no disk"));
+        assert!(
+            refused("/sys/devices/platform/host2/session1/target2:0:0/2:0:0:1/block/sda").contains("iSCSI")
+        );
+        assert!(
+            refused("/sys/devices/pci0/host1/rport-1:0-0/target1:0:0/1:0:0:0/block/sda").contains("Fibre")
+        );
+    }
+
+    #[test]
+    fn a_disk_that_is_not_there_is_refused_and_so_is_what_no_disk_has() {
+        for id in ["no-such-serial", "../../etc/passwd", "", "/dev/disk/by-id/", "/dev/disk/by-id/../../null"]
+        {
+            let why = find(id).unwrap_err();
+            assert_eq!(why.check, Check::Identity, "{id}: {why}");
+        }
+    }
+
+    #[test]
+    fn what_disks_say_is_read_without_padding() {
+        assert_eq!(shown(" WD-1  2\0\0\n"), Some("WD-1_2".to_owned()));
+        assert_eq!(shown("\0 \n"), None);
+    }
+}

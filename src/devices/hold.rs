@@ -1,0 +1,229 @@
+//! A claimed disk in use: a window on its range, which is all that tools and mounts see.
+//!
+//! The process of the run holds it from its first trial to its end. Agents find the window by its name and check the claim again. When the
+//! run's process dies, the kernel removes the window as soon as nothing is mounted from it.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use fsderby_sys::block_device;
+use fsderby_sys::device_mapper::{Part, Window};
+
+use serde::{Deserialize, Serialize};
+
+use super::claim::{is_unused, lock};
+use super::disk::{self, Disk};
+use super::marks::{self, Mark, Range};
+use super::refusal::{Check, Refusal};
+use super::{here, registry};
+use crate::schema::units::{Bytes, KIB, MIB};
+
+/// Where filesystems have what names them: the beginning, and copies of Btrfs.
+const NAMED: [(u64, u64); 2] = [(0, MIB), (64 * MIB, 64 * KIB)];
+/// And the end, where GPT, md 1.0 and ZFS look.
+const END: u64 = MIB;
+
+/// What a trial finds on its volume before mkfs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reset {
+    /// Zeros everywhere.
+    Zeros,
+    /// What the last trial left, but for the places by which filesystems are recognised.
+    Leftovers,
+    /// The whole volume was discarded.
+    Discarded,
+}
+
+/// A disk whose claim is held by this process.
+#[derive(Debug)]
+pub struct Held {
+    mark: Mark,
+    window: Window,
+    disk: Disk,
+    _lock: File,
+}
+
+/// The disk of a claim, if its marks and this machine's copy agree.
+///
+/// # Errors
+/// If the disk has gone, changed, or its marks are not those of this claim.
+pub fn claimed(mark: &Mark) -> Result<Disk, Refusal> {
+    let about = disk::find(&mark.id)?;
+    let name = about.name.clone();
+    let refuse = |what: &str| {
+        let text = format!("{name} is not the disk that was claimed as {}: {what} differs", mark.id);
+        Err(Refusal::new(Check::Identity, text, "fsderby device list; nothing was written"))
+    };
+    if about.serial != mark.serial || about.wwid != mark.wwid {
+        return refuse("its serial number or world-wide name");
+    }
+    if about.size != mark.size {
+        return refuse("its size");
+    }
+    about.is_one_of_a_kind(&disk::all())?;
+    let disk = Disk::open(about)?;
+    let found =
+        marks::read(disk.node(), mark.size).map_err(|e| Refusal::io(Check::Claim, "read", &name, &e))?;
+    marks::agree(&name, &found, mark)?;
+    Ok(disk)
+}
+
+/// Whether a window of this length could be opened now. Writes nothing.
+///
+/// # Errors
+/// As for [`Held::hold`].
+pub fn is_ready(id: &str, length: Bytes) -> Result<(), Refusal> {
+    examined(id, length).map(|_| ())
+}
+
+fn examined(id: &str, length: Bytes) -> Result<(Mark, File, Disk), Refusal> {
+    here::is_whole_machine()?;
+    let mark = registry::find(id)?;
+    let claim_lock = registry::lock(&mark)?;
+    let disk = claimed(&mark)?;
+    let Range { length: most, .. } = mark.range();
+    if length > most {
+        let what = format!("a volume of {length} does not fit on {id}, whose range has {most}");
+        return Err(Refusal::new(Check::Claim, what, "a smaller --size"));
+    }
+    is_unused(&disk.about)?;
+    if !registry::is_used(&mark) {
+        is_untouched(&disk, &mark)?;
+    }
+    Ok((mark, claim_lock, disk))
+}
+
+fn part(disk: &Disk, mark: &Mark, length: Bytes) -> Part {
+    Part { disk: disk.about.number, offset: mark.range().offset.0, length: length.0 }
+}
+
+fn name(mark: &Mark) -> String {
+    format!("fsderby-{}", &mark.claim[..16.min(mark.claim.len())])
+}
+
+impl Held {
+    /// Opens the window of this length on the claimed disk.
+    ///
+    /// # Errors
+    /// If the claim is damaged, the disk another one, or somebody uses it or has written to it since the last run.
+    pub fn hold(id: &str, length: Bytes) -> Result<Self, Refusal> {
+        let (mark, claim_lock, disk) = examined(id, length)?;
+        lock(&disk)?;
+        // Nobody may begin to use it between the look and the window: what this open excludes, the device mapper excludes too.
+        drop(disk.exclusively()?);
+        let fault = |e| Refusal::io(Check::Window, "open a window on", id, &e);
+        registry::set_used(&mark, true).map_err(fault)?;
+        let again = || is_still(&disk, &mark).map_err(io::Error::other);
+        let uuid = format!("fsderby-{}", mark.claim);
+        let window = Window::open(&name(&mark), &uuid, part(&disk, &mark, length), again).map_err(fault)?;
+        Ok(Held { mark, window, disk, _lock: claim_lock })
+    }
+
+    /// Whether it still is the claimed disk, with all its marks.
+    ///
+    /// # Errors
+    /// What changed.
+    pub fn is_still_claimed(&self) -> Result<(), Refusal> {
+        is_still(&self.disk, &self.mark)
+    }
+}
+
+fn is_still(disk: &Disk, mark: &Mark) -> Result<(), Refusal> {
+    let name = &disk.about.name;
+    disk.is_still_itself()?;
+    let found =
+        marks::read(disk.node(), mark.size).map_err(|e| Refusal::io(Check::Claim, "read", name, &e))?;
+    marks::agree(name, &found, mark)
+}
+
+impl Drop for Held {
+    /// Leaves no filesystem behind that a desktop would mount.
+    fn drop(&mut self) {
+        let node = self.window.node();
+        let emptied = empty_names(node).and_then(|()| node.sync_all());
+        if emptied.and_then(|()| registry::set_used(&self.mark, false)).is_err() {
+            // The note stays, and the next run empties it.
+        }
+    }
+}
+
+fn places(length: u64) -> impl Iterator<Item = (u64, u64)> {
+    let end = (length.saturating_sub(END), END.min(length));
+    NAMED.into_iter().chain([end]).filter(move |(at, size)| at + size <= length)
+}
+
+fn empty_names(node: &File) -> io::Result<()> {
+    let length = block_device::bytes(node)?;
+    places(length).try_for_each(|(at, size)| block_device::zero(node, at, size))
+}
+
+/// Whether the range still has no filesystem, as the last run left it.
+fn is_untouched(disk: &Disk, mark: &Mark) -> Result<(), Refusal> {
+    let Range { offset, length } = mark.range();
+    for (at, size) in places(length.0) {
+        let mut bytes = vec![0; size as usize];
+        let read = disk.node().read_exact_at(&mut bytes, offset.0 + at);
+        read.map_err(|e| Refusal::io(Check::Content, "read", &disk.about.name, &e))?;
+        if bytes.iter().any(|byte| *byte != 0) {
+            let what = format!("somebody has written to {} since it was claimed or last used", mark.id);
+            return Err(Refusal::new(
+                Check::Content,
+                what,
+                "look what it is; fsderby device release, then claim it anew",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A claimed disk's window as an agent uses it, checked again for each trial.
+#[derive(Debug)]
+pub struct Volume {
+    disk: Disk,
+    mark: Mark,
+    window: Window,
+}
+
+impl Volume {
+    /// Finds the window that the run's process holds.
+    ///
+    /// # Errors
+    /// If there is none, or the claim is no longer whole.
+    pub fn find(id: &str, length: Bytes) -> Result<Self, Refusal> {
+        let mark = registry::find(id)?;
+        let disk = claimed(&mark)?;
+        let found = Window::find(&name(&mark), part(&disk, &mark, length));
+        let window = found.map_err(|e| Refusal::io(Check::Window, "find the window on", id, &e))?;
+        disk.is_still_itself()?;
+        Ok(Volume { disk, mark, window })
+    }
+
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// What happened to the disk below, after a trial that failed.
+    pub fn fault(&self) -> Option<Refusal> {
+        is_still(&self.disk, &self.mark).err()
+    }
+
+    /// Brings the volume into the state with which every trial begins.
+    ///
+    /// # Errors
+    /// If the disk reports an error, or cannot discard.
+    pub fn reset(&self, how: Reset) -> io::Result<()> {
+        let node = self.window.node();
+        let length = block_device::bytes(node)?;
+        match how {
+            Reset::Zeros => block_device::zero(node, 0, length)?,
+            Reset::Discarded => block_device::discard(node, 0, length)?,
+            Reset::Leftovers => {}
+        }
+        if how != Reset::Zeros {
+            empty_names(node)?;
+        }
+        node.sync_all()
+    }
+}

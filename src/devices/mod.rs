@@ -1,0 +1,28 @@
+//! Disks of this machine that may be formatted.
+//!
+//! ```text
+//! claim   which disk, who uses it, what is on it, what the user types ──▶ marks on the disk, and a copy here
+//! run     the same disk, the same marks, nobody else ──▶ a window on the range between the marks
+//! trial   the marks again ──▶ mkfs and mount see the window
+//! release the marks are removed
+//! ```
+//! Nothing else in the program opens a disk for writing.
+
+mod claim;
+mod content;
+mod disk;
+mod here;
+mod hold;
+mod marks;
+mod refusal;
+mod registry;
+mod signatures;
+mod users;
+
+pub use claim::{Examined, Word, examine, obstacle, release};
+pub use content::Content;
+pub use disk::{Described, Partition, all};
+pub use hold::{Held, Reset, Volume, is_ready};
+pub use marks::{Mark, Range};
+pub use refusal::{Check, Refusal};
+pub use registry::{all as claims, find as claimed};

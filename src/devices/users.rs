@@ -1,0 +1,245 @@
+//! Who uses a disk: what a mount or an assembled volume would show, and what nobody's exclusive open shows.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use super::disk::{Described, attribute};
+
+/// Files in which somebody may plan to use a disk at the next boot, with the names of disks, filesystems or partitions.
+const PLANS: [&str; 6] = [
+    "/etc/fstab",
+    "/etc/crypttab",
+    "/etc/mdadm/mdadm.conf",
+    "/etc/mdadm.conf",
+    "/etc/lvm/devices/system.devices",
+    "/etc/zfs/zpool.cache",
+];
+/// Folders of virtual machines' descriptions.
+const GUESTS: [&str; 3] = ["/etc/libvirt/qemu", "/run/libvirt/qemu", "/etc/pve/qemu-server"];
+/// Exported by the kernel's own SCSI target.
+const TARGETS: &str = "/sys/kernel/config/target/core";
+
+/// Everybody who uses this disk or one of its partitions now, in words.
+pub fn now(disk: &Described) -> Vec<String> {
+    let numbers: BTreeSet<u64> = disk.numbers().into_iter().collect();
+    let mut users = Vec::new();
+    let parts = disk.partitions.iter().map(|part| disk.place.join(&part.name));
+    for place in std::iter::once(disk.place.clone()).chain(parts) {
+        users.extend(holders(&place));
+    }
+    users.extend(mounts(&numbers));
+    users.extend(swaps(&numbers));
+    users.extend(processes(disk, &numbers));
+    users.extend(loops(disk));
+    users.extend(targets(disk));
+    users
+}
+
+/// Everybody whose files name this disk, its partitions, or one of these words, which its content names.
+pub fn planned(disk: &Described, words: &[String]) -> Vec<String> {
+    let mut names = names(disk);
+    names.extend(words.iter().cloned());
+    let guests = GUESTS.iter().flat_map(|folder| files(Path::new(folder)));
+    let all = PLANS.iter().map(PathBuf::from).chain(guests);
+    let found = all.filter_map(|file| {
+        let content = fs::read(&file).ok()?;
+        let text = String::from_utf8_lossy(&content);
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+        let name = lines.flat_map(|line| names.iter().filter(move |name| has_word(line, name))).next()?;
+        Some(format!("{} names {name}", file.display()))
+    });
+    found.collect()
+}
+
+/// The files below, two folders deep.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let inside = |folder: &Path| -> Vec<PathBuf> {
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    };
+    let (folders, mut found): (Vec<PathBuf>, Vec<PathBuf>) =
+        inside(folder).into_iter().partition(|path| path.is_dir());
+    found.extend(folders.iter().flat_map(|folder| inside(folder)).filter(|path| !path.is_dir()));
+    found
+}
+
+/// Whether the name stands in the line without being part of a longer one.
+fn has_word(line: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "-_./:".contains(c);
+    line.match_indices(name).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + name.len()..].chars().next();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}
+
+/// Paths and serial numbers of the disk and its partitions.
+fn names(disk: &Described) -> BTreeSet<String> {
+    let nodes: Vec<PathBuf> = std::iter::once(disk.node())
+        .chain(disk.partitions.iter().map(|part| Path::new("/dev").join(&part.name)))
+        .collect();
+    let mut names: BTreeSet<String> = nodes.iter().map(|node| node.display().to_string()).collect();
+    names.extend([&disk.serial, &disk.wwid].into_iter().flatten().cloned());
+    for link in files(Path::new("/dev/disk")) {
+        if fs::canonicalize(&link).is_ok_and(|target| nodes.contains(&target)) {
+            names.insert(link.display().to_string());
+            names.extend(link.file_name().map(|name| name.to_string_lossy().into_owned()));
+        }
+    }
+    // A name of one or two letters is a word of any file.
+    names.retain(|name| name.len() > 3);
+    names
+}
+
+fn holders(place: &Path) -> Vec<String> {
+    let entries = fs::read_dir(place.join("holders")).into_iter().flatten().flatten();
+    let named = entries.map(|entry| {
+        let (name, path) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
+        let by = match (attribute(&path.join("dm/name")), attribute(&path.join("dm/uuid"))) {
+            (Some(dm), Some(uuid)) => format!("{name} ({dm}, {kind})", kind = mapped(&uuid)),
+            (Some(dm), None) => format!("{name} ({dm})"),
+            _ => name,
+        };
+        format!("it is part of {by}")
+    });
+    named.collect()
+}
+
+/// What a device-mapper device is, by the prefix of its UUID.
+fn mapped(uuid: &str) -> &str {
+    match uuid.split_once('-').map_or(uuid, |(prefix, _)| prefix) {
+        "LVM" => "a volume of LVM",
+        "CRYPT" => "encrypted",
+        "mpath" => "a multipath device",
+        "fsderby" => "a window of another run of fsderby",
+        _ => "a mapping",
+    }
+}
+
+/// In every namespace that has a process. Btrfs has numbers of its own, so the source counts too.
+fn mounts(numbers: &BTreeSet<u64>) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    for process in pids() {
+        let file = Path::new("/proc").join(&process).join("mountinfo");
+        for line in fs::read_to_string(file).unwrap_or_default().lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let Some(dash) = words.iter().position(|word| *word == "-") else { continue };
+            let number = words.get(2).and_then(|text| text.split_once(':'));
+            let number = number.and_then(|(major, minor)| {
+                Some(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
+            });
+            let source = words.get(dash + 2).and_then(|path| fs::metadata(path).ok());
+            let source = source.filter(|about| about.file_type().is_block_device()).map(|about| about.rdev());
+            if [number, source].into_iter().flatten().any(|number| numbers.contains(&number)) {
+                found.insert(words.get(4).copied().unwrap_or("?").to_owned());
+            }
+        }
+    }
+    found.into_iter().map(|at| format!("it is mounted at {at}")).collect()
+}
+
+fn swaps(numbers: &BTreeSet<u64>) -> Vec<String> {
+    let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    let paths = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    let ours = paths.filter(|path| fs::metadata(path).is_ok_and(|about| numbers.contains(&about.rdev())));
+    ours.map(|path| format!("{path} is swap space")).collect()
+}
+
+/// Processes other than this one that have the disk open, by its node or by one of those that pass commands on to it.
+fn processes(disk: &Described, blocks: &BTreeSet<u64>) -> Vec<String> {
+    let passing = passing(disk);
+    let own = std::process::id().to_string();
+    let mut found = Vec::new();
+    for process in pids().filter(|pid| *pid != own) {
+        let folder = Path::new("/proc").join(&process);
+        let open = fs::read_dir(folder.join("fd")).into_iter().flatten().flatten();
+        let has = open.filter_map(|fd| fs::metadata(fd.path()).ok()).any(|about| {
+            let kind = about.file_type();
+            (kind.is_block_device() && blocks.contains(&about.rdev()))
+                || (kind.is_char_device() && passing.contains(&about.rdev()))
+        });
+        if has {
+            let name = attribute(&folder.join("comm")).unwrap_or_default();
+            found.push(format!("process {process} ({name}) has it open"));
+        }
+    }
+    found
+}
+
+/// Character devices of the disk: SCSI generic, the NVMe controller and its namespace.
+fn passing(disk: &Described) -> BTreeSet<u64> {
+    let inside =
+        |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let generic = inside(disk.place.join("device/scsi_generic"));
+    let namespaces = inside(disk.place.join("device"))
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ng")));
+    let all = generic.chain(namespaces).chain([disk.place.join("device")]);
+    let number = |place: PathBuf| {
+        let text = attribute(&place.join("dev"))?;
+        let (major, minor) = text.split_once(':')?;
+        Some(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
+    };
+    all.filter_map(number).collect()
+}
+
+/// The loop driver opens what lies below it like any program, and belongs to no process.
+fn loops(disk: &Described) -> Vec<String> {
+    let nodes: Vec<PathBuf> = std::iter::once(disk.node())
+        .chain(disk.partitions.iter().map(|part| Path::new("/dev").join(&part.name)))
+        .collect();
+    let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let backed = entries.filter_map(|entry| {
+        let file = attribute(&entry.path().join("loop/backing_file"))?;
+        let file = fs::canonicalize(&file).unwrap_or_else(|_| file.into());
+        nodes.contains(&file).then(|| format!("it lies below {}", entry.file_name().to_string_lossy()))
+    });
+    backed.collect()
+}
+
+fn targets(disk: &Described) -> Vec<String> {
+    let names = names(disk);
+    let inside = |folder: &Path| -> Vec<PathBuf> {
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    };
+    let all = inside(Path::new(TARGETS)).into_iter().flat_map(|adapter| inside(&adapter));
+    let ours =
+        all.filter(|target| attribute(&target.join("udev_path")).is_some_and(|path| names.contains(&path)));
+    ours.map(|target| format!("it is exported as {}", target.display())).collect()
+}
+
+fn pids() -> impl Iterator<Item = String> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_counts_where_it_stands_for_itself() {
+        for (line, is) in [
+            ("/dev/sdb1 /srv ext4 defaults 0 2", true),
+            ("UUID=1234-5678 /srv ext4", false),
+            ("/dev/sdb10 /srv ext4", false),
+            ("x/dev/sdb1 /srv", false),
+            ("<source dev='/dev/sdb1'/>", true),
+            ("\"/dev/sdb1\"", true),
+        ] {
+            assert_eq!(has_word(line, "/dev/sdb1"), is, "{line}");
+        }
+        assert!(has_word("UUID=1234-5678 /srv ext4", "1234-5678"));
+    }
+
+    /// Every machine has something mounted from somewhere; where that is a disk, the disk is in use.
+    #[test]
+    fn the_disk_below_the_root_folder_is_in_use() {
+        let root = fs::metadata("/").unwrap().dev();
+        let disks = super::super::disk::all();
+        for disk in disks.iter().filter(|disk| disk.numbers().contains(&root)) {
+            assert!(now(disk).iter().any(|user| user.starts_with("it is mounted at /")), "{:?}", now(disk));
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! `device:ID`: a disk of this machine that its user claimed for this.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
+use crate::devices::{self, Held, Refusal, Reset};
+use crate::filesystems::KernelNeed;
+use crate::names;
+use crate::schema::job::Job;
+use crate::schema::reason::Reason;
+use crate::schema::setup::{ClockKind, Named, Volume};
+use crate::schema::story::Story;
+use crate::schema::units::Bytes;
+use crate::storage::device;
+
+const RESETS: [(&str, Reset); 3] =
+    [("zeros", Reset::Zeros), ("leftovers", Reset::Leftovers), ("discarded", Reset::Discarded)];
+
+pub struct DeviceKind;
+
+impl TestbedKind for DeviceKind {
+    fn name(&self) -> &'static str {
+        "device"
+    }
+
+    fn usage(&self) -> &'static str {
+        "device:ID[,reset=zeros|leftovers|discarded]"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "A disk of this machine, by the serial number under which `fsderby device claim` made it \
+                   disposable. Each candidate has the same part of it. Before each trial, that part is \
+                   overwritten with zeros (the default), discarded, or left as the last trial left it. \
+                   Needs root.",
+            origin: "The kernel's own driver, with a linear device-mapper target over the part between the claim's marks.",
+            limits: "One disk, one place on it, its present wear and temperature: a verdict holds for them. \
+                     The device mapper adds some CPU time to each request. A flash disk that was discarded or \
+                     is nearly empty is faster than a full one.",
+        }
+    }
+
+    fn makes_filesystem(&self) -> bool {
+        true
+    }
+
+    fn is_on_host(&self, setting: &str) -> bool {
+        !setting.contains('=')
+    }
+
+    fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
+        Ok(Box::new(Disk::parse(argument.unwrap_or_default())?))
+    }
+}
+
+struct Disk {
+    id: String,
+    reset: Reset,
+    /// Its node, for messages and the description of the machine; of nothing while it is not there.
+    node: PathBuf,
+    /// From the first trial to the end of the run, with the length of its window.
+    held: Mutex<Option<(Bytes, Held)>>,
+}
+
+impl Disk {
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut settings = text.split(',');
+        let id = settings.next().filter(|id| !id.is_empty());
+        let id = id.ok_or_else(|| format!("a disk is missing; write {}", DeviceKind.usage()))?;
+        if id.starts_with("/dev/") {
+            return Err(format!(
+                "{id} can be another disk after the next boot\n  try: fsderby device list, which shows serial numbers"
+            ));
+        }
+        let mut reset = Reset::Zeros;
+        for setting in settings {
+            match setting.split_once('=') {
+                Some(("reset", how)) => {
+                    let found = RESETS.iter().find(|(name, _)| *name == how);
+                    reset =
+                        found.ok_or_else(|| names::unknown("reset", how, RESETS.map(|(name, _)| name)))?.1;
+                }
+                _ => return Err(names::unknown("setting", setting, ["reset=zeros"])),
+            }
+        }
+        let node = devices::all()
+            .into_iter()
+            .find(|disk| [&disk.serial, &disk.wwid].into_iter().flatten().any(|own| own == id));
+        let node = node.map_or_else(|| "/dev".into(), |disk| disk.node());
+        Ok(Disk { id: id.to_owned(), reset, node, held: Mutex::new(None) })
+    }
+
+    fn hold(&self, length: Bytes) -> Result<(), Refusal> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.as_ref().is_some_and(|(has, _)| *has == length) {
+            return Ok(());
+        }
+        *held = None;
+        *held = Some((length, Held::hold(&self.id, length)?));
+        Ok(())
+    }
+
+    /// The refusal of the held disk, or, before it is held, of holding it.
+    fn refusal(&self, length: Bytes) -> Option<Refusal> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*held {
+            Some((_, held)) => held.is_still_claimed().err(),
+            None => devices::is_ready(&self.id, length).err(),
+        }
+    }
+}
+
+impl Testbed for Disk {
+    fn name(&self) -> String {
+        let reset = RESETS.iter().find(|(_, reset)| *reset == self.reset && *reset != Reset::Zeros);
+        format!("device:{}{}", self.id, reset.map_or(String::new(), |(name, _)| format!(",reset={name}")))
+    }
+
+    fn traits(&self) -> TestbedTraits {
+        TestbedTraits {
+            clock: ClockKind::Host,
+            fidelity: Fidelity::Device,
+            guest: false,
+            limits_memory: true,
+            loses_power: false,
+        }
+    }
+
+    fn ready(&self, need: &Need) -> Result<(), Missing> {
+        if need.source {
+            return Err(Missing {
+                what: "--on device has one disk, but the workload copies from a second disk".into(),
+                try_this: "--on loop, or another workload".into(),
+            });
+        }
+        local::limits_memory(need.memory)?;
+        let missing = |why: Refusal| Missing { what: why.what, try_this: why.try_this };
+        self.refusal(need.size).map_or(Ok(()), |why| Err(missing(why)))
+    }
+
+    fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
+        local::kernel_serves(kernel)
+    }
+
+    fn tool(&self, program: &str) -> Result<(), Missing> {
+        local::has_tool(program)
+    }
+
+    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+        let settings = device::Settings { id: self.id.clone(), reset: self.reset };
+        (settings.named(), moment.volume())
+    }
+
+    fn changed(&self) -> Option<Reason> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, held) = held.as_ref()?;
+        held.is_still_claimed().err().map(|why| Reason::OtherDisk { why: why.what })
+    }
+
+    fn folder(&self) -> &Path {
+        &self.node
+    }
+
+    fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
+        self.hold(job.volume.size)?;
+        local::launch(job)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_named_as_it_is_written_and_never_by_a_letter() {
+        for text in ["S1", "S1,reset=leftovers", "eui.0025,reset=discarded"] {
+            assert_eq!(Disk::parse(text).unwrap().name(), format!("device:{text}"));
+        }
+        for (text, says) in [
+            ("", "a disk is missing"),
+            ("/dev/sdb1", "another disk after the next boot"),
+            ("S1,reset=zeroes", "did you mean 'zeros'?"),
+            ("S1,size=3", "reset=zeros"),
+        ] {
+            assert!(Disk::parse(text).err().unwrap().contains(says), "{text}");
+        }
+    }
+}
