@@ -396,7 +396,12 @@ mod tests {
         let why = b.is_one_of_a_kind(&[a.clone(), b.clone(), twin]).unwrap_err();
         assert!(why.what.contains("serial number of sdc"), "{why}");
         let bare = disk("vda", 6, None, None);
-        assert!(bare.is_one_of_a_kind(std::slice::from_ref(&bare)).unwrap_err().what.contains("neither a serial number"));
+        assert!(
+            bare.is_one_of_a_kind(std::slice::from_ref(&bare))
+                .unwrap_err()
+                .what
+                .contains("neither a serial number")
+        );
     }
 
     #[test]

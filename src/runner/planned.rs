@@ -123,7 +123,7 @@ mod tests {
     fn a_plan_is_held_to_all_that_an_experiment_is() {
         assert!(Experiment::try_from(plan()).is_ok());
         assert!(why(|plan| plan.testbed = "auto".into()).contains("unknown testbed 'auto'"));
-        assert!(why(|plan| plan.testbed = "/dev/sda".into()).contains("unknown testbed"));
+        assert!(why(|plan| plan.testbed = "/dev/sda".into()).contains("fsderby device list"));
         assert!(why(|plan| plan.candidates[0].kind = "ext44".into()).contains("unknown filesystem"));
         assert!(why(|plan| plan.candidates[0].label = "a/b".into()).contains("cannot label"));
         assert!(why(|plan| plan.candidates[1].label = "ext4".into()).contains("two filesystems"));

@@ -10,7 +10,7 @@ use crate::host::StepError;
 /// The path of a block device that fsderby may format: it made the device itself, or the user claimed the disk. No other module can
 /// make such a value:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0451
 /// let of_yours = fsderby::storage::Disposable { path: "/dev/sda".into() };
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

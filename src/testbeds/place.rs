@@ -24,7 +24,12 @@ impl<'t> Place<'t> {
         let (name, argument) =
             text.split_once(':').map_or((text, None), |(name, argument)| (name, Some(argument)));
         let found = TABLE.iter().find(|kind| kind.name() == name).copied();
-        let known = || names::unknown("testbed", name, TABLE.iter().map(|kind| kind.name()));
+        let known = || match text.starts_with("/dev/") {
+            true => format!(
+                "{text} is a path that can be another disk after the next boot\n  try: fsderby device list, and --on device:ID"
+            ),
+            false => names::unknown("testbed", name, TABLE.iter().map(|kind| kind.name())),
+        };
         Ok(Place { text, kind: Some(found.ok_or_else(known)?), argument })
     }
 
@@ -108,6 +113,7 @@ mod tests {
         assert!(place.testbed().is_err(), "the file is not there");
         assert!(Place::parse("model:/nowhere/disk.toml").unwrap().samples());
         assert!(!Place::parse("directory:/nowhere").unwrap().makes_filesystem());
+        assert!(Place::parse("/dev/sdb1").is_err_and(|e| e.contains("--on device:ID")));
         assert!(Place::parse("lop").is_err_and(|e| e.contains("did you mean 'loop'?")));
     }
 

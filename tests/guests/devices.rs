@@ -188,3 +188,103 @@ fn of_many_disks_only_the_empty_one_is_claimed_and_only_it_is_formatted() {
     // md and swap were made by the first order.
     assert_eq!(lived.altered(), ["copy", "home", "md-a", "md-b", "swap", "tenth"], "{told}");
 }
+
+const RUN: &str = "run quick --filesystems ext4 --workloads postmark-quick --scale 1/64 --rounds 2 --seed 3 --size 128m \
+    --on device:tenth --quiet --output /root/run";
+/// What is left of a run that has ended: windows, and mounts of its disk.
+const LEFT: &str = "sleep 2; cat /sys/block/dm-*/dm/name /proc/mounts 2>/dev/null | grep -e fsderby- -e /dev/dm- -e tenth || true";
+
+/// With one disk to claim, one of somebody else, and one for images of nobody.
+fn with_one_disk() -> Host {
+    Host {
+        disks: vec![
+            Disk::with("first", &noise(), SIZE),
+            Disk::with("tenth", &[], Bytes(160 * MIB)),
+            Disk::with("last", b"of somebody else", SIZE),
+        ],
+        modules: vec!["dm-mod".into()],
+        programs: ["blkid", "cat", "sleep", "kill", "grep", "mount", "rm"].map(str::to_owned).to_vec(),
+        ..Host::default()
+    }
+}
+
+/// `make nightly PART=devices` tries forty.
+#[test]
+fn a_killed_run_leaves_nothing_and_goes_on() {
+    kills(&[2.0, 5.5, 9.0]);
+}
+
+/// Kills the run's process, and everything at once, after so many seconds of the guest.
+pub fn kills(moments: &[f64]) {
+    let mut orders = vec![claim(&["tenth", "--yes-erase", "tenth"])];
+    for (n, moment) in moments.iter().enumerate() {
+        // Its agents and their supervisors too, or the run's process alone.
+        let whom = if n % 2 == 0 { "$(cat /proc/$run/task/$run/children) $run" } else { "$run" };
+        orders.extend([
+            sh(&format!("fsderby {RUN} & run=$!; sleep {moment}; kill -9 {whom} || true; wait $run || true; {LEFT}")),
+            Order::fsderby(&["device", "list"]),
+            sh(&format!("test -d /root/run || fsderby {RUN}; fsderby run --resume /root/run --quiet; fsderby verify /root/run; rm -r /root/run; {LEFT}")),
+        ]);
+    }
+    orders.push(Order::fsderby(&["device", "release", "tenth"]));
+    let Some(lived) = with_one_disk().carry_out(&orders) else { return };
+    let told = told(&lived);
+    assert_eq!((lived.panic.as_deref(), lived.said.len()), (None, orders.len()), "{told}");
+    for (order, said) in orders.iter().zip(&lived.said) {
+        assert_eq!(said.code, 0, "{order:?}: {told}");
+    }
+    for trial in lived.said[1..].chunks_exact(3) {
+        assert!(
+            !trial[0].out.contains("fsderby-") && !trial[0].out.contains("/dev/dm-"),
+            "after the kill: {told}"
+        );
+        assert!(trial[1].out.contains("claimed: --on device:tenth"), "{told}");
+        assert!(trial[2].out.contains("OK") && !trial[2].out.contains("/dev/dm-"), "{told}");
+    }
+    assert_eq!(lived.altered(), ["tenth"], "{told}");
+}
+
+/// The driver lets go of the disk and finds it again: the same serial number under another name, and another medium to the kernel.
+const EXCHANGE: &str = "for b in /sys/block/vd*; do [ $(cat $b/serial) != tenth ] || disk=$b; done; \
+    d=$(basename $(readlink -f $disk/device)); cd /sys/bus/virtio/drivers/virtio_blk; echo $d >unbind; echo $d >bind; cd /; sleep 1";
+
+#[test]
+fn a_disk_that_is_exchanged_or_mounted_in_the_middle_is_noticed() {
+    let mut host = with_one_disk();
+    host.programs.extend(["basename", "readlink"].map(str::to_owned));
+    let claims = [0.0, 0.1, 0.3, 0.6];
+    let mut orders: Vec<Order> = Vec::new();
+    for moment in claims {
+        orders.push(sh(&format!(
+            "fsderby device claim tenth --yes-erase tenth & run=$!; sleep {moment}; {EXCHANGE}; wait $run || echo refused with $?"
+        )));
+        orders.push(sh("fsderby device release tenth || true; fsderby device list"));
+    }
+    orders.extend([
+        claim(&["tenth", "--yes-erase", "tenth"]),
+        // Nobody else mounts it while it is held, and its window is all that a mount could see.
+        sh(&format!(
+            "fsderby {RUN} & run=$!; sleep 4; mount -t ext4 {} /mnt || echo kept away; {EXCHANGE}; wait $run || echo ended with $?",
+            "/dev/$(basename $(for b in /sys/block/vd*; do [ $(cat $b/serial) != tenth ] || echo $b; done))"
+        )),
+        sh(LEFT),
+        sh("cat /root/run/trials.jsonl"),
+        sh(&format!("rm -r /root/run; fsderby {RUN}; fsderby verify /root/run")),
+    ]);
+    let Some(lived) = host.carry_out(&orders) else { return };
+    let told = told(&lived);
+    assert_eq!((lived.panic.as_deref(), lived.said.len()), (None, orders.len()), "{told}");
+    for pair in lived.said[..2 * claims.len()].chunks_exact(2) {
+        let claimed = pair[0].out.contains("claimed tenth");
+        assert_ne!(claimed, pair[0].out.contains("refused with 3"), "{told}");
+        assert_eq!(claimed, pair[1].out.contains("released tenth"), "{told}");
+        assert!(pair[1].out.contains("yes, if it is empty"), "nothing is left on it: {told}");
+    }
+    let [first, middle, left, records, again] = &lived.said[2 * claims.len()..] else { panic!("{told}") };
+    assert_eq!(first.code, 0, "{told}");
+    assert!(middle.out.contains("kept away") && middle.out.contains("ended with"), "{told}");
+    assert!(!left.out.contains("/dev/dm-"), "{told}");
+    assert!(records.out.contains("other-disk") && !records.out.contains("\"failed\""), "{told}");
+    assert!(again.code == 0 && again.out.contains("OK"), "{told}");
+    assert_eq!(lived.altered(), ["tenth"], "{told}");
+}

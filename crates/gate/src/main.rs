@@ -61,6 +61,7 @@ fn test() -> Result<bool> {
     summary.step("lint", steps::lint)?;
     let programs =
         summary.step("build", || programs::build(&["--workspace", "--lib", "--bins", "--tests"]))?;
+    summary.step("examples", steps::examples)?;
     summary.step("kernels", || steps::kernels(&programs::fsderby(&programs)?))?;
     summary.finish(run(programs::cases(&programs)?), Some(history::read()?))
 }

@@ -33,6 +33,11 @@ pub fn lint_checked() -> Result<()> {
     needs(&format!("make lint TARGETS='{}'", CHECKED.join(" ")))
 }
 
+/// What the documentation of items says to compile, or not to.
+pub fn examples() -> Result<()> {
+    needs("cargo test --locked --quiet --doc --package fsderby")
+}
+
 pub fn setup() -> Result<()> {
     // The script reports tools that it cannot install; tests that need them are skipped.
     command("scripts/setup.sh test").map(drop)
