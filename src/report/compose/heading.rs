@@ -22,7 +22,7 @@ use crate::schema::finding::Verdict;
 use crate::schema::job::Purpose;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
-use crate::schema::setup::{ClockKind, ImageState};
+use crate::schema::setup::{ClockKind, Fidelity, ImageState};
 use crate::schema::units::Bytes;
 use crate::store::Run;
 
@@ -150,29 +150,34 @@ fn title(run: &Run, standing: Standing, progress: Progress, is_timeless: bool, t
     model::heading(run, standing).unwrap_or(plain).to_owned()
 }
 
-/// The noun for candidates: filesystems if all share one setup.
-fn noun(setups: &Setups) -> &'static str {
-    if setups.differ() { "candidate" } else { "filesystem" }
+/// `3 filesystems` if all share one setup, `2 variants of ext4` if they are of one kind.
+fn number(run: &Run, number: usize, setups: &Setups) -> String {
+    if setups.differ() {
+        return count(number, "candidate");
+    }
+    let candidates = run.plan.candidates.iter().filter(|candidate| !is_copy(run, &candidate.label));
+    let kinds: BTreeSet<&str> = candidates.map(|candidate| candidate.kind.as_str()).collect();
+    match kinds.first() {
+        Some(kind) if kinds.len() == 1 && number > 1 => format!("{} of {kind}", count(number, "variant")),
+        _ => count(number, "filesystem"),
+    }
 }
 
 fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary], setups: &Setups) -> String {
     let did = taking_part(run);
     let filesystems = candidates(run, filesystems);
     let works: Vec<String> = workloads.iter().map(|w| w.label.clone()).collect();
-    let of =
-        if did.len() == filesystems.len() { String::new() } else { format!(" of {}", filesystems.len()) };
+    let of = if did.len() == filesystems.len() { String::new() } else { format!("{} of ", did.len()) };
     if did.is_empty() {
-        let all = count(filesystems.len(), noun(setups));
+        let all = number(run, filesystems.len(), setups);
         return format!(
             "{all} were planned with the same workloads ({}), but none could run it.",
             list(&works)
         );
     }
-    let several = if did.len() == 1 && of.is_empty() { "" } else { "s" };
-    let noun = format!("{}{several}", noun(setups));
+    let all = number(run, filesystems.len(), setups);
     format!(
-        "{number}{of} {noun} ran the same workloads ({workloads}) in {rounds}, each in random order.",
-        number = did.len(),
+        "{of}{all} ran the same workloads ({workloads}) in {rounds}, each in random order.",
         workloads = list(&works),
         rounds = count(rounds(run), "round")
     )
@@ -229,7 +234,7 @@ fn turns(
     let twice = run.plan.guard.as_ref().filter(|_| !is_twice_said);
     let twice =
         twice.map(|twice| format!(" ({candidate} twice, for the A/A check)", candidate = named(&twice.of)));
-    let all = format!("{}{left}{}", count(filesystems.len(), noun(setups)), twice.unwrap_or_default());
+    let all = format!("{}{left}{}", number(run, filesystems.len(), setups), twice.unwrap_or_default());
     let rest: String = uncounted(run).iter().map(|n| format!(", {n}")).collect();
     let trials = count(counted.len(), "trial");
     let rounds = match standing.has_findings() {
@@ -258,6 +263,7 @@ fn terms(run: &Run, setups: &Setups) -> String {
     let plan = &run.plan;
     let volume = match (model::disk(run), makes_filesystem(run)) {
         (Some(disk), _) => layered(run, disk),
+        (None, true) if is_claimed(run) => format!("{} of the claimed disk", plan.size),
         (None, true) => layered(run, format!("a new {} image ({})", plan.size, plan.image.name())),
         (None, false) => "a new directory on the mounted filesystem".to_owned(),
     };
@@ -314,6 +320,11 @@ fn makes_filesystem(run: &Run) -> bool {
     run.records.iter().all(|r| r.fidelity.makes_filesystem())
 }
 
+/// Whether all trials ran on a disk that its user claimed for them.
+fn is_claimed(run: &Run) -> bool {
+    run.records.iter().all(|record| record.fidelity == Fidelity::Device)
+}
+
 /// The starting point of each trial.
 fn site(run: &Run) -> String {
     let plan = &run.plan;
@@ -328,6 +339,12 @@ fn site(run: &Run) -> String {
     if let Some(disk) = model::disk(run) {
         let disk = layered(run, disk);
         return format!("On {}: each trial makes a new filesystem on {disk}", plan.testbed);
+    }
+    if is_claimed(run) {
+        let (testbed, size) = (&plan.testbed, plan.size);
+        return format!(
+            "On {testbed}: each trial makes its filesystem on the same {size} of the claimed disk"
+        );
     }
     let state = match plan.image {
         ImageState::Sparse => "sparse",
