@@ -63,7 +63,7 @@ pub const NEEDED_FOR_P999: u64 = 10_000;
 
 /// Why p99.9 is missing in a table.
 const NO_P999: &str =
-    "p99.9 needs 10,000 operations; with fewer, fewer than ten operations take longer than p99.9.";
+    "p99.9 is shown from 10,000 operations on. Below that, it would rest on fewer than ten operations.";
 
 /// The note beside percentiles.
 const INTERVALS: &str = "The 95 % interval of a percentile comes from resampling whole rounds. These \
