@@ -48,3 +48,4 @@ bench:
 	cargo bench --locked --bench postmark
 	cargo bench --locked --bench bonnie
 	cargo bench --locked --bench engines
+	cargo bench --locked --bench fio

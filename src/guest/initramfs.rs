@@ -119,6 +119,11 @@ impl Base {
         Bytes((2 * self.copied.0).next_multiple_of(MIB))
     }
 
+    /// A kernel's argument for them: the usual root, a tmpfs, takes only half of the memory.
+    pub fn root(&self) -> &'static str {
+        if self.copied.0 > 0 { " rootfstype=ramfs" } else { "" }
+    }
+
     /// By name, for a record.
     pub fn hashes(&self) -> [(&'static str, String); 2] {
         [("tools", self.tools.blake3.clone()), ("program", self.program.blake3.clone())]

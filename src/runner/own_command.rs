@@ -7,7 +7,6 @@ use toml::{Table, Value};
 
 use super::entry::WorkloadEntry;
 use crate::exit::Failure;
-use crate::host::programs;
 use crate::schema::plan::{Plan, PlannedWork};
 use crate::workloads::command::{self, Parameters};
 use crate::workloads::{Workload, fio, programs as own};
@@ -91,13 +90,7 @@ fn read_job(entry: &mut WorkloadEntry, job: Value, from: &Path) -> Result<(), St
     let path = job.as_str().ok_or("fio: write the path of a job file")?;
     let text = fs::read_to_string(from.join(path))
         .map_err(|e| format!("could not read the job file {path}: {e}"))?;
-    if programs::find(fio::PROGRAM).is_none() {
-        return Err("there is no fio on this machine\n  try: install the package fio".into());
-    }
-    let name = Path::new(path)
-        .file_stem()
-        .map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned());
-    entry.label.get_or_insert(name);
+    entry.label.get_or_insert(stem(path));
     entry.changed.insert("job".into(), text.into());
     fio::Parameters::parse(&entry.changed).map(drop).map_err(|e| format!("{path}: {e}"))
 }
@@ -107,8 +100,17 @@ pub fn engine(entry: &WorkloadEntry) -> &'static dyn Workload {
     if entry.changed.contains_key("job") { &fio::Fio } else { &command::Command }
 }
 
-/// The workload's label, or the name of its program if it has no label.
+/// The name of a job file without its extension.
+fn stem(path: &str) -> String {
+    let stem = Path::new(path).file_stem();
+    stem.map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The workload's label, or the name of its program or job file if it has no label.
 pub fn label(entry: &WorkloadEntry) -> String {
+    if let (None, Some(Value::String(path))) = (&entry.label, entry.changed.get("fio")) {
+        return stem(path);
+    }
     let program = match entry.changed.get("command") {
         Some(Value::String(text)) => text.split_whitespace().next(),
         Some(Value::Array(words)) => words.first().and_then(Value::as_str),

@@ -301,7 +301,7 @@ impl<'p> Laid<'p> {
         clients: u32,
         whole: &Portion,
     ) -> Result<(), String> {
-        for stage in known.engine.scenario(stage) {
+        for stage in known.engine.scenario(&*known.work, stage) {
             match stage {
                 Stage::Other(OtherStage { name, argument }) => {
                     self.stages.push(LaidStage::Other { kind: values::stage(&name)?, argument });

@@ -7,10 +7,12 @@ use super::jobs;
 use super::resolved::Resolved;
 use super::scenarios::LaidWork;
 use crate::filesystems::{self, BESIDE, Filesystem};
+use crate::host::programs;
 use crate::schema::plan::Candidate;
 use crate::schema::scenario::Scenario;
 use crate::schema::units::Bytes;
 use crate::testbeds::{Testbed, Testbeds};
+use crate::workloads::programs::package;
 use crate::workloads::{Needs, clients};
 
 /// The share of the volume that certainly remains for the workload's files.
@@ -44,6 +46,11 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
             let all = plan.scenarios.iter().zip(&asked).filter(|(_, asked)| asked.needs.programs);
             skips.extend(all.map(|(scenario, _)| skip(candidate, scenario, no_programs(scenario), true)));
         }
+        let programs = plan.scenarios.iter().zip(&asked);
+        let missing = programs.filter_map(|(scenario, asked)| Some((scenario, asked.missing.as_ref()?)));
+        skips.extend(
+            missing.map(|(scenario, name)| skip(candidate, scenario, no_program(scenario, name), false)),
+        );
         if !testbed.traits().fidelity.makes_filesystem() {
             let all = plan.scenarios.iter().zip(&asked);
             let takes_all = all.filter(|(_, asked)| asked.needs.whole_filesystem);
@@ -106,6 +113,14 @@ fn not_ours(scenario: &Scenario) -> String {
     format!(
         "{label} fills a whole filesystem, but this filesystem also has other users' data\n  try: --on loop, \
          or --on vm"
+    )
+}
+
+fn no_program(scenario: &Scenario, program: &str) -> String {
+    format!(
+        "there is no {program} on this machine, which {} runs\n  try: apt-get install {}",
+        scenario.label,
+        package(program)
     )
 }
 
@@ -180,6 +195,8 @@ struct Asked {
     left: f64,
     /// The first work that needs preallocation; may be the state's.
     preallocates: Option<String>,
+    /// A program of this machine that a work names and that is not here.
+    missing: Option<String>,
 }
 
 impl Asked {
@@ -187,7 +204,8 @@ impl Asked {
     fn of(plan: &Resolved<'_>, candidate: &Candidate, scenario: &Scenario, device: Bytes) -> Self {
         let left = plan.of_candidate(candidate).state.leaves();
         let room = Bytes((device.0 as f64 * ROOM * left) as u64);
-        let mut asked = Asked { needs: Needs::default(), peak: Bytes(0), room, left, preallocates: None };
+        let mut asked =
+            Asked { needs: Needs::default(), peak: Bytes(0), room, left, preallocates: None, missing: None };
         let works = &plan.laid(candidate, scenario).works;
         for LaidWork { planned, work, .. } in works {
             let needs = work.needs();
@@ -196,6 +214,9 @@ impl Asked {
             asked.needs.whole_filesystem |= needs.whole_filesystem;
             asked.needs.source |= needs.source;
             asked.needs.programs |= needs.programs;
+            asked.needs.owners |= needs.owners;
+            let missing = work.programs().into_iter().find(|name| programs::find(name).is_none());
+            asked.missing = asked.missing.or_else(|| missing.map(str::to_owned));
             if needs.preallocation {
                 asked.preallocates.get_or_insert_with(|| planned.label.clone());
             }
@@ -218,7 +239,7 @@ impl Asked {
 }
 
 fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Asked) -> Option<String> {
-    let (Asked { needs, peak, room, left, preallocates }, can) = (asked, kind.can());
+    let (Asked { needs, peak, room, left, preallocates, .. }, can) = (asked, kind.can());
     let lacks = |what: &str| {
         Some(format!(
             "{filesystem} has no {what}, which {workload} needs",
@@ -231,6 +252,9 @@ fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Aske
     }
     if needs.symlinks && !can.symlinks.value {
         return lacks("symbolic links");
+    }
+    if needs.owners && !can.modes.value {
+        return lacks("owners and permission bits");
     }
     if let (Some(work), false) = (preallocates, can.preallocation.value) {
         return Some(format!(

@@ -82,19 +82,24 @@ pub trait Workload: Sync {
         &[]
     }
     /// The stages of this work if an experiment names no part: a cold start before each part but the first.
-    fn scenario(&self, work: &WorkStage) -> Vec<Stage> {
+    fn scenario(&self, _work: &dyn Work, work: &WorkStage) -> Vec<Stage> {
         if work.part.is_some() || self.parts().is_empty() {
             return vec![Stage::Work(work.clone())];
         }
-        let part = |name: &&str| Stage::Work(WorkStage { part: Some((*name).to_owned()), ..work.clone() });
-        let parts = self.parts().iter().map(part);
-        let remount = || Stage::other("remount", None);
-        parts.enumerate().flat_map(|(at, part)| (at > 0).then(remount).into_iter().chain([part])).collect()
+        with_cold_starts(work, self.parts())
     }
     /// Parses parameters. An error names the wrong key and the most similar known key, or the exceeded limit.
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String>;
     /// The parameters of the same work, made smaller or larger.
     fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String>;
+}
+
+/// These parts of a work, with a cold start before each but the first.
+fn with_cold_starts(work: &WorkStage, parts: &[&str]) -> Vec<Stage> {
+    let part = |name: &&str| Stage::Work(WorkStage { part: Some((*name).to_owned()), ..work.clone() });
+    let parts = parts.iter().map(part);
+    let remount = || Stage::other("remount", None);
+    parts.enumerate().flat_map(|(at, part)| (at > 0).then(remount).into_iter().chain([part])).collect()
 }
 
 /// The content of a workload's files.
@@ -154,6 +159,14 @@ pub trait Work: Send + Sync {
     fn input(&self) -> Vec<PathBuf> {
         Vec::new()
     }
+    /// Programs of this machine without which the work cannot run, as far as it names them.
+    fn programs(&self) -> Vec<&str> {
+        Vec::new()
+    }
+    /// Whether the work prepares files and then needs a cold start.
+    fn starts_cold(&self) -> bool {
+        false
+    }
     /// Does everything that must not be timed: buffers, tables, random data. The work runs in the current folder.
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String>;
     /// The number of operations after each of which the work can be stopped; 0 if it cannot be stopped.
@@ -184,6 +197,8 @@ pub struct Needs {
     pub source: bool,
     /// Programs of this machine; a guest gets copies.
     pub programs: bool,
+    /// Owners and permission bits of files.
+    pub owners: bool,
     /// Whether the work allocates space for a file without writing to it.
     pub preallocation: bool,
     /// Memory of each client beside the page cache, if more than about a mebibyte.

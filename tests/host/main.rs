@@ -20,6 +20,7 @@ mod kills;
 mod limits;
 mod mounts;
 mod own_folders;
+mod ready;
 mod signed;
 mod stranger;
 #[path = "../support/mod.rs"]

@@ -74,6 +74,7 @@ pub fn of(
     sentences.extend(clients(workloads));
     if progress.is_modelled {
         sentences.push(model::LIMITS.to_owned());
+        sentences.extend(model::schedule(run));
         sentences.extend(model::coverage(run).map(Coverage::said));
     }
     let lacks = progress.lacks(taking_part(run).len() > 1, run.plan.needs.is_some());

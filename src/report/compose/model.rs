@@ -1,15 +1,19 @@
 //! A modelled disk and its CPU in words, and the evidence for such models.
 
+use std::collections::BTreeSet;
+
 use fsderby_diskmodel::{SHIPPED, Spec};
 
 use crate::analysis::dataset::counted;
 use crate::analysis::ensemble::sampled;
 use crate::analysis::evidence::Coverage;
 use crate::report::view::heading::Standing;
+use crate::report::view::number::list;
 use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
 use crate::schema::units::Bytes;
 use crate::store::Run;
+use crate::workloads::programs;
 
 /// The disk's title, and the part of it that was used.
 pub fn disk(run: &Run) -> Option<String> {
@@ -65,6 +69,25 @@ pub fn cpu_of(records: &[&Record]) -> Option<String> {
 fn nominal(records: &[&Record]) -> Option<Sampled> {
     let records = records.iter().filter_map(|r| Some((r.round, sampled(r)?)));
     records.min_by_key(|(round, _)| *round).map(|(_, modelled)| modelled)
+}
+
+/// What the figures of programs do not mean; `None` if none ran on a modelled CPU.
+pub fn schedule(run: &Run) -> Option<String> {
+    let works = || {
+        counted(run).into_iter().filter(|record| sampled(record).is_some()).flat_map(|record| &record.works)
+    };
+    let labels: BTreeSet<&str> =
+        works().filter(|work| programs::starts(&work.work)).map(|work| work.name.as_str()).collect();
+    if labels.is_empty() {
+        return None;
+    }
+    let labels: Vec<String> = labels.into_iter().map(str::to_owned).collect();
+    Some(format!(
+        "{}: threads and processes of programs take turns on one vCPU. This is one schedule, and each sample begins at \
+         another moment: the spread of the samples includes it. Scaling over CPUs, contention, spinning and polling are not \
+         measured.",
+        list(&labels)
+    ))
 }
 
 /// For the disk with the least evidence; `None` if no disk was modelled.

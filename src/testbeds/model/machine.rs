@@ -29,6 +29,8 @@ pub struct Machine<'a> {
     pub initramfs: [&'a [u8]; 2],
     /// Memory for the guest's kernel.
     pub memory: Bytes,
+    /// An argument of the kernel for its first root, or none.
+    pub root: &'a str,
     pub layout: Layout,
     /// Reserved space: enough for the job's first boot, so that all its boots use equal machines.
     pub room: Layout,
@@ -200,9 +202,10 @@ impl Machine<'_> {
     fn kernel_arguments(&self) -> String {
         format!(
             "console=ttyS0 quiet panic=-1 oops=panic reboot=t mitigations=off rdinit=/init norandmaps \
-             random.trust_cpu=off random.trust_bootloader=off tsc=reliable tsc_early_khz={}000 mem={}M -- init --waits{}",
+             random.trust_cpu=off random.trust_bootloader=off tsc=reliable tsc_early_khz={}000 mem={}M{} -- init --waits{}",
             self.mips,
             self.memory.0 / MIB,
+            self.root,
             mishap(self.mishap)
         )
     }
@@ -313,6 +316,7 @@ mod tests {
             kernel: PathBuf::new(),
             initramfs: [&[]; 2],
             memory: Bytes(64 * MIB),
+            root: "",
             layout: Layout::new(Bytes(MIB), 1, false),
             room: Layout::new(Bytes(MIB), 1, false),
             mips: 333,

@@ -527,6 +527,7 @@ impl Parts {
             kernel: self.found.kernel.image(),
             initramfs: [&self.base.tools.bytes, &self.base.program.bytes],
             memory: Bytes(memory(self.limit, self.room).0 + self.base.more_memory().0),
+            root: self.base.root(),
             layout,
             room: self.room,
             mips: self.mips,

@@ -56,6 +56,7 @@ fn guest_runs(qemu: &Path, kernel: &Kernel, agent: &Path) -> bool {
         kernel: kernel.image(),
         initramfs: vec![&archive],
         memory: Bytes(256 * MIB),
+        root: "",
         cpu: Cpu::Kvm,
         cpus: 1,
         disks: &[],

@@ -47,6 +47,8 @@ pub struct Machine<'a> {
     pub kernel: PathBuf,
     pub initramfs: Vec<&'a [u8]>,
     pub memory: Bytes,
+    /// An argument of the kernel for its first root, or none.
+    pub root: &'a str,
     pub cpu: Cpu,
     pub cpus: u32,
     pub disks: &'a [File],
@@ -131,7 +133,7 @@ impl Machine<'_> {
             let khz = fsderby_sys::tsc::khz().context("this machine's CPU has no time-stamp counter")?;
             text += &format!(" tsc_early_khz={khz} tsc=reliable");
         }
-        Ok(format!("{text} -- {}", self.init))
+        Ok(format!("{text}{} -- {}", self.root, self.init))
     }
 }
 
@@ -175,6 +177,7 @@ mod tests {
             kernel: "/boot/vmlinuz".into(),
             initramfs: Vec::new(),
             memory: Bytes(MIB),
+            root: "",
             cpu: Cpu::Kvm,
             cpus: 1,
             disks: &[disk],

@@ -99,7 +99,7 @@ impl Workload for Bonnie {
     }
 
     /// Runs all phases in one process if no part is named, like the original: data that fits into memory is then read from memory.
-    fn scenario(&self, work: &WorkStage) -> Vec<Stage> {
+    fn scenario(&self, _work: &dyn Work, work: &WorkStage) -> Vec<Stage> {
         vec![Stage::Work(work.clone())]
     }
 

@@ -1,19 +1,21 @@
 //! Any program: a command line of the user's own, run in the filesystem under test.
 //!
 //! ```text
-//! prepare    runs the `prepare` command and a sync, and with `cold` drops its files' pages; nothing is timed or counted yet
+//! prepare    makes the `tree`, runs the `prepare` command and a sync; nothing is timed or counted yet
+//! cold       with `cold` a remount comes here
 //! command    timed from the start of the command to the end of a sync, after the command's last process has ended
 //! ```
 //! The programs are those installed on this machine. They get a small, fixed environment; `$INPUT` is the folder of the input
 //! files.
 
-use toml::Table;
+use toml::{Table, Value};
 
 use super::programs::printed::{self, Figure};
-use super::{ParamSet, Work, Workload};
+use super::{ParamSet, Work, Workload, with_cold_starts};
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
 use crate::schema::metric::{Better, Metric, Of};
+use crate::schema::scenario::{Stage, WorkStage};
 use crate::schema::story::Story;
 use crate::schema::units::{Scale, cpu_percent};
 
@@ -24,10 +26,40 @@ pub use parameters::Parameters;
 
 pub struct Command;
 
+static SETS: &[ParamSet] = &[
+    ParamSet { name: "cp-quick", toml: include_str!("sets/cp-quick.toml") },
+    ParamSet { name: "cp", toml: include_str!("sets/cp.toml") },
+    ParamSet { name: "git-clone-quick", toml: include_str!("sets/git-clone-quick.toml") },
+    ParamSet { name: "git-clone", toml: include_str!("sets/git-clone.toml") },
+    ParamSet { name: "git-checkout-quick", toml: include_str!("sets/git-checkout-quick.toml") },
+    ParamSet { name: "git-checkout", toml: include_str!("sets/git-checkout.toml") },
+    ParamSet { name: "git-status-quick", toml: include_str!("sets/git-status-quick.toml") },
+    ParamSet { name: "git-status", toml: include_str!("sets/git-status.toml") },
+    ParamSet { name: "tar-extract-quick", toml: include_str!("sets/tar-extract-quick.toml") },
+    ParamSet { name: "tar-extract", toml: include_str!("sets/tar-extract.toml") },
+    ParamSet { name: "cp-reflink-quick", toml: include_str!("sets/cp-reflink-quick.toml") },
+    ParamSet { name: "cp-reflink", toml: include_str!("sets/cp-reflink.toml") },
+    ParamSet { name: "rsync-quick", toml: include_str!("sets/rsync-quick.toml") },
+    ParamSet { name: "rsync", toml: include_str!("sets/rsync.toml") },
+    ParamSet { name: "rm-quick", toml: include_str!("sets/rm-quick.toml") },
+    ParamSet { name: "rm", toml: include_str!("sets/rm.toml") },
+    ParamSet { name: "grep-quick", toml: include_str!("sets/grep-quick.toml") },
+    ParamSet { name: "grep", toml: include_str!("sets/grep.toml") },
+    ParamSet { name: "build-quick", toml: include_str!("sets/build-quick.toml") },
+    ParamSet { name: "build", toml: include_str!("sets/build.toml") },
+    ParamSet { name: "fs-mark-quick", toml: include_str!("sets/fs-mark-quick.toml") },
+    ParamSet { name: "fs-mark", toml: include_str!("sets/fs-mark.toml") },
+];
+
 pub const NAME: &str = "command";
 const VERSION: u32 = 1;
 /// The phase in which the command's figures are recorded.
 const PHASE: &str = "command";
+
+/// The parts with `cold`, and the names of both.
+const PREPARATION: &str = "preparation";
+const REST: &str = "command";
+const PARTS: [&str; 2] = [PREPARATION, REST];
 
 static SYNCED: Declared = Declared {
     name: "command.synced.time",
@@ -88,7 +120,7 @@ impl Workload for Command {
         Story {
             what: "Runs a command line in the filesystem under test and times it until everything that it wrote is on \
                    the disk.",
-            origin: "The user's own work, with the programs of this machine.",
+            origin: "The user's own work or a ready set, with the programs of this machine.",
             limits: "fsderby does not know what the command reads and writes, so a trial's amount of work is not checked. \
                      The time includes the start of programs. fsderby syncs after the command and counts \
                      that time too, even if the command itself never syncs.",
@@ -96,22 +128,39 @@ impl Workload for Command {
     }
 
     fn sets(&self) -> &'static [ParamSet] {
-        &[]
+        SETS
     }
 
     fn declared(&self) -> Vec<&'static Declared> {
         vec![&SYNCED, &RETURNED, &CPU, &WRITTEN, &PRINTED]
     }
 
+    fn scenario(&self, work: &dyn Work, stage: &WorkStage) -> Vec<Stage> {
+        match work.starts_cold() {
+            true => with_cold_starts(stage, &PARTS),
+            false => vec![Stage::Work(stage.clone())],
+        }
+    }
+
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {
         Ok(Box::new(Parameters::parse(parameters)?))
     }
 
-    fn scale(&self, _parameters: &Table, by: Scale) -> Result<Table, String> {
-        Err(format!(
-            "--scale {by} cannot change the amount of work of your own command\n  try: without --scale, and a smaller \
-             input"
-        ))
+    /// Scales the tree.
+    fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String> {
+        let Some(tree) = Parameters::parse(parameters)?.tree else {
+            return Err(format!(
+                "--scale {by} cannot change the amount of work of a command without `tree`\n  try: without --scale, and a \
+                 smaller input"
+            ));
+        };
+        let files = by.apply(tree.files.into());
+        let files = i64::try_from(files).map_err(|_| format!("tree.files: {by} is too large"))?;
+        let mut scaled = parameters.clone();
+        if let Some(Value::Table(tree)) = scaled.get_mut("tree") {
+            tree.insert("files".into(), Value::Integer(files));
+        }
+        Parameters::parse(&scaled).map(|_| scaled)
     }
 }
 

@@ -8,13 +8,15 @@ use toml::Table;
 
 use crate::workloads::kit::Keys;
 use crate::workloads::programs::printed::{Described, Figure};
-use crate::workloads::programs::{self, Input, Line, Success, folder};
+use crate::workloads::programs::{self, Input, Line, Sources, Success, folder};
 
 #[derive(Clone, Debug)]
 pub struct Parameters {
     pub command: Line,
     pub prepare: Option<Line>,
-    /// Whether the pages of the prepared files are dropped before the command.
+    /// Sources that are made before the preparation.
+    pub tree: Option<Sources>,
+    /// Whether a cold start comes between the preparation and the command.
     pub cold: bool,
     pub success: Success,
     /// The longest time of the command, and of its preparation.
@@ -23,6 +25,8 @@ pub struct Parameters {
     /// The figures that the command prints.
     pub figures: Vec<Figure>,
     pub needs: Vec<Need>,
+    /// Names of programs without which the command cannot run.
+    pub programs: Vec<String>,
 }
 
 /// A feature that the command needs from the filesystem.
@@ -32,10 +36,22 @@ pub enum Need {
     HardLinks,
     Symlinks,
     Preallocation,
+    /// Owners and permission bits.
+    Owners,
 }
 
-const KEYS: &[&str] =
-    &["command", "prepare", "cold", "exit_codes", "limit_seconds", "input", "metric", "needs"];
+const KEYS: &[&str] = &[
+    "command",
+    "prepare",
+    "tree",
+    "cold",
+    "exit_codes",
+    "limit_seconds",
+    "input",
+    "metric",
+    "needs",
+    "programs",
+];
 
 impl Parameters {
     /// # Errors
@@ -47,6 +63,7 @@ impl Parameters {
         let parameters = Parameters {
             command: line(&keys, "command")?.ok_or("command is missing")?,
             prepare: line(&keys, "prepare")?,
+            tree: keys.get::<Sources>("tree")?.map(Sources::checked).transpose()?,
             cold: keys.or("cold", false)?,
             success: success(&keys)?,
             limit,
@@ -56,10 +73,17 @@ impl Parameters {
                 .map(|(name, described)| Figure::parse(&name, described))
                 .collect::<Result<_, _>>()?,
             needs: keys.or("needs", Vec::new())?,
+            programs: keys.or("programs", Vec::new())?,
         };
         folder(&parameters.input)?;
-        if parameters.cold && parameters.prepare.is_none() {
-            return Err("cold = true drops the cached files of `prepare`, but `prepare` is missing".into());
+        if parameters.cold && parameters.prepare.is_none() && parameters.tree.is_none() {
+            return Err(
+                "cold = true empties the caches after `prepare` or `tree`, but both are missing".into()
+            );
+        }
+        let is_name = |name: &String| !name.is_empty() && !name.contains('/');
+        if let Some(path) = parameters.programs.iter().find(|name| !is_name(name)) {
+            return Err(format!("programs: '{path}': write the name of a program, such as git"));
         }
         Ok(parameters)
     }
@@ -134,11 +158,14 @@ mod tests {
             ("command = ''", "command is empty"),
             ("command = []", "command is empty"),
             ("command = 'x'\nprepare = ' '", "prepare is empty"),
-            ("command = 'x'\ncold = true", "`prepare` is missing"),
+            ("command = 'x'\ncold = true", "both are missing"),
+            ("command = 'x'\ntree = { files = 0, seed = 1 }", "tree.files = 0: write a number"),
+            ("command = 'x'\ntree = { files = 1 }", "seed"),
+            ("command = 'x'\nprograms = ['/usr/bin/git']", "the name of a program"),
             ("command = 'x'\nexit_codes = [300]", "300 is not an exit code"),
             ("command = 'x'\nexit_codes = 'all'", "or 'any'"),
             ("command = 'x'\nlimit_seconds = 0", "from 1 to 3600"),
-            ("command = 'x'\nneeds = ['owners']", "symlinks"),
+            ("command = 'x'\nneeds = ['quotas']", "symlinks"),
             ("command = 'x'\nmetric.tps.find = 'x'", "metric.tps.find: put one pair"),
             ("command = 'x'\ninputs = []", "did you mean 'input'?"),
             ("command = 'x'\ninput = [{ path = 'a', blake3 = '' }]", "absolute path"),

@@ -8,10 +8,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use fsderby_sys::process::children_usage;
 
 use super::parameters::{Need, Parameters};
-use super::{PHASE, VERSION, metrics};
+use super::{PARTS, PHASE, PREPARATION, REST, VERSION, metrics};
 use crate::schema::metric::Metric;
 use crate::workloads::kit::files::failed;
-use crate::workloads::programs::{self, Line, Run, Success};
+use crate::workloads::programs::{self, Line, Run, Sources, Success};
 use crate::workloads::{Amount, Clock, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, Work};
 
 impl Work for Parameters {
@@ -22,6 +22,7 @@ impl Work for Parameters {
             hard_links: has(Need::HardLinks),
             symlinks: has(Need::Symlinks),
             preallocation: has(Need::Preallocation),
+            owners: has(Need::Owners),
             ..Needs::default()
         }
     }
@@ -35,22 +36,45 @@ impl Work for Parameters {
         self.input.iter().map(|input| input.path.clone()).collect()
     }
 
+    /// Of the command itself nothing is known.
+    fn expected(&self, _seed: u64) -> Amount {
+        let of = |tree: Sources| Amount {
+            files_peak: tree.files.into(),
+            bytes_peak: tree.bytes(),
+            ..Amount::default()
+        };
+        self.tree.map_or_else(Amount::default, of)
+    }
+
+    fn programs(&self) -> Vec<&str> {
+        self.programs.iter().map(String::as_str).collect()
+    }
+
+    fn starts_cold(&self) -> bool {
+        self.cold
+    }
+
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
-        if let Some(part) = &portion.part {
+        let part = portion.part.as_deref();
+        if let Some(part) = part.filter(|part| !PARTS.contains(part)) {
             return Err(format!("the workload has no part {part}"));
         }
         programs::adopt().map_err(|e| format!("could not adopt the processes of the command: {e}"))?;
         programs::unchanged(&self.input)?;
         let input = programs::folder(&self.input)?.map(programs::seen);
-        let trial = Trial { parameters: self.clone(), input, keeps: portion.keep_files, live: Vec::new() };
-        if let Some(prepare) = &self.prepare {
-            let prepared = trial.run_line(prepare, &Success::zero()).and_then(|_| programs::sync());
-            prepared.map_err(|e| format!("prepare: {e}"))?;
-            if self.cold {
-                programs::forget().map_err(|e| format!("prepare: {e}"))?;
-            }
+        let trial = Trial {
+            parameters: self.clone(),
+            input,
+            runs: part != Some(PREPARATION),
+            keeps: portion.keep_files,
+            live: Vec::new(),
+        };
+        if part != Some(REST) {
+            trial.prepare().map_err(|e| format!("prepare: {e}"))?;
         }
-        programs::shift_start(seed);
+        if trial.runs {
+            programs::shift_start(seed);
+        }
         Ok(Box::new(trial))
     }
 
@@ -67,11 +91,23 @@ struct Trial {
     parameters: Parameters,
     /// The folder that `$INPUT` names.
     input: Option<PathBuf>,
+    /// Whether this part has the command.
+    runs: bool,
     keeps: bool,
     live: Vec<LiveFile>,
 }
 
 impl Trial {
+    /// Makes the tree, and runs the command that prepares.
+    fn prepare(&self) -> Result<(), OpError> {
+        let Parameters { tree, prepare, .. } = &self.parameters;
+        tree.map_or(Ok(()), Sources::make)?;
+        if let Some(prepare) = prepare {
+            self.run_line(prepare, &Success::zero())?;
+        }
+        if tree.is_some() || prepare.is_some() { programs::sync() } else { Ok(()) }
+    }
+
     fn run_line(&self, line: &Line, success: &Success) -> Result<programs::Ended, OpError> {
         programs::run(Run {
             line,
@@ -85,6 +121,11 @@ impl Trial {
 
 impl Ready for Trial {
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
+        if !self.runs {
+            // All of it was done untimed; each part has a phase.
+            log.phase(Phase { name: PREPARATION.to_owned(), ns: 0, counts: BTreeMap::new() });
+            return Ok(());
+        }
         let parameters = &self.parameters;
         log.progress().total.store(1, Relaxed);
         let (begin, before) = (clock.now_ns(), children_usage());

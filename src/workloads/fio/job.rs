@@ -29,6 +29,7 @@ const KNOWN: &[&str] = &[
     "allrandrepeat",
     "atomic",
     "ba",
+    "block_error_percentiles",
     "blockalign",
     "blocksize",
     "blocksize_range",
@@ -41,8 +42,15 @@ const KNOWN: &[&str] = &[
     "buffer_compress_chunk",
     "buffer_compress_percentage",
     "buffered",
+    "bwavgtime",
     "clat_percentiles",
+    "clocksource",
+    "cmdprio",
+    "cmdprio_bssplit",
+    "cmdprio_class",
+    "cmdprio_percentage",
     "continue_on_error",
+    "cpumask",
     "cpus_allowed",
     "cpus_allowed_policy",
     "create_fsync",
@@ -55,10 +63,12 @@ const KNOWN: &[&str] = &[
     "dedupe_working_set_percentage",
     "description",
     "direct",
+    "disable_bw",
     "disable_bw_measurement",
     "disable_clat",
     "disable_lat",
     "disable_slat",
+    "disk_util",
     "do_verify",
     "end_fsync",
     "end_syncfs",
@@ -72,17 +82,22 @@ const KNOWN: &[&str] = &[
     "fdatasync",
     "file_append",
     "file_service_type",
+    "fileoffset",
     "filesize",
     "fill_device",
     "fill_fs",
     "fixedbufs",
     "flow",
     "flow_sleep",
+    "force_async",
     "fsync",
     "fsync_on_close",
     "group_reporting",
+    "gtod_cpu",
     "gtod_reduce",
     "hipri",
+    "hipri_percentage",
+    "hugepage-size",
     "ignore_error",
     "invalidate",
     "io_limit",
@@ -95,20 +110,25 @@ const KNOWN: &[&str] = &[
     "iodepth_batch_complete_min",
     "iodepth_batch_submit",
     "iodepth_low",
+    "iomem",
     "iomem_align",
+    "iopsavgtime",
     "kb_base",
     "lat_percentiles",
     "latency_percentile",
     "latency_run",
     "latency_target",
     "latency_window",
-    "lfsr",
+    "lockfile",
+    "lockmem",
     "loops",
     "max_latency",
+    "mem",
     "mem_align",
     "name",
     "new_group",
     "nice",
+    "nonvectored",
     "norandommap",
     "nowait",
     "nr_files",
@@ -127,17 +147,19 @@ const KNOWN: &[&str] = &[
     "prio",
     "prioclass",
     "ramp_time",
-    "rand_seed",
     "random_distribution",
     "random_generator",
     "randrepeat",
     "randseed",
     "rate",
     "rate_cycle",
+    "rate_ignore_thinktime",
     "rate_iops",
     "rate_iops_min",
     "rate_min",
     "rate_process",
+    "ratecycle",
+    "ratemin",
     "readwrite",
     "refill_buffers",
     "registerfiles",
@@ -149,22 +171,33 @@ const KNOWN: &[&str] = &[
     "rwmixwrite",
     "scramble_buffers",
     "serialize_overlap",
+    "significant_figures",
     "size",
     "slat_percentiles",
     "softrandommap",
     "sqthread_poll",
+    "sqthread_poll_cpu",
     "ss",
-    "start_delay",
+    "ss_dur",
+    "ss_ramp",
     "startdelay",
+    "stat_type",
+    "steadystate",
+    "steadystate_duration",
+    "steadystate_ramp_time",
     "stonewall",
     "sync",
     "sync_file_range",
     "thinktime",
     "thinktime_blocks",
+    "thinktime_blocks_type",
+    "thinktime_iotime",
     "thinktime_spin",
+    "thp",
     "thread",
     "time_based",
     "timeout",
+    "uncached",
     "unified_rw_reporting",
     "unique_filename",
     "unit_base",
@@ -181,8 +214,10 @@ const KNOWN: &[&str] = &[
     "verify_offset",
     "verify_only",
     "verifysort",
+    "verifysort_nr",
     "wait_for",
     "wait_for_previous",
+    "write_hint",
     "zero_buffers",
     "zonerange",
     "zonesize",
@@ -207,6 +242,12 @@ const ENGINES: &[&str] = &[
     "vsync",
 ];
 
+/// Those of them that have more than one I/O on its way.
+const ASYNCHRONOUS: [&str; 3] = ["io_uring", "libaio", "posixaio"];
+
+/// The engine that trims files: it punches holes.
+const PUNCHES: &str = "falloc";
+
 /// Options with a reason of their own.
 const REFUSED: &[(&str, &str)] = &[
     ("client", "fsderby runs fio on this machine alone"),
@@ -214,6 +255,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("exec_postrun", "it starts another program; put that into a command of your own"),
     ("include", "fsderby stores the job file with the run; write the included lines into it"),
     ("opendir", "it adds files outside of the filesystem under test"),
+    ("threads", "fio ignores it outside of its profile tiobench; write thread, or leave it out"),
     ("write_bw_log", "it writes a log during the measurement; the histograms of fio's json+ are stored"),
     ("write_hist_log", "it writes a log during the measurement; the histograms of fio's json+ are stored"),
     ("write_iops_log", "it writes a log during the measurement; the histograms of fio's json+ are stored"),
@@ -277,6 +319,15 @@ impl Job {
         if sections.is_empty() {
             return Err("the file has no job: write a section, such as [reads]".into());
         }
+        if let Some(section) =
+            sections.iter().find(|section| section.trims() && section.text("ioengine") != PUNCHES)
+        {
+            return Err(format!(
+                "job {}: rw={}: fio trims devices only, except with ioengine={PUNCHES}, and fsderby gives it files",
+                section.name,
+                section.text("rw")
+            ));
+        }
         let syncs = |section: &&Section| {
             ["fsync", "fdatasync", "sync_file_range"].iter().any(|key| section.is_on(key, false))
         };
@@ -285,6 +336,13 @@ impl Job {
         {
             return Err(format!(
                 "job {name}: fio 3.33 never ends with io_submit_mode=offload and fsync; leave one of them out"
+            ));
+        }
+        if let Some(Section { name, .. }) =
+            sections.iter().find(|section| section.is_offloaded() && section.is_deep())
+        {
+            return Err(format!(
+                "job {name}: fio 3.33 never ends with io_submit_mode=offload and an iodepth above 1; leave one of them out"
             ));
         }
         Ok(Job { text: kept, sections })
@@ -353,12 +411,22 @@ impl Section {
         kind.contains("write") || kind.starts_with("rw") || kind.starts_with("randrw")
     }
 
+    fn trims(&self) -> bool {
+        self.text("rw").contains("trim")
+    }
+
     fn is_paced(&self) -> bool {
         self.options.contains_key("rate") || self.options.contains_key("rate_iops")
     }
 
     fn is_offloaded(&self) -> bool {
         self.text("io_submit_mode") == "offload"
+    }
+
+    /// Whether several I/Os are on their way at a time.
+    fn is_deep(&self) -> bool {
+        let depth = self.text("iodepth").parse::<u32>();
+        ASYNCHRONOUS.contains(&self.text("ioengine")) && depth.is_ok_and(|depth| depth > 1)
     }
 
     fn is_from_intended_start(&self) -> bool {
@@ -407,20 +475,28 @@ fn is_kept(key: &str, value: &str) -> Result<bool, String> {
                     "{key}={value}: fsderby gives fio no devices; leave {key} out, and fio makes a file in the filesystem \
                      under test"
                 )),
-                false => {
-                    Err(format!("{key}={value}: write the name of one file below the filesystem under test"))
-                }
+                false => Err(format!(
+                    "{key}={value}: write the name of one file below the filesystem under test, such as {key}={}",
+                    value
+                        .rsplit(['/', ':'])
+                        .next()
+                        .filter(|name| !["", ".."].contains(name))
+                        .unwrap_or("data")
+                )),
             }
         }
         "ioengine" if ENGINES.contains(&value) => Ok(true),
-        "ioengine" => Err(format!("ioengine={value}: fsderby runs {}", ENGINES.join(", "))),
+        "ioengine" => Err(format!(
+            "ioengine={value}: fsderby runs the engines that do I/O on files: {}",
+            ENGINES.join(", ")
+        )),
         // A pattern in quotes is a file.
         "buffer_pattern" | "verify_pattern" if value.starts_with(['\'', '"']) && value.contains('/') => {
             Err(format!("{key}={value}: fsderby gives fio no other files; write the pattern itself"))
         }
         "buffer_pattern" | "verify_pattern" => Ok(true),
-        "rw" | "readwrite" if value.contains("trim") => {
-            Err(format!("{key}={value}: fio trims devices only, and fsderby gives it files"))
+        "mem" | "iomem" if value.contains('/') => {
+            Err(format!("{key}={value}: fsderby gives fio no other files; leave the file out"))
         }
         "zonemode" if ["none", "strided"].contains(&value) => Ok(true),
         "zonemode" => {
@@ -485,10 +561,16 @@ mod tests {
             ("[a]\nfilename=/etc/passwd", "write the name of one file"),
             ("[a]\nfilename=../x", "write the name of one file"),
             ("[a]\nfilename=x:/etc/passwd", "write the name of one file"),
-            ("[a]\nioengine=external:/tmp/x.so", "fsderby runs falloc"),
-            ("[a]\nioengine=rdma", "fsderby runs falloc"),
+            ("[a]\nfilename=/tmp/test", "such as filename=test"),
+            ("[a]\nioengine=external:/tmp/x.so", "I/O on files: falloc"),
+            ("[a]\nioengine=rdma", "I/O on files: falloc"),
+            ("[a]\nthreads=1", "write thread"),
+            ("[a]\nmem=mmaphuge:/huge/x", "no other files"),
             ("[a]\nsize=${SIZE}", "write the value itself"),
-            ("[a]\nrw=randtrim", "trims devices only"),
+            (
+                "[global]\nioengine=falloc\n[a]\nrw=randtrim\n[b]\nioengine=libaio\nrw=trimwrite",
+                "job b: rw=trimwrite: fio trims devices only",
+            ),
             ("[a]\nblocksise=4k", "did you mean 'blocksize'?"),
             ("[a]\nbuffer_pattern='/etc/shadow'", "write the pattern itself"),
             ("[a]\ninclude other.fio", "write the included lines"),
@@ -496,6 +578,7 @@ mod tests {
             ("[a]\nwrite_lat_log=x", "histograms"),
             ("[a/b]\nrw=read", "no '/'"),
             ("[global]\nio_submit_mode=offload\n[b]\nfsync=1", "never ends"),
+            ("[a]\nio_submit_mode=offload\nioengine=libaio\niodepth=32", "an iodepth above 1"),
             ("[a\nrw=read", "ends with ']'"),
         ] {
             let error = Job::parse(text).expect_err(text);

@@ -23,9 +23,23 @@ pub use trial::Parameters;
 
 pub struct Fio;
 
+static SETS: &[ParamSet] = &[
+    ParamSet { name: "fio-random-read-quick", toml: include_str!("sets/fio-random-read-quick.toml") },
+    ParamSet { name: "fio-random-read", toml: include_str!("sets/fio-random-read.toml") },
+    ParamSet { name: "fio-random-write-quick", toml: include_str!("sets/fio-random-write-quick.toml") },
+    ParamSet { name: "fio-random-write", toml: include_str!("sets/fio-random-write.toml") },
+    ParamSet {
+        name: "fio-sequential-write-quick",
+        toml: include_str!("sets/fio-sequential-write-quick.toml"),
+    },
+    ParamSet { name: "fio-sequential-write", toml: include_str!("sets/fio-sequential-write.toml") },
+    ParamSet { name: "fio-mixed-quick", toml: include_str!("sets/fio-mixed-quick.toml") },
+    ParamSet { name: "fio-mixed", toml: include_str!("sets/fio-mixed.toml") },
+];
+
 /// Imported output of fio has the engine `fio`, which cannot run again.
 pub const NAME: &str = "fio-job";
-pub const PROGRAM: &str = "fio";
+const PROGRAM: &str = "fio";
 const VERSION: u32 = 1;
 /// The phase of its figures.
 const PHASE: &str = "fio";
@@ -36,7 +50,7 @@ static IOPS: Declared = Declared {
     did: "did fio's I/O",
     section: Section::Headline,
     over: Over::Phase(PHASE),
-    explained: "Reads and writes of all jobs ÷ the sum, over the groups of jobs, of the longest run time that fio reports \
+    explained: "Reads, writes and trims of all jobs ÷ the sum, over the groups of jobs, of the longest run time that fio reports \
                 in each.",
     ..Declared::PER_SECOND
 };
@@ -127,7 +141,7 @@ impl Workload for Fio {
     }
 
     fn sets(&self) -> &'static [ParamSet] {
-        &[]
+        SETS
     }
 
     fn declared(&self) -> Vec<&'static Declared> {
@@ -165,7 +179,10 @@ fn of_phase(phase: &Phase) -> Vec<Metric> {
     let seconds = groups.map(|(_, ms)| *ms as f64 / 1e3).sum::<f64>() / fios;
     let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     let mib = |key: &str| per_second(phase.count(key)) / MIB as f64;
-    let mut all = vec![IOPS.metric(per_second(phase.count("read.ios") + phase.count("write.ios")))];
+    let mut all =
+        vec![IOPS.metric(per_second(
+            ["read.ios", "write.ios", "trim.ios"].map(|key| phase.count(key)).iter().sum(),
+        ))];
     for (declared, key) in [(&READ, "read.bytes"), (&WRITTEN, "write.bytes")] {
         if phase.count(key) > 0 {
             all.push(declared.metric(mib(key)));

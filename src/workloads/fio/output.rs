@@ -28,10 +28,13 @@ pub struct Job {
     pub total_err: u64,
     pub read: Direction,
     pub write: Direction,
+    /// Holes that the engine falloc punched.
+    #[serde(default)]
+    pub trim: Direction,
     pub sync: Syncs,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub struct Direction {
     pub total_ios: u64,
     pub io_bytes: u64,
@@ -57,6 +60,13 @@ pub struct Syncs {
 pub struct Latency {
     #[serde(default)]
     pub bins: BTreeMap<String, u64>,
+}
+
+impl Job {
+    /// Each with its name.
+    pub fn directions(&self) -> [(&'static str, &Direction); 3] {
+        [("read", &self.read), ("write", &self.write), ("trim", &self.trim)]
+    }
 }
 
 impl Output {

@@ -12,7 +12,7 @@ use toml::Table;
 
 use super::direct::{self, Bypass};
 use super::output::{self, Output};
-use super::{Job, PHASE, VERSION, metrics};
+use super::{Job, PHASE, PROGRAM, VERSION, metrics};
 use crate::schema::metric::Metric;
 use crate::workloads::kit::Keys;
 use crate::workloads::kit::files::failed;
@@ -43,6 +43,10 @@ impl Parameters {
 impl Work for Parameters {
     fn needs(&self) -> Needs {
         Needs { programs: true, ..Needs::default() }
+    }
+
+    fn programs(&self) -> Vec<&str> {
+        vec![PROGRAM]
     }
 
     /// Sizes in a job file may be shares of the free space, so nobody knows it before.
@@ -82,7 +86,7 @@ struct Trial {
 
 impl Ready for Trial {
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
-        let words = ["fio", "--output-format=json+", "--eta=never", "-"].map(str::to_owned);
+        let words = [PROGRAM, "--output-format=json+", "--eta=never", "-"].map(str::to_owned);
         let line = Line::Words(words.into());
         let input = job_file(&self.parameters.job).map_err(|e| failed("hand over", "the job file", e))?;
         log.progress().total.store(1, Relaxed);
@@ -146,7 +150,7 @@ fn counts(output: &Output) -> BTreeMap<String, u64> {
         *known = (*known).max(ms);
     };
     for job in &output.jobs {
-        for (name, direction) in [("read", &job.read), ("write", &job.write)] {
+        for (name, direction) in job.directions() {
             longest(format!("group.{}.ms", job.group), direction.runtime);
             longest(format!("job.{}.{name}.ms", job.name), direction.runtime);
         }
@@ -156,7 +160,7 @@ fn counts(output: &Output) -> BTreeMap<String, u64> {
         *known = known.saturating_add(n);
     };
     for job in &output.jobs {
-        for (name, direction) in [("read", &job.read), ("write", &job.write)] {
+        for (name, direction) in job.directions() {
             add(format!("{name}.ios"), direction.total_ios);
             add(format!("{name}.bytes"), direction.io_bytes);
             add(format!("job.{}.{name}.ios", job.name), direction.total_ios);
@@ -178,7 +182,8 @@ fn latencies(output: &Output, job_file: &Job) -> BTreeMap<String, Histogram> {
             true => direction.lat_ns.clone(),
             false => direction.clat_ns.clone(),
         };
-        let each = [("read", of(&job.read)), ("write", of(&job.write)), ("sync", job.sync.lat_ns.clone())];
+        let each = job.directions().map(|(name, direction)| (name, of(direction)));
+        let each = each.into_iter().chain([("sync", job.sync.lat_ns.clone())]);
         for (operation, latency) in each {
             let name = if is_single { operation.to_owned() } else { format!("{}.{operation}", job.name) };
             for (ns, count) in latency.counted() {

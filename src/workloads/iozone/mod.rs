@@ -83,7 +83,7 @@ impl Workload for IoZone {
     }
 
     /// Remounts only if an experiment names the parts; the original remounts only with -U.
-    fn scenario(&self, work: &WorkStage) -> Vec<Stage> {
+    fn scenario(&self, _work: &dyn Work, work: &WorkStage) -> Vec<Stage> {
         vec![Stage::Work(work.clone())]
     }
 

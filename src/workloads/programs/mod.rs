@@ -9,11 +9,13 @@ use crate::workloads::kit::Keys;
 mod input;
 pub mod printed;
 mod processes;
+mod sources;
 mod tree;
 
 pub use input::{INPUTS, Input, folder, hash, input, seen, unchanged};
 pub use processes::{Ended, Run, adopt, furnish, run, shift_start, sync};
-pub use tree::{forget, live};
+pub use sources::Sources;
+pub use tree::live;
 
 /// A command line as it is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +78,21 @@ pub fn limit(keys: &Keys<'_>) -> Result<Duration, String> {
     let given = keys.get::<toml::Value>("limit_seconds")?.is_some();
     let seconds = if given { keys.number("limit_seconds", 1..=LONGEST_SECONDS)? } else { LONGEST_SECONDS };
     Ok(Duration::from_secs(seconds.into()))
+}
+
+/// The Debian package of a program of this name; usually it has the same name.
+pub fn package(program: &str) -> &str {
+    const OTHER: [(&str, &str); 8] = [
+        ("cc", "gcc"),
+        ("cp", "coreutils"),
+        ("find", "findutils"),
+        ("fs_mark", "fsmark"),
+        ("mv", "coreutils"),
+        ("psql", "postgresql-client"),
+        ("rm", "coreutils"),
+        ("sort", "coreutils"),
+    ];
+    OTHER.iter().find(|(name, _)| *name == program).map_or(program, |(_, package)| package)
 }
 
 /// Whether a work starts programs.

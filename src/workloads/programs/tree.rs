@@ -6,8 +6,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Advice, fadvise};
-
 use crate::schema::units::MIB;
 use crate::workloads::kit::files::failed;
 use crate::workloads::{LiveFile, OpError};
@@ -30,18 +28,6 @@ pub fn live() -> Result<Vec<LiveFile>, OpError> {
         Ok(())
     })?;
     Ok(live)
-}
-
-/// Drops the cached pages of all files, except of files that cannot be opened.
-pub fn forget() -> Result<(), OpError> {
-    each(&mut |path, about| {
-        if about.is_file()
-            && let Ok(file) = File::open(path)
-        {
-            fadvise(&file, 0, None, Advice::DontNeed)?;
-        }
-        Ok(())
-    })
 }
 
 /// Calls `act` for everything in the current folder, in order of names; a folder comes before its content.
