@@ -249,10 +249,23 @@ pub trait Launched {
     fn provenance(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
+    /// How far the agent's machine is, if its clock is not the host's.
+    fn progress(&mut self) -> Option<Moved> {
+        None
+    }
     /// Asks the agent to stop, clean up and end.
     fn stop(&mut self);
     /// Waits for the agent's end and returns how the agent ended.
     fn end(self: Box<Self>) -> Ended;
+}
+
+/// How far a machine in virtual time is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Virtual time since the trial's first disk request.
+    pub time: Duration,
+    /// Bytes read and written by the disks.
+    pub bytes: Bytes,
 }
 
 #[derive(Debug)]

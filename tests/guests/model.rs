@@ -339,6 +339,34 @@ fn a_guest_that_panics_spins_or_loses_its_disk_is_one_failed_trial() {
     }
 }
 
+/// The disk stops answering inside the work. The work cannot even be killed then, nor its filesystem unmounted.
+#[test]
+fn a_step_that_does_not_end_fails_at_its_limit_of_virtual_time_with_the_blocked_tasks() {
+    if !has_guests("a guest that waits for ever") {
+        return;
+    }
+    for kind in ["\"ext4\"", "\"xfs\"", "\"btrfs\""] {
+        let mut testbed = model("diamondmax-plus-8");
+        testbed.mishap = Some(Mishap::DiskStalls);
+        testbed.limit = Some(Duration::from_secs(300));
+        let (desk, run) = carry_out(kind, &testbed, 0, 1);
+        let [record] = run.records.as_slice() else { panic!("{kind}: {:?}", run.records) };
+        let reason = record.why();
+        assert_eq!(record.outcome, Outcome::Failed, "{kind}: {reason}");
+        assert!(
+            reason.contains("took longer than 300 s; blocked: ") && reason.contains(" in "),
+            "{kind}: {reason}"
+        );
+        let console = &record.console.as_ref().unwrap().path;
+        let console = fs::read_to_string(desk.path().join("run").join(console)).unwrap();
+        assert!(
+            console.contains("Show Blocked State") && console.contains("Call Trace"),
+            "{kind}: {console}"
+        );
+        assert_eq!(verify(&run).wrong, Vec::<String>::new(), "{kind}");
+    }
+}
+
 #[test]
 fn what_cannot_be_modelled_is_refused_with_what_to_write() {
     let desk = Desk::new();

@@ -5,13 +5,16 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
+use fsderby_diskmodel::Op;
+
 use super::machine::Running;
-use crate::storage::disk::layout::{EVENTS, Layout, REQUESTS, Range};
+use crate::schema::request::{LENGTH, Served};
+use crate::storage::disk::layout::{EVENTS, Layout, REQUESTS, Range, SECTOR};
 use crate::storage::disk::outbox::BEGIN;
 use crate::testbeds::power::Powered;
 use crate::testbeds::stream::Lines;
 use crate::testbeds::vm::guest::{lost, panic, text};
-use crate::testbeds::{Ended, Fault, Launched, Next};
+use crate::testbeds::{Ended, Fault, Launched, Moved, Next};
 
 /// Polling interval of the guest's memory.
 const LOOK: Duration = Duration::from_millis(50);
@@ -28,8 +31,9 @@ pub struct Guest {
     lines: Lines,
     /// Bytes of events already read.
     read: u64,
+    requests: Requests,
     heard: Heard,
-    /// A guest that used this much host CPU without an event spins.
+    /// A guest that used this much host CPU without an event or a disk request spins.
     patience: Duration,
     fault: Option<Fault>,
     provenance: BTreeMap<String, String>,
@@ -37,6 +41,30 @@ pub struct Guest {
 
 /// Snapshots a machine that has stopped itself, and starts one from the snapshot.
 pub type Then = Box<dyn FnOnce(&mut Running) -> anyhow::Result<Running>>;
+
+/// The disk requests read so far.
+#[derive(Default)]
+struct Requests {
+    /// Bytes of the list already read, in whole entries.
+    read: u64,
+    /// Arrival of the first request.
+    first_ns: Option<u64>,
+    moved: Moved,
+}
+
+impl Requests {
+    fn add(&mut self, entries: &[u8]) {
+        let (entries, _) = entries.as_chunks::<LENGTH>();
+        self.read += (entries.len() * LENGTH) as u64;
+        for served in entries.iter().filter_map(Served::from_bytes) {
+            let first_ns = *self.first_ns.get_or_insert(served.arrived_ns);
+            self.moved.time = Duration::from_nanos(served.done_ns.saturating_sub(first_ns));
+            if matches!(served.op, Op::Read | Op::Write) {
+                self.moved.bytes.0 += u64::from(served.sectors) * SECTOR;
+            }
+        }
+    }
+}
 
 /// The last signs of progress.
 struct Heard {
@@ -56,6 +84,7 @@ impl Guest {
             layout,
             lines: Lines::default(),
             read: 0,
+            requests: Requests::default(),
             heard,
             patience,
             fault: None,
@@ -107,6 +136,13 @@ impl Guest {
         !new.is_empty()
     }
 
+    /// Reads the disk requests since the last poll.
+    fn read_requests(&mut self) -> bool {
+        let new = contents(&self.running.memory, REQUESTS, self.requests.read).unwrap_or_default();
+        self.requests.add(&new);
+        new.len() >= LENGTH
+    }
+
     /// Continues from a finished boot.
     fn go_on(&mut self) -> anyhow::Result<()> {
         if self.then.is_none() || !self.running.has_stopped()? {
@@ -126,7 +162,8 @@ impl Guest {
         }
         if cpu.saturating_sub(self.heard.event_cpu) > self.patience {
             let patience = self.patience.as_secs();
-            let why = format!("the guest is in a loop: no output in {patience} s of CPU time");
+            let why =
+                format!("the guest is in a loop: no output and no disk request in {patience} s of CPU time");
             self.switch_off(Some(Fault::Hung(why)));
         } else if self.heard.moved.elapsed() > STUCK {
             let why = format!("the guest is stuck: no CPU time and no output for {} s", STUCK.as_secs());
@@ -149,6 +186,9 @@ impl Launched for Guest {
         if has_ended {
             return Next::Ended;
         }
+        if self.read_requests() {
+            self.heard.event_cpu = self.heard.cpu;
+        }
         if let Err(e) = self.go_on() {
             self.switch_off(Some(Fault::Lost(format!("the guest could not continue after its boot: {e:#}"))));
         }
@@ -159,6 +199,10 @@ impl Launched for Guest {
 
     fn provenance(&self) -> BTreeMap<String, String> {
         self.provenance.clone()
+    }
+
+    fn progress(&mut self) -> Option<Moved> {
+        Some(self.requests.moved).filter(|moved| *moved != Moved::default())
     }
 
     fn stop(&mut self) {

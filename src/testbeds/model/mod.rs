@@ -53,7 +53,7 @@ use crate::storage::disk::layout::{ADDRESSES, Layout};
 /// The module that provides the disk.
 const BOOT: [&str; 1] = ["ublk_drv"];
 
-/// A guest that used this much host CPU without an event spins.
+/// A guest that used this much host CPU without an event or a disk request spins.
 const SPINS: Duration = Duration::from_secs(1800);
 
 /// The default disk: a current disk, which is so slow that the CPU time of the disk server hardly matters.
@@ -137,6 +137,8 @@ pub struct Model {
     samples: bool,
     /// A guest that used this much host CPU without an event spins.
     pub patience: Duration,
+    /// A limit of virtual time for each step, instead of the job's.
+    pub limit: Option<Duration>,
     pub mishap: Option<Mishap>,
     pub starts: StartsFrom,
     bases: Bases,
@@ -176,6 +178,7 @@ impl std::str::FromStr for Model {
             mips: None,
             samples: true,
             patience: SPINS,
+            limit: None,
             mishap: None,
             starts: StartsFrom::default(),
             bases: Bases::new(&BOOT),
@@ -459,6 +462,9 @@ impl Testbed for Model {
         let found = self.found().context("QEMU or the kernel is missing")?;
         // The guest must receive only data that is equal in every run; it sees its CPU itself.
         let mut job = job.for_guest();
+        if let Some(limit) = self.limit {
+            job.limits_seconds.values_mut().for_each(|seconds| *seconds = limit.as_secs());
+        }
         job.storage =
             disk::named(&Modelled { machine: String::new(), instructions: Vec::new(), ..modelled.clone() });
         let origin = Origin::new(&found.kernel, &self.starts.agent, self.starts.bundle());
