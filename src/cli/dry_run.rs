@@ -7,6 +7,7 @@ use serde_json::json;
 use super::foresight::{self, Guess, Known};
 use super::output::{print_json, print_line};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::filesystems::adds_stored;
 use crate::report::view::number::count;
 use crate::runner::pace::{self, Pace, Time, extra_trials, halved, is_skipped};
 use crate::runner::resolved::Resolved;
@@ -231,11 +232,15 @@ fn shown(step: &Step, job: &Job) -> String {
         Step::Cool { mount: None } => "drop the page cache of all files; as root, drop all caches".to_owned(),
         Step::Mount { mount: Mount::Command { argv, .. } }
         | Step::MountAgain { mount: Mount::Command { argv, .. } } => argv.join(" "),
-        Step::Mount { mount: Mount::Syscall { fstype, options } }
-        | Step::MountAgain { mount: Mount::Syscall { fstype, options } } => {
-            let options =
-                if options.is_empty() { String::new() } else { format!(" -o {}", options.join(",")) };
-            format!("mount -t {fstype}{options} {{device}} {{mountpoint}}")
+        Step::Mount { mount: Mount::Syscall { fstype, options: given } }
+        | Step::MountAgain { mount: Mount::Syscall { fstype, options: given } } => {
+            let options = if given.is_empty() { String::new() } else { format!(" -o {}", given.join(",")) };
+            // What the superblock stores is known only after mkfs.
+            let stored = match !job.guest && adds_stored(fstype, given) {
+                true => ", with errors= as stored by mkfs",
+                false => "",
+            };
+            format!("mount -t {fstype}{options} {{device}} {{mountpoint}}{stored}")
         }
         _ => String::new(),
     };
