@@ -280,7 +280,7 @@ mod tests {
             "The time estimate assumes 150 MiB/s, 20000 operations/s and 0.8 s of overhead per trial."
         );
         let both = guessed(&[native, Pace::of(Fidelity::Model)], 2);
-        assert!(both.contains("; 8 MiB/s and 5 s"), "{both}");
+        assert!(both.contains("; 64 MiB/s, 2500 operations/s and 5 s"), "{both}");
         assert!(both.ends_with("on an emulated CPU, 2 trials at the same time."), "{both}");
     }
 }

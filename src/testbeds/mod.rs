@@ -23,7 +23,10 @@ pub use place::{Place, is_directory};
 pub use several::{Made, Testbeds};
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fsderby_diskmodel::Point;
@@ -148,6 +151,13 @@ pub trait Testbed: Sync {
     fn guests_mut(&mut self) -> Option<&mut dyn Guests> {
         None
     }
+    /// Keeps the disk of the next trial that ends in this file.
+    fn keep_image(&mut self, _kept: Arc<Kept>) -> Result<(), Missing> {
+        Err(Missing {
+            what: format!("--on {} keeps no image", self.name()),
+            try_this: "a run with --on model:DISK".into(),
+        })
+    }
     /// The host folder on the underlying disk.
     fn folder(&self) -> &Path;
     /// Starts an agent with this job.
@@ -239,6 +249,12 @@ impl Moment {
 pub struct Missing {
     pub what: String,
     pub try_this: String,
+}
+
+/// A file for the disk of a trial, and whether the disk was written to it.
+pub struct Kept {
+    pub file: File,
+    pub outcome: OnceLock<io::Result<()>>,
 }
 
 /// A running agent.

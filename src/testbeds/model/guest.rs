@@ -2,19 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fsderby_diskmodel::Op;
 
-use super::machine::Running;
+use super::machine::{Running, copy_data};
 use crate::schema::request::{LENGTH, Served};
 use crate::storage::disk::layout::{EVENTS, Layout, REQUESTS, Range, SECTOR};
 use crate::storage::disk::outbox::BEGIN;
 use crate::testbeds::power::Powered;
 use crate::testbeds::stream::Lines;
 use crate::testbeds::vm::guest::{lost, panic, text};
-use crate::testbeds::{Ended, Fault, Launched, Moved, Next};
+use crate::testbeds::{Ended, Fault, Kept, Launched, Moved, Next};
 
 /// Polling interval of the guest's memory.
 const LOOK: Duration = Duration::from_millis(50);
@@ -37,6 +39,7 @@ pub struct Guest {
     patience: Duration,
     fault: Option<Fault>,
     provenance: BTreeMap<String, String>,
+    kept: Option<Arc<Kept>>,
 }
 
 /// Snapshots a machine that has stopped itself, and starts one from the snapshot.
@@ -89,6 +92,7 @@ impl Guest {
             patience,
             fault: None,
             provenance,
+            kept: None,
         }
     }
 
@@ -101,6 +105,12 @@ impl Guest {
     /// Adds the hashes of its inputs.
     pub fn made_of(mut self, provenance: BTreeMap<String, String>) -> Self {
         self.provenance = provenance;
+        self
+    }
+
+    /// Keeps its disk at its end.
+    pub fn kept(mut self, kept: Option<Arc<Kept>>) -> Self {
+        self.kept = kept;
         self
     }
 
@@ -210,7 +220,17 @@ impl Launched for Guest {
     }
 
     fn end(mut self: Box<Self>) -> Ended {
-        self.ended()
+        let ended = self.ended();
+        if let Some(Kept { file, outcome }) = self.kept.as_deref() {
+            let disk = self.layout.store(0);
+            // A volume in chunks has another form in memory.
+            let written = match disk.length as u64 == self.layout.volume() {
+                true => keep(&self.running.memory, disk, file),
+                false => Err(io::Error::other("the volume is larger than 64 GiB")),
+            };
+            let _ = outcome.set(written);
+        }
+        ended
     }
 }
 
@@ -239,8 +259,14 @@ impl Drop for Guest {
     }
 }
 
+/// Copies a disk out of the guest's memory; what was never written stays a hole.
+fn keep(memory: &File, disk: Range, file: &File) -> io::Result<()> {
+    file.set_len(disk.length as u64)?;
+    copy_data(memory, disk.in_file(), file, 0, disk.length as u64)
+}
+
 /// The guest's data in this range, without the first `read` bytes.
-fn contents(memory: &File, range: Range, read: u64) -> std::io::Result<Vec<u8>> {
+fn contents(memory: &File, range: Range, read: u64) -> io::Result<Vec<u8>> {
     let mut number = [0; 8];
     memory.read_exact_at(&mut number, range.in_file())?;
     let written = u64::from_le_bytes(number).min((range.length - BEGIN) as u64);

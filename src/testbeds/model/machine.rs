@@ -270,7 +270,7 @@ fn ended(child: &mut Child) -> String {
 }
 
 /// Copies data and skips holes.
-fn copy_data(from: &File, begin: u64, to: &File, target: u64, length: u64) -> io::Result<()> {
+pub fn copy_data(from: &File, begin: u64, to: &File, target: u64, length: u64) -> io::Result<()> {
     let end = begin + length;
     let mut piece = vec![0; MIB as usize];
     let mut at = begin;
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_qemu_that_ends_without_a_word_is_told_by_its_status() {
-        let mut shell = |line: &str| ended(&mut Command::new("sh").args(["-c", line]).spawn().unwrap());
+        let shell = |line: &str| ended(&mut Command::new("sh").args(["-c", line]).spawn().unwrap());
         assert_eq!(shell("exit 7"), " (exit status: 7)");
         assert_eq!(shell("kill -BUS $$"), " (signal: 7 (SIGBUS))");
         assert_eq!(shell("sleep 100"), "", "ended by us");

@@ -34,7 +34,9 @@ use super::guests::{self, Guests, StartsFrom};
 use super::power::PowerCut;
 use super::vm;
 use super::vm::machine::{PACKAGE, QEMU};
-use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, rehearsal};
+use super::{
+    Fidelity, Kept, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, rehearsal,
+};
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
 use crate::guest::initramfs::{Base, Bases, Origin};
@@ -140,6 +142,8 @@ pub struct Model {
     /// A limit of virtual time for each step, instead of the job's.
     pub limit: Option<Duration>,
     pub mishap: Option<Mishap>,
+    /// Where the disk of the next trial is kept.
+    kept: Option<Arc<Kept>>,
     pub starts: StartsFrom,
     bases: Bases,
     found: OnceLock<Option<Found>>,
@@ -180,6 +184,7 @@ impl std::str::FromStr for Model {
             patience: SPINS,
             limit: None,
             mishap: None,
+            kept: None,
             starts: StartsFrom::default(),
             bases: Bases::new(&BOOT),
             found: OnceLock::new(),
@@ -453,6 +458,16 @@ impl Testbed for Model {
         Some(self)
     }
 
+    fn keep_image(&mut self, kept: Arc<Kept>) -> Result<(), Missing> {
+        if self.disks != 1 {
+            let (what, try_this) =
+                ("only the image of a single disk is kept".into(), "without --keep-image".into());
+            return Err(Missing { what, try_this });
+        }
+        self.kept = Some(kept);
+        Ok(())
+    }
+
     fn folder(&self) -> &Path {
         Path::new("/")
     }
@@ -493,11 +508,12 @@ impl Testbed for Model {
         let parts = Arc::new(parts);
         let mut lives = lives.into_iter();
         let first = lives.next().context("a job has steps")?;
+        let kept = self.kept.clone();
         let guest = parts.start(first, None)?.made_of(provenance);
         Ok(match lives.next() {
-            None => Box::new(guest),
+            None => Box::new(guest.kept(kept)),
             Some(next) => {
-                let restart = move |before: &Guest| parts.start(next, Some(before.left()));
+                let restart = move |before: &Guest| Ok(parts.start(next, Some(before.left()))?.kept(kept));
                 Box::new(PowerCut::new(guest, Box::new(restart)))
             }
         })
