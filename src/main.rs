@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match fsderby::cli::Cli::from_arguments().and_then(|cli| cli.run()) {
+    let limits = fsderby::host::own_limits::meet();
+    match limits.and_then(|()| fsderby::cli::Cli::from_arguments()).and_then(|cli| cli.run()) {
         Ok(code) => code,
         Err(error) => {
             fsderby::cli::say(&format!("fsderby: {error:#}"));

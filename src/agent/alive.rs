@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use fsderby_sys::process::{exit_now, suspended_ns};
 
 use super::channel::Teller;
-use super::monotonic_ns;
-use crate::schema::event::{Event, Seen};
-use crate::schema::job::StepName;
+use super::{StepError, blocked, monotonic_ns, tools};
+use crate::schema::event::{Event, SUSPENDED_NS, Seen};
+use crate::schema::job::{Job, LIMIT, StepName};
 
 /// The agent's exit code when it gives up a step.
 const GIVEN_UP: i32 = 124;
@@ -21,8 +21,8 @@ const SELDOM: u32 = 5;
 const NAP: Duration = Duration::from_millis(500);
 /// A thread that oversleeps by more than this did not merely wait for a CPU.
 const OVERSLEPT: Duration = Duration::from_secs(1);
-/// Tolerance between the machine's two clocks, which cannot be read at the same instant.
-const SUSPENDED_NS: u64 = 1_000_000;
+/// In virtual time: how long after its limit a step is given up. The callers of commands and works have ended them by then.
+const GRACE: Duration = Duration::from_secs(60);
 
 /// Watches the steps of one trial; dropping it ends its thread.
 pub struct Watchdog {
@@ -40,28 +40,16 @@ struct Begun {
 }
 
 impl Watchdog {
-    /// `every` is `None` in virtual time, where nothing else may run beside the trial.
-    pub fn start(tell: &Teller, every: Option<Duration>) -> std::io::Result<Self> {
-        let step = Arc::default();
-        let Some(every) = every.map(|every| every * SELDOM) else {
-            return Ok(Watchdog { step, thread: None, suspended_ns: suspended_ns() });
-        };
+    /// In virtual time nothing may run beside the trial: there the thread wakes only at a step's limit.
+    pub fn start(tell: &Teller, job: &Job) -> std::io::Result<Self> {
+        let step: Arc<Mutex<Option<Begun>>> = Arc::default();
+        let every = job.alive_every_ms.map(|ms| Duration::from_millis(ms) * SELDOM);
+        let limit = job.limits_seconds.values().min().map_or(LIMIT, |seconds| Duration::from_secs(*seconds));
         let (watched, tell) = (step.clone(), tell.clone());
         let (over, is_over) = mpsc::channel();
-        let watching = move || {
-            let (mut overslept, mut looked) = (Duration::ZERO, Instant::now());
-            loop {
-                let begin = Instant::now();
-                let woken = is_over.recv_timeout(NAP);
-                overslept = overslept.max(begin.elapsed().saturating_sub(NAP));
-                if woken != Err(RecvTimeoutError::Timeout) {
-                    return overslept;
-                }
-                if looked.elapsed() >= every {
-                    looked = Instant::now();
-                    look(*lock(&watched), &tell, every);
-                }
-            }
+        let watching = move || match every {
+            Some(every) => give_signs(&watched, &tell, every, &is_over),
+            None => wait_for_limits(&watched, &tell, limit, &is_over),
         };
         let thread = thread::Builder::new().name("alive".into()).spawn(watching)?;
         Ok(Watchdog { step, thread: Some((over, thread)), suspended_ns: suspended_ns() })
@@ -97,6 +85,46 @@ fn lock(step: &Mutex<Option<Begun>>) -> std::sync::MutexGuard<'_, Option<Begun>>
     step.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Sends signs of life until the trial is over; returns the longest time by which a nap was overslept.
+fn give_signs(
+    watched: &Mutex<Option<Begun>>,
+    tell: &Teller,
+    every: Duration,
+    is_over: &mpsc::Receiver<()>,
+) -> Duration {
+    let (mut overslept, mut looked) = (Duration::ZERO, Instant::now());
+    loop {
+        let begin = Instant::now();
+        let woken = is_over.recv_timeout(NAP);
+        overslept = overslept.max(begin.elapsed().saturating_sub(NAP));
+        if woken != Err(RecvTimeoutError::Timeout) {
+            return overslept;
+        }
+        if looked.elapsed() >= every {
+            looked = Instant::now();
+            look(*lock(watched), tell, every);
+        }
+    }
+}
+
+/// Sleeps until a step exceeds its limit, or the trial is over. `first` is the sleep before the first step.
+fn wait_for_limits(
+    watched: &Mutex<Option<Begun>>,
+    tell: &Teller,
+    first: Duration,
+    is_over: &mpsc::Receiver<()>,
+) -> Duration {
+    let mut wait = first;
+    while is_over.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+        let begun = *lock(watched);
+        wait = begun.map_or(first, |Begun { at, limit, .. }| (limit + GRACE).saturating_sub(at.elapsed()));
+        if let (Some(Begun { step, limit, .. }), Duration::ZERO) = (begun, wait) {
+            give_up(tell, step, limit);
+        }
+    }
+    Duration::ZERO
+}
+
 /// The action that the watchdog must take now.
 #[derive(Debug, PartialEq, Eq)]
 enum Due {
@@ -124,9 +152,10 @@ fn look(begun: Option<Begun>, tell: &Teller, every: Duration) {
 }
 
 fn give_up(tell: &Teller, step: StepName, limit: Duration) -> ! {
-    let text = format!("took longer than {} s", limit.as_secs());
+    let StepError { text, .. } = tools::too_long(limit);
     let (operation, path) = ("wait for".to_owned(), "the kernel".to_owned());
     let _ = tell.send(&Event::Failed { step, operation, path, errno: 0, text });
+    blocked::power_off();
     exit_now(GIVEN_UP)
 }
 

@@ -16,6 +16,8 @@ pub enum Mishap {
     Spin,
     /// The modelled disk's server ends.
     DiskLost,
+    /// The modelled disk answers no further request.
+    DiskStalls,
 }
 
 impl Mishap {
@@ -24,6 +26,10 @@ impl Mishap {
             Mishap::Panic => fs::write("/proc/sysrq-trigger", "c")?,
             Mishap::DiskLost => {
                 disk::lose();
+                return Ok(());
+            }
+            Mishap::DiskStalls => {
+                disk::stall();
                 return Ok(());
             }
             Mishap::Spin => loop {

@@ -12,6 +12,7 @@
 
 mod alive;
 mod ballast;
+mod blocked;
 pub mod channel;
 mod clients;
 mod harmless;

@@ -12,7 +12,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use super::sandbox::Sandbox;
-use super::{StepError, monotonic_ns};
+use super::{StepError, blocked, monotonic_ns};
 use crate::host::programs::{FOLDERS, find};
 
 /// Lines of a tool's output kept for messages, from its beginning and from its end: some tools say why first and print their usage
@@ -76,26 +76,29 @@ pub fn run(
 
 /// Waits for this child; kills it at the time limit.
 pub fn wait(pid: u32, begin: Instant, limit: Duration) -> Result<Reaped, StepError> {
-    let in_time = ends_in_time(pid, begin, limit)?;
+    let ended = ends_in_time(pid, begin, limit)?;
     let reaped = reap_this(pid.cast_signed()).map_err(|e| StepError::io("wait", "", e))?;
-    if in_time { Ok(reaped) } else { Err(too_long(limit)) }
+    ended.map(|()| reaped)
 }
 
+/// The error of what still runs at its limit, with the blocked tasks of a guest.
 pub fn too_long(limit: Duration) -> StepError {
-    StepError::new("run", "", format!("took longer than {} s", limit.as_secs()))
+    StepError::new("run", "", format!("took longer than {} s{}", limit.as_secs(), blocked::show()))
 }
 
-/// Whether this child ends in time; kills it otherwise. The caller must reap it.
-pub fn ends_in_time(pid: u32, begin: Instant, limit: Duration) -> Result<bool, StepError> {
+/// Waits for this child; kills it at the limit, which is the inner error. The caller must reap it.
+pub fn ends_in_time(pid: u32, begin: Instant, limit: Duration) -> Result<Result<(), StepError>, StepError> {
     let fault = |e: std::io::Error| StepError::io("wait", "", e);
     let raw = pid.cast_signed();
     let child = Pid::from_raw(raw).ok_or_else(|| StepError::new("wait", "", "a process without a PID"))?;
     let descriptor = pidfd_open(child, PidfdFlags::empty()).map_err(|e| fault(e.into()))?;
     let in_time = ends_within(&descriptor, limit.saturating_sub(begin.elapsed())).map_err(fault)?;
-    if !in_time {
-        let _ = kill_process(child, Signal::KILL);
+    if in_time {
+        return Ok(Ok(()));
     }
-    Ok(in_time)
+    let late = too_long(limit);
+    let _ = kill_process(child, Signal::KILL);
+    Ok(Err(late))
 }
 
 /// Waits for this child; also reaps other children that end meanwhile, such as a filesystem's daemon.

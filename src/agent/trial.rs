@@ -15,7 +15,7 @@ use super::clients::{self, Clients, Every, Watch};
 use super::recovery::{first_file, survivors};
 use super::site::Site;
 use super::stack::{Raise, Stack};
-use super::{StepError, monotonic_ns, raw, settle, tools, tree};
+use super::{StepError, blocked, monotonic_ns, raw, settle, tools, tree};
 use crate::host::{self, memory_group::MemoryGroup, process_group::ProcessGroup};
 use crate::probes::{self, NotAvailable, Running};
 use crate::schema::event::{Event, Stepped, Tree};
@@ -35,7 +35,10 @@ const LOOK: Duration = Duration::from_millis(100);
 /// # Errors
 /// Only if the agent cannot send events; failures within the trial are events.
 pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
-    let watchdog = Watchdog::start(tell, job.alive_every_ms.map(Duration::from_millis))?;
+    if job.guest {
+        blocked::of_this_guest();
+    }
+    let watchdog = Watchdog::start(tell, job)?;
     let mut hands = Hands {
         job,
         probes: Vec::new(),

@@ -133,9 +133,7 @@ impl Worker {
             return Ok(status);
         }
         // A process stuck in a system call may never end.
-        if !tools::ends_in_time(self.child.id(), begin, limit)? {
-            return Err(tools::too_long(limit));
-        }
+        tools::ends_in_time(self.child.id(), begin, limit)??;
         // By its number: another child may have ended too.
         self.child.wait().map_err(fault)
     }

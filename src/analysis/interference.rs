@@ -8,7 +8,7 @@
 
 use super::steps;
 use crate::probes::{self, cpu::machine_ns};
-use crate::schema::event::Seen;
+use crate::schema::event::{SUSPENDED_NS, Seen};
 use crate::schema::job::{Purpose, StepName};
 use crate::schema::reason::{Condition, Held, ValidityCheck};
 use crate::schema::record::{Interference, Record};
@@ -64,7 +64,7 @@ pub fn check(record: &Record) -> Option<ValidityCheck> {
 /// What stopped the trial's processes although they were ready to run.
 fn halted(record: &Record) -> Option<String> {
     record.seen.iter().find_map(|seen| match *seen {
-        Seen::Halted { suspended_ns, .. } if suspended_ns > 1_000_000 => {
+        Seen::Halted { suspended_ns, .. } if suspended_ns > SUSPENDED_NS => {
             Some(format!("the machine slept for {:.1} s", suspended_ns as f64 / 1e9))
         }
         Seen::Halted { continued: true, .. } => {

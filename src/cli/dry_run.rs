@@ -1,17 +1,16 @@
 //! `fsderby run --dry-run`: prints the jobs of a run without running them.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::foresight::{self, Guess, Known};
 use super::output::{print_json, print_line};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::filesystems::adds_stored;
 use crate::report::view::number::count;
-use crate::runner::pace::{self, Pace, Time, extra_trials, halved, is_skipped};
+use crate::runner::pace::{self, Pace, Time, extra_trials, is_skipped};
 use crate::runner::resolved::Resolved;
 use crate::runner::skips::Skip;
-use crate::runner::written::Amounts;
+use crate::runner::written::{Amounts, Expected};
 use crate::runner::{extras, jobs, scaled};
 use crate::schema::candidate::said;
 use crate::schema::job::{Job, Portion, Step, WorkJob};
@@ -49,22 +48,22 @@ pub fn print(
         (job, Pace::of(testbed.traits().fidelity), amounts.of(plan, trial))
     };
     let is_timeless = plan.candidates.iter().all(|c| !testbeds.of(plan, c).traits().fidelity.times_count());
-    let (mut number, mut total, mut time) = (0, 0_u64, Duration::ZERO);
+    let (mut number, mut total, mut time) = (0, 0_u64, Time::default());
     let mut paces: Vec<&Pace> = Vec::new();
-    let mut add = |(_, pace, bytes_written): &(Job, &'static Pace, u64)| {
-        let bytes_written = *bytes_written;
+    let mut add = |(job, pace, work): &(Job, &'static Pace, Expected)| {
         number += 1;
-        total = total.saturating_add(bytes_written);
-        time += pace.time(bytes_written) / u32::try_from(at_once).unwrap_or(u32::MAX).max(1);
+        total = total.saturating_add(work.bytes_written);
+        time.add(job.purpose, pace.time(job.purpose, work));
         if !paces.contains(pace) {
             paces.push(pace);
         }
     };
     if as_json {
         let jobs: Vec<Job> = trials.map(|trial| job(&trial)).inspect(&mut add).map(|(job, ..)| job).collect();
-        let foresight = foresight::of(plan, skips, Guess { time: halved(time), is_timeless }, known);
+        let foresight =
+            foresight::of(plan, skips, Guess { time: time.parallel(at_once), is_timeless }, known);
         let skipped = reasons(skips);
-        let took = known.map_or(halved(time), |known| known.time);
+        let took = known.map_or(time.parallel(at_once), |known| known.time);
         let notes = notes(plan, took);
         print_json(
             &json!({ "plan": plan.plan, "jobs": jobs, "skipped": skipped, "foresight": foresight, "notes": notes }),
@@ -111,7 +110,7 @@ pub fn print(
              candidates on the disk expected to be the worst case, at most {corners} for each headline metric."
         ));
     }
-    let took = known.map_or(halved(time), |known| known.time);
+    let took = known.map_or(time.parallel(at_once), |known| known.time);
     let [one, all] = [1, rounds].map(|n| took.of_rounds(n).as_secs());
     // These trials count as the number of rounds that they would fill.
     let further = u32::try_from(extras.div_ceil((number / 2).max(1))).unwrap_or(u32::MAX);
@@ -134,7 +133,9 @@ pub fn print(
                 .to_owned(),
         );
     }
-    if let Some(foresight) = foresight::of(plan, skips, Guess { time: halved(time), is_timeless }, known) {
+    if let Some(foresight) =
+        foresight::of(plan, skips, Guess { time: time.parallel(at_once), is_timeless }, known)
+    {
         lines.push(String::new());
         lines.extend(foresight.lines());
     }
@@ -189,10 +190,10 @@ pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> a
 /// The basis of the time estimate, as a sentence.
 fn guessed(paces: &[&Pace], at_once: usize) -> String {
     let of = |pace: &&Pace| {
-        let Pace { mib_a_second, overhead } = pace;
+        let Pace { mib_a_second, operations_a_second, overhead, .. } = pace;
         let whose = if **pace == pace::EMULATED { ", on an emulated CPU" } else { "" };
         format!(
-            "{mib_a_second} MiB/s and {seconds} s of overhead per trial{whose}",
+            "{mib_a_second} MiB/s, {operations_a_second} operations/s and {seconds} s of overhead per trial{whose}",
             seconds = overhead.as_secs_f64()
         )
     };
@@ -231,11 +232,15 @@ fn shown(step: &Step, job: &Job) -> String {
         Step::Cool { mount: None } => "drop the page cache of all files; as root, drop all caches".to_owned(),
         Step::Mount { mount: Mount::Command { argv, .. } }
         | Step::MountAgain { mount: Mount::Command { argv, .. } } => argv.join(" "),
-        Step::Mount { mount: Mount::Syscall { fstype, options } }
-        | Step::MountAgain { mount: Mount::Syscall { fstype, options } } => {
-            let options =
-                if options.is_empty() { String::new() } else { format!(" -o {}", options.join(",")) };
-            format!("mount -t {fstype}{options} {{device}} {{mountpoint}}")
+        Step::Mount { mount: Mount::Syscall { fstype, options: given } }
+        | Step::MountAgain { mount: Mount::Syscall { fstype, options: given } } => {
+            let options = if given.is_empty() { String::new() } else { format!(" -o {}", given.join(",")) };
+            // What the superblock stores is known only after mkfs.
+            let stored = match !job.guest && adds_stored(fstype, given) {
+                true => ", with errors= as stored by mkfs",
+                false => "",
+            };
+            format!("mount -t {fstype}{options} {{device}} {{mountpoint}}{stored}")
         }
         _ => String::new(),
     };
@@ -272,10 +277,10 @@ mod tests {
         let native = Pace::of(Fidelity::Loop);
         assert_eq!(
             guessed(&[native], 1),
-            "The time estimate assumes 100 MiB/s and 0.8 s of overhead per trial."
+            "The time estimate assumes 150 MiB/s, 20000 operations/s and 0.8 s of overhead per trial."
         );
         let both = guessed(&[native, Pace::of(Fidelity::Model)], 2);
-        assert!(both.contains("; 8 MiB/s and 5 s"), "{both}");
+        assert!(both.contains("; 64 MiB/s, 2500 operations/s and 5 s"), "{both}");
         assert!(both.ends_with("on an emulated CPU, 2 trials at the same time."), "{both}");
     }
 }

@@ -310,9 +310,10 @@ impl Foresight {
 impl Row {
     fn line(&self) -> String {
         let Row { rounds, why, ten_percent, seconds, .. } = self;
+        let s = if *rounds == 1 { "" } else { "s" };
         let (found, power, minutes) = (self.found(), 100.0 * ten_percent, seconds.div_ceil(60));
         format!(
-            "  {rounds:>3} rounds{why}: {found}; a difference of 10% is detected in {power:.0} % of runs; about \
+            "  {rounds:>3} round{s}{why}: {found}; a difference of 10% is detected in {power:.0} % of runs; about \
                 {minutes} min"
         )
     }

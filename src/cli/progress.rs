@@ -1,23 +1,32 @@
 //! Progress on stderr: a bar with the remaining time on a terminal, plain lines elsewhere.
 
+use std::collections::HashMap;
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::foresight;
 use crate::report::view::number::{count, named};
+use crate::runner::launch::Tick;
 use crate::runner::rounds::Watch;
 use crate::runner::skips::Skip;
 use crate::schema::plan::{Plan, Rounds};
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
+use crate::schema::units::{Bytes, MIB};
 use crate::store::Run;
+use crate::testbeds::Moved;
 use crate::visible::{visible, visible_line};
+
+/// Interval of lines about a trial in virtual time, if there is no terminal.
+const SELDOM: Duration = Duration::from_secs(60);
 
 pub struct Progress {
     bar: ProgressBar,
     plain: bool,
+    /// When each running trial in virtual time was last told of, without a terminal.
+    told: HashMap<String, Instant>,
 }
 
 impl Progress {
@@ -31,7 +40,7 @@ impl Progress {
         });
         let style = ProgressStyle::with_template("{prefix:>12} {bar:24.cyan/dim} {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
-        Progress { bar, plain: plain && !quiet }
+        Progress { bar, plain: plain && !quiet, told: HashMap::new() }
     }
 
     fn say(&self, line: &str) {
@@ -96,12 +105,28 @@ impl Watch for Progress {
         self.bar.set_message(format!("{}{left}", visible_line(name)));
     }
 
-    fn tick(&mut self, done: u64, total: u64) {
-        self.bar.set_length(total.max(1));
-        self.bar.set_position(done);
+    fn tick(&mut self, trial: &str, tick: Tick) {
+        match tick {
+            Tick::Work { done, total } => {
+                self.bar.set_length(total.max(1));
+                self.bar.set_position(done);
+            }
+            Tick::Virtual(moved) => {
+                let far = far(trial, moved);
+                if !self.plain {
+                    self.bar.set_message(far);
+                } else if self.told.get(trial).is_none_or(|at| at.elapsed() >= SELDOM) {
+                    // A trial that ends sooner needs no such line.
+                    if self.told.insert(trial.to_owned(), Instant::now()).is_some() {
+                        self.say(&far);
+                    }
+                }
+            }
+        }
     }
 
     fn record(&mut self, record: &Record) {
+        self.told.remove(&record.trial);
         let headline = record.metrics.iter().find(|m| m.headline && record.says(m));
         let figure = headline.map_or(String::new(), |m| {
             let decimals = 2_usize.saturating_sub(m.value.abs().max(0.01).log10().floor() as usize);
@@ -135,6 +160,18 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// `r01/mail/ext4: 2:05:09 of virtual time, 3.4 GiB read and written`
+fn far(trial: &str, Moved { time, bytes }: Moved) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    let bytes = Bytes(bytes.0 / MIB * MIB);
+    format!(
+        "{trial}: {hours}:{minutes:02}:{:02} of virtual time, {bytes} read and written",
+        seconds % 60,
+        trial = visible_line(trial)
+    )
 }
 
 /// `4:05`

@@ -1,8 +1,10 @@
 //! `fsderby verify`.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
 
 use clap::Args;
 use serde_json::json;
@@ -21,8 +23,8 @@ use crate::runner::verify::{Verified, verify};
 use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
 use crate::store::{self, Run, signature};
-use crate::testbeds::{self, Made, Testbeds};
-use crate::visible::visible_line;
+use crate::testbeds::{self, Kept, Made, Testbeds};
+use crate::visible::{visible, visible_line};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -32,6 +34,12 @@ pub struct Arguments {
     /// bit; only in virtual time
     #[arg(long, value_name = "N|all|TRIAL", num_args = 0..=1, default_missing_value = "2")]
     rerun: Option<Sample>,
+    /// With --rerun TRIAL: also print the console of its guest
+    #[arg(long, requires = "rerun")]
+    console: bool,
+    /// With --rerun TRIAL: keep the trial's disk in this new file, as the trial leaves it at its end
+    #[arg(long, value_name = "FILE", requires = "rerun")]
+    keep_image: Option<PathBuf>,
     /// With --rerun: repetitions of each trial
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     times: u16,
@@ -163,10 +171,33 @@ fn take_guest(file: &Path, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     Err(Failure::usage(text).into())
 }
 
+/// Creates the file for this trial's disk.
+fn keep(path: &Path, run: &Run, record: &Record, made: &mut Made) -> anyhow::Result<Arc<Kept>> {
+    let candidate = run.plan.candidates.iter().find(|candidate| candidate.label == record.filesystem);
+    let file = File::create_new(path).map_err(|e| {
+        let text = format!(
+            "could not create {}: {e}\n  try: --keep-image with the name of a new file",
+            path.display()
+        );
+        Failure::usage(text)
+    })?;
+    let kept = Arc::new(Kept { file, outcome: OnceLock::new() });
+    if let Some(candidate) = candidate {
+        let text = run.plan.setup(candidate).testbed;
+        made.keep_image(text, kept.clone()).map_err(|missing| Failure::missing(missing.to_string()))?;
+    }
+    Ok(kept)
+}
+
 /// Runs trials again and reports for each whether the result is identical.
 fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let looks = arguments.console || arguments.keep_image.is_some();
+    if looks && (!matches!(sample, Sample::One(_)) || arguments.times > 1) {
+        let text = "--console and --keep-image show one trial\n  try: --rerun r03/SCENARIO/CANDIDATE, without --times";
+        return Err(Failure::usage(text).into());
+    }
     let candidates = rerun::candidates(run);
-    if candidates.is_empty() {
+    if candidates.is_empty() && !matches!(sample, Sample::One(_)) {
         let text = "this run has no trial in virtual time, so no rerun can be identical to the nanosecond\n  try: a \
                     run with --on model:DISK";
         return Err(Failure::usage(text).into());
@@ -180,7 +211,9 @@ fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<Ex
         Sample::One(name) => vec![rerun::named(run, name).map_err(Failure::usage)?],
     };
     let plan = Resolved::of(&run.plan)?;
-    let made = Made::of(&run.plan).map_err(Failure::usage)?;
+    let mut made = Made::of(&run.plan).map_err(Failure::usage)?;
+    let kept =
+        arguments.keep_image.as_deref().map(|path| keep(path, run, records[0], &mut made)).transpose()?;
     let testbeds = made.testbeds();
     if let Some(file) = &arguments.guest {
         take_guest(file, &testbeds)?;
@@ -204,28 +237,56 @@ fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<Ex
     let jobs = arguments.jobs.map_or_else(|| at_once::here(&plan, &testbeds), usize::from);
     let [mut same, mut differ, mut incomparable] = [0, 0, 0];
     let mut lines = Ok(());
-    rerun::rerun(&plan, &testbeds, &records, usize::from(arguments.times), jobs, &mut |record, compared| {
-        let text = match compared {
-            Compared::Same => {
-                same += 1;
-                let hash =
-                    record.requests.as_ref().map_or("", |file| file.blake3.get(..16).unwrap_or_default());
-                format!("identical, requests {hash}")
+    rerun::rerun(
+        &plan,
+        &testbeds,
+        &records,
+        usize::from(arguments.times),
+        jobs,
+        &mut |record, compared, again| {
+            let text = match compared {
+                Compared::Same => {
+                    same += 1;
+                    let hash =
+                        record.requests.as_ref().map_or("", |file| file.blake3.get(..16).unwrap_or_default());
+                    format!("identical, requests {hash}")
+                }
+                Compared::Differs(what) => {
+                    differ += 1;
+                    format!("DIFFERS although the provenance is the same: {what}")
+                }
+                Compared::Incomparable(why) => {
+                    incomparable += 1;
+                    format!("not comparable: {why}")
+                }
+            };
+            if lines.is_ok() {
+                lines = print_line(&format!("{}: {text}", record.trial));
             }
-            Compared::Differs(what) => {
-                differ += 1;
-                format!("DIFFERS although the provenance is the same: {what}")
+            if lines.is_ok() && arguments.console {
+                let console = &again.attached.console;
+                let console =
+                    if console.is_empty() { "the guest's console is empty" } else { console.trim_end() };
+                lines = print_line(&visible(console));
             }
-            Compared::Incomparable(why) => {
-                incomparable += 1;
-                format!("not comparable: {why}")
-            }
-        };
-        if lines.is_ok() {
-            lines = print_line(&format!("{}: {text}", record.trial));
-        }
-    })?;
+        },
+    )?;
     lines?;
+    if let (Some(kept), Some(path)) = (kept, &arguments.keep_image) {
+        let path = path.display();
+        match kept.outcome.get() {
+            Some(Ok(())) => print_line(&format!("kept the trial's disk in {path}"))?,
+            Some(Err(e)) => {
+                return Err(Failure::missing(format!("could not keep the disk in {path}: {e}")).into());
+            }
+            None => {
+                return Err(Failure::missing(format!(
+                    "could not keep the disk in {path}: the guest did not start"
+                ))
+                .into());
+            }
+        }
+    }
     print_line(&format!("rerun: {same} identical, {differ} different, {incomparable} not comparable"))?;
     Ok(ExitCode::from(match (differ, incomparable) {
         (1.., _) => exit::HASH,

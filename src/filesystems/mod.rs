@@ -36,7 +36,7 @@ pub use capabilities::{Capabilities, Fact, Journal, Linux, Resize};
 pub use confirm::{absences_not_shown, confirm_type_and_options, give_up_flushes};
 pub use elsewhere::{is_known as is_known_elsewhere, unknown};
 pub use needs::{Answer, answer};
-pub use panics::{HEAD, accept_on_host, harmless};
+pub use panics::{HEAD, accept_on_host, adds_stored, harmless};
 
 pub use crate::schema::setup::{
     Argv, Capability, Check, DEVICE, Depth, MOUNTPOINT, Mount, Mounted, Privileges, Variant,

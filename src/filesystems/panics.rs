@@ -45,8 +45,7 @@ pub fn harmless(
         return Err(format!("{option} {WHY}"));
     }
     let mut all = options.to_vec();
-    let kinds: Vec<_> = TABLE.iter().filter(|kind| kind.kernel().types.contains(&fstype)).collect();
-    let Some(kind) = kinds.into_iter().find(|kind| kind.stores_errors()) else { return Ok(all) };
+    let Some(kind) = storing_errors(fstype) else { return Ok(all) };
     let Some(stored) = kind.stored_errors(&head()?) else { return Ok(all) };
     if kind.panics().contains(&stored) {
         return Err(format!("the volume's superblock holds {stored}, which {WHY}"));
@@ -55,6 +54,17 @@ pub fn harmless(
         all.push(stored.to_owned());
     }
     Ok(all)
+}
+
+/// The kind of this type whose superblock stores an error behaviour.
+fn storing_errors(fstype: &str) -> Option<&'static dyn Filesystem> {
+    let mut kinds = TABLE.iter().filter(|kind| kind.kernel().types.contains(&fstype));
+    kinds.find(|kind| kind.stores_errors()).copied()
+}
+
+/// Whether [`harmless`] adds the stored error behaviour to these options.
+pub fn adds_stored(fstype: &str, options: &[String]) -> bool {
+    storing_errors(fstype).is_some() && !mounted(options).any(|option| key(option) == "errors")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub mod interference;
 pub mod memory_group;
 pub mod other_runs;
 pub mod own_folder;
+pub mod own_limits;
 pub mod process_group;
 pub mod programs;
 

@@ -33,7 +33,7 @@ fn fit(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, available: Bytes) -> usize 
 fn taken(plan: &Resolved<'_>, trial: &Trial<'_>, testbeds: &Testbeds<'_>, amounts: &mut Amounts) -> u64 {
     let testbed = testbeds.of(plan, trial.candidate);
     let (setup, state) = (plan.setup(trial.candidate), &plan.of_candidate(trial.candidate).state);
-    let written = amounts.of(plan, trial);
+    let written = amounts.of(plan, trial).bytes_written;
     // The amount of work that fills a volume is known only afterwards.
     let is_known = written > 0 && !state.has_content();
     let held = if is_known { written.saturating_mul(HELD).min(setup.size.0) } else { setup.size.0 };

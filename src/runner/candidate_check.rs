@@ -1,5 +1,6 @@
 //! Each candidate's mkfs and mount, tried once before anything is measured: a wrong option ends the run within seconds, not after
-//! the trials of all others. Only on this machine's kernel, where it takes about as long as mkfs; a guest would boot for it.
+//! the trials of all others. On this machine's kernel it takes about as long as mkfs. In a guest it takes a boot, so there only
+//! candidates with options of their own are tried.
 
 use super::launch::{Attempt, Launcher};
 use super::resolved::Resolved;
@@ -56,9 +57,10 @@ impl CandidateCheck<'_> {
             };
             let scenario = self.plan.scenarios.iter().find(|scenario| !is_skipped(&scenario.label));
             let is_new = !due.iter().any(|before| self.is_same(before.candidate, candidate));
+            let is_cheap = !traits.guest || has_options(candidate);
             if let Some(scenario) = scenario
                 && is_new
-                && !traits.guest
+                && is_cheap
                 && traits.fidelity.makes_filesystem()
             {
                 due.push(Trial { purpose: Purpose::Integrity, round: 0, order: 0, candidate, scenario });
@@ -79,11 +81,15 @@ impl CandidateCheck<'_> {
     }
 }
 
+fn has_options(candidate: &Candidate) -> bool {
+    !candidate.variant.mkfs.is_empty() || !candidate.variant.mount.is_empty()
+}
+
 /// A wrong option is an error of usage; without options the machine lacks something.
 fn refused(candidate: &Candidate, why: &str) -> Failure {
     let text = format!("{label}: {why}", label = candidate.label);
-    match candidate.variant.mkfs.is_empty() && candidate.variant.mount.is_empty() {
-        true => Failure::missing(text),
-        false => Failure::usage(text),
+    match has_options(candidate) {
+        true => Failure::usage(text),
+        false => Failure::missing(text),
     }
 }

@@ -17,7 +17,7 @@ use crate::schema::plan::Trial;
 use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::Circumstances;
 use crate::schema::setup::ClockKind;
-use crate::testbeds::{Ended, Launched, Next, Testbed, Testbeds};
+use crate::testbeds::{Ended, Launched, Moved, Next, Testbed, Testbeds};
 
 /// Polling interval while an agent is silent.
 const LOOK: Duration = Duration::from_millis(200);
@@ -33,6 +33,15 @@ pub struct Launcher<'a> {
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
+/// How far a running trial is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tick {
+    /// The work done and the total.
+    Work { done: u64, total: u64 },
+    /// Virtual time and bytes of the disks.
+    Virtual(Moved),
+}
+
 /// A trial and the number of this attempt at it.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'a> {
@@ -41,11 +50,11 @@ pub struct Attempt<'a> {
 }
 
 impl Launcher<'_> {
-    /// Runs this trial. `tick` receives the work done and the total.
+    /// Runs this trial. `tick` receives how far the trial is.
     ///
     /// # Errors
     /// If it cannot be launched; later failures are in the record.
-    pub fn launch(&self, attempt: &Attempt<'_>, tick: &mut dyn FnMut(u64, u64)) -> anyhow::Result<Folded> {
+    pub fn launch(&self, attempt: &Attempt<'_>, tick: &mut dyn FnMut(Tick)) -> anyhow::Result<Folded> {
         let testbed = self.testbed(attempt);
         if let Some(changed) = testbed.changed() {
             return Ok(self.nothing(attempt, changed));
@@ -59,17 +68,12 @@ impl Launcher<'_> {
     /// If it cannot be launched.
     pub fn only_mounts(&self, attempt: &Attempt<'_>) -> anyhow::Result<Option<String>> {
         let job = jobs::only_mount(self.plan, &attempt.trial, self.testbed(attempt), &token()?);
-        let record = self.carry(attempt, &job, &mut |_, _| ())?.record;
+        let record = self.carry(attempt, &job, &mut |_| ())?.record;
         // What is void by the machine's fault may succeed later.
         Ok((record.outcome == Outcome::Failed).then(|| record.why()))
     }
 
-    fn carry(
-        &self,
-        attempt: &Attempt<'_>,
-        job: &Job,
-        tick: &mut dyn FnMut(u64, u64),
-    ) -> anyhow::Result<Folded> {
+    fn carry(&self, attempt: &Attempt<'_>, job: &Job, tick: &mut dyn FnMut(Tick)) -> anyhow::Result<Folded> {
         let testbed = self.testbed(attempt);
         let in_virtual_time = testbed.traits().clock == ClockKind::Virtual;
         let mut watch = Stopwatch::start(!in_virtual_time);
@@ -91,7 +95,7 @@ impl Launcher<'_> {
         in_virtual_time: bool,
         fold: &mut Fold<'_>,
         watch: &mut Stopwatch,
-        tick: &mut dyn FnMut(u64, u64),
+        tick: &mut dyn FnMut(Tick),
     ) {
         let mut heard = Instant::now();
         loop {
@@ -106,13 +110,18 @@ impl Launcher<'_> {
                     heard = Instant::now();
                     match &stamped.event {
                         Event::Hello { .. } => watch.is_launched(),
-                        Event::Alive { done, total, .. } => tick(*done, *total),
+                        Event::Alive { done, total, .. } => tick(Tick::Work { done: *done, total: *total }),
                         _ => {}
                     }
                     fold.event(stamped);
                 }
                 Next::Damaged(what) => fold.is(Reason::DamagedEvent { what }),
-                Next::Quiet if in_virtual_time || heard.elapsed() < SILENCE => {}
+                Next::Quiet if in_virtual_time => {
+                    if let Some(moved) = launched.progress() {
+                        tick(Tick::Virtual(moved));
+                    }
+                }
+                Next::Quiet if heard.elapsed() < SILENCE => {}
                 Next::Quiet => {
                     fold.hung(SILENCE);
                     launched.stop();

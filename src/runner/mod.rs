@@ -15,7 +15,7 @@ pub mod fold;
 pub mod jobs;
 pub mod judgeable;
 mod labels;
-mod launch;
+pub mod launch;
 pub mod longer;
 pub mod machine;
 pub mod mounted;

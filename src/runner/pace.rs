@@ -1,27 +1,42 @@
-//! The expected duration of work, estimated from its bytes; the first round gives a better estimate.
+//! The expected duration of a run, estimated from bytes and operations of its works; the first round gives a better estimate.
 
 use std::time::Duration;
 
 use super::extras;
 use super::resolved::Resolved;
 use super::skips::Skip;
-use super::written::Amounts;
+use super::written::{Amounts, Expected};
+use crate::schema::job::Purpose;
 use crate::schema::plan::{Plan, Trial};
 use crate::schema::setup::Fidelity;
 use crate::schema::units::MIB;
 use crate::testbeds::Testbeds;
 
-/// The basis of the estimate.
+/// The basis of the estimate. docs/measurements/faults.md has the trials that it comes from.
 #[derive(Debug, PartialEq)]
 pub struct Pace {
+    /// Bytes read and written by the work.
     pub mib_a_second: f64,
+    pub operations_a_second: f64,
+    /// Files that an integrity check reads back, which it does twice.
+    pub files_a_second: f64,
     /// Time of a trial without its work, such as for booting a guest.
     pub overhead: Duration,
 }
 
-pub const NATIVE: Pace = Pace { mib_a_second: 100.0, overhead: Duration::from_millis(800) };
-/// Guests of one CPU with small files: 4 to 7 MiB/s, with large ones more, and 4 to 6 s for the guest.
-pub const EMULATED: Pace = Pace { mib_a_second: 8.0, overhead: Duration::from_secs(5) };
+pub const NATIVE: Pace = Pace {
+    mib_a_second: 150.0,
+    operations_a_second: 20_000.0,
+    files_a_second: 3000.0,
+    overhead: Duration::from_millis(800),
+};
+/// Guests with one CPU.
+pub const EMULATED: Pace = Pace {
+    mib_a_second: 64.0,
+    operations_a_second: 2500.0,
+    files_a_second: 1000.0,
+    overhead: Duration::from_secs(5),
+};
 
 impl Pace {
     pub fn of(fidelity: Fidelity) -> &'static Pace {
@@ -33,8 +48,16 @@ impl Pace {
         }
     }
 
-    pub fn time(&self, bytes_written: u64) -> Duration {
-        self.overhead + Duration::from_secs_f64(bytes_written as f64 / (self.mib_a_second * MIB as f64))
+    /// The expected duration of a trial. An integrity check reads all content twice.
+    pub fn time(&self, purpose: Purpose, work: &Expected) -> Duration {
+        let moved = |bytes: u64| bytes as f64 / (self.mib_a_second * MIB as f64);
+        let mut seconds = moved(work.bytes_read.saturating_add(work.bytes_written));
+        seconds += work.operations as f64 / self.operations_a_second;
+        if purpose == Purpose::Integrity {
+            seconds += 2.0 * (work.files_peak as f64 / self.files_a_second + moved(work.bytes_peak));
+        }
+        let most = Duration::from_secs(u32::MAX.into());
+        self.overhead + Duration::try_from_secs_f64(seconds).unwrap_or(most).min(most)
     }
 }
 
@@ -53,20 +76,28 @@ impl Time {
     }
 }
 
-/// The estimate for integrity checks and one round, with `at_once` trials in parallel.
-pub fn guess(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, skips: &[Skip], at_once: usize) -> Time {
-    let (mut time, mut amounts) = (Duration::ZERO, Amounts::default());
-    for trial in plan.integrity_checks().chain(plan.round(1)).filter(|trial| !is_skipped(trial, skips)) {
-        let testbed = testbeds.of(plan, trial.candidate);
-        let written = amounts.of(plan, &trial);
-        time = time.saturating_add(Pace::of(testbed.traits().fidelity).time(written));
+impl Time {
+    /// Adds a trial of the integrity checks or of one round.
+    pub fn add(&mut self, purpose: Purpose, time: Duration) {
+        let part = if purpose == Purpose::Integrity { &mut self.checks } else { &mut self.a_round };
+        *part = part.saturating_add(time);
     }
-    halved(time / u32::try_from(at_once).unwrap_or(u32::MAX).max(1))
+
+    /// With so many trials in parallel.
+    pub fn parallel(self, at_once: usize) -> Time {
+        let at_once = u32::try_from(at_once).unwrap_or(u32::MAX).max(1);
+        Time { checks: self.checks / at_once, a_round: self.a_round / at_once }
+    }
 }
 
-/// Splits the time into halves for the integrity checks and one round, because both do the same work.
-pub fn halved(time: Duration) -> Time {
-    Time { checks: time / 2, a_round: time / 2 }
+/// The estimate for integrity checks and one round, with `at_once` trials in parallel.
+pub fn guess(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, skips: &[Skip], at_once: usize) -> Time {
+    let (mut time, mut amounts) = (Time::default(), Amounts::default());
+    for trial in plan.integrity_checks().chain(plan.round(1)).filter(|trial| !is_skipped(trial, skips)) {
+        let pace = Pace::of(testbeds.of(plan, trial.candidate).traits().fidelity);
+        time.add(trial.purpose, pace.time(trial.purpose, &amounts.of(plan, &trial)));
+    }
+    time.parallel(at_once)
 }
 
 pub fn is_skipped(trial: &Trial<'_>, skips: &[Skip]) -> bool {
@@ -100,9 +131,22 @@ mod tests {
     use crate::runner::experiment::Experiment;
 
     #[test]
-    fn an_emulated_cpu_takes_longer_over_the_same_bytes() {
-        let [native, emulated] = [Fidelity::VmKvm, Fidelity::VmEmulated].map(|f| Pace::of(f).time(80 * MIB));
-        assert_eq!((native, emulated), (Duration::from_millis(1600), Duration::from_secs(15)));
+    fn bytes_operations_and_files_that_are_read_back_take_their_time() {
+        let work = Expected {
+            bytes_read: 100 * MIB,
+            bytes_written: 220 * MIB,
+            bytes_peak: 64 * MIB,
+            files_peak: 3000,
+            operations: 10_000,
+        };
+        let seconds = |pace: &Pace, purpose| pace.time(purpose, &work).as_secs_f64();
+        // 320/64 + 10,000/2500 + 5; 64/64 + 3000/1000 twice.
+        assert_eq!(seconds(&EMULATED, Purpose::Measure), 14.0);
+        assert_eq!(seconds(&EMULATED, Purpose::Integrity), 22.0);
+        let native = [Purpose::Measure, Purpose::Integrity].map(|purpose| seconds(&NATIVE, purpose));
+        assert!(native[0] < native[1] && native[1] < 8.0, "{native:?}");
+        let endless = Expected { operations: u64::MAX, bytes_written: u64::MAX, ..work };
+        assert!(EMULATED.time(Purpose::Measure, &endless) > Duration::from_secs(u32::MAX.into()));
     }
 
     #[test]

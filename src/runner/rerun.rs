@@ -25,7 +25,7 @@ pub enum Compared {
 }
 
 /// Receives the result of each trial.
-pub type Tell<'t> = dyn FnMut(&Record, &Compared) + Send + 't;
+pub type Tell<'t> = dyn FnMut(&Record, &Compared, &Folded) + Send + 't;
 
 /// The trials of a run that can be rerun: counted ones with a virtual clock.
 pub fn candidates(run: &Run) -> Vec<&Record> {
@@ -33,16 +33,18 @@ pub fn candidates(run: &Run) -> Vec<&Record> {
     run.current().into_iter().filter(counts).collect()
 }
 
-/// The trial of that name, if it can be rerun.
+/// The trial of that name, if it can be rerun. A failed trial can too: it fails again.
 ///
 /// # Errors
-/// If there is none, or it is not counted or not in virtual time.
+/// If there is none, or it is void or not in virtual time.
 pub fn named<'r>(run: &'r Run, name: &str) -> Result<&'r Record, String> {
-    let candidates = candidates(run);
+    let is_over = |r: &&Record| matches!(r.outcome, Outcome::Done | Outcome::Failed);
+    let candidates: Vec<&Record> =
+        run.current().into_iter().filter(is_over).filter(|r| r.fingerprint().is_some()).collect();
     match candidates.iter().find(|record| record.trial == name) {
         Some(one) => Ok(one),
         None if run.records.iter().any(|record| record.trial == name) => Err(format!(
-            "the trial {name} is not counted or not in virtual time, so there is nothing to compare it with\n  \
+            "the trial {name} is void or not in virtual time, so there is nothing to compare it with\n  \
              try: --rerun all"
         )),
         None => Err(names::unknown("trial", name, candidates.iter().map(|record| record.trial.as_str()))),
@@ -82,7 +84,8 @@ impl Hear for Comparing<'_> {
         let name = attempt.trial.name();
         let before = self.records.iter().find(|record| record.trial == name);
         let before = before.context("no record belongs to this trial")?;
-        (self.tell)(before, &compare(before, &again?));
+        let again = again?;
+        (self.tell)(before, &compare(before, &again), &again);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::fold::{Folded, blank};
-use super::launch::{Attempt, Launcher};
+use super::launch::{Attempt, Launcher, Tick};
 use super::resolved::Resolved;
 use super::side_by_side::{Hear, side_by_side};
 use super::skipped;
@@ -37,7 +37,8 @@ pub trait Watch: Send {
     fn begins(&mut self, plan: &Plan, skips: &[Skip]);
     /// `left` is the expected remaining time, if known.
     fn trial(&mut self, name: &str, left: Option<Duration>);
-    fn tick(&mut self, done: u64, total: u64);
+    /// How far this trial is; called several times a second.
+    fn tick(&mut self, trial: &str, tick: Tick);
     fn record(&mut self, record: &Record);
     fn round(&mut self, round: u32, of: Rounds);
     /// Called after the first rounds, which show how much figures vary; only interim analyses judge differences.
@@ -306,8 +307,8 @@ impl Hear for Pass<'_, '_> {
         self.runner.watch.trial(&attempt.trial.name(), left);
     }
 
-    fn tick(&mut self, done: u64, total: u64) {
-        self.runner.watch.tick(done, total);
+    fn tick(&mut self, attempt: &Attempt<'_>, tick: Tick) {
+        self.runner.watch.tick(&attempt.trial.name(), tick);
     }
 
     /// A launch error ends a run that has launched nothing yet; later a launch error ends only its trial, since the next may succeed.

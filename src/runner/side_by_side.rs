@@ -6,14 +6,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, ScopedJoinHandle};
 
 use super::fold::Folded;
-use super::launch::{Attempt, Launcher};
+use super::launch::{Attempt, Launcher, Tick};
 use crate::exit::Failure;
 
 /// Receives the results of trials, one at a time.
 pub trait Hear: Send {
     fn begins(&mut self, _attempt: &Attempt<'_>) {}
-    /// The work done and the total.
-    fn tick(&mut self, _done: u64, _total: u64) {}
+    fn tick(&mut self, _attempt: &Attempt<'_>, _tick: Tick) {}
     /// `folded` is an error if the trial could not be launched. Its thread starts no other trial before this returns.
     ///
     /// # Errors
@@ -37,7 +36,7 @@ pub fn side_by_side(
     let hear = Mutex::new(hear);
     let carry_out = |attempt: &Attempt<'_>| {
         locked(&hear).begins(attempt);
-        let folded = launcher.launch(attempt, &mut |done, total| locked(&hear).tick(done, total));
+        let folded = launcher.launch(attempt, &mut |tick| locked(&hear).tick(attempt, tick));
         let mut hear = locked(&hear);
         if broken.load(Ordering::Relaxed) {
             return Ok(());

@@ -24,7 +24,10 @@ pub use place::{Place, is_directory};
 pub use several::{Made, Testbeds};
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fsderby_diskmodel::Point;
@@ -150,6 +153,13 @@ pub trait Testbed: Sync {
     fn guests_mut(&mut self) -> Option<&mut dyn Guests> {
         None
     }
+    /// Keeps the disk of the next trial that ends in this file.
+    fn keep_image(&mut self, _kept: Arc<Kept>) -> Result<(), Missing> {
+        Err(Missing {
+            what: format!("--on {} keeps no image", self.name()),
+            try_this: "a run with --on model:DISK".into(),
+        })
+    }
     /// The host folder on the underlying disk.
     fn folder(&self) -> &Path;
     /// Starts an agent with this job.
@@ -243,6 +253,12 @@ pub struct Missing {
     pub try_this: String,
 }
 
+/// A file for the disk of a trial, and whether the disk was written to it.
+pub struct Kept {
+    pub file: File,
+    pub outcome: OnceLock<io::Result<()>>,
+}
+
 /// A running agent.
 pub trait Launched {
     /// Waits for the next event; `None` when there will be no more.
@@ -251,10 +267,23 @@ pub trait Launched {
     fn provenance(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
+    /// How far the agent's machine is, if its clock is not the host's.
+    fn progress(&mut self) -> Option<Moved> {
+        None
+    }
     /// Asks the agent to stop, clean up and end.
     fn stop(&mut self);
     /// Waits for the agent's end and returns how the agent ended.
     fn end(self: Box<Self>) -> Ended;
+}
+
+/// How far a machine in virtual time is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Virtual time since the trial's first disk request.
+    pub time: Duration,
+    /// Bytes read and written by the disks.
+    pub bytes: Bytes,
 }
 
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::{Ended, Fault, Launched, Next};
+use super::{Ended, Fault, Launched, Moved, Next};
 use crate::schema::event::Event;
 
 /// A machine that can lose its power.
@@ -57,6 +57,10 @@ impl<M: Powered> Launched for PowerCut<M> {
 
     fn provenance(&self) -> BTreeMap<String, String> {
         self.machine.provenance()
+    }
+
+    fn progress(&mut self) -> Option<Moved> {
+        self.machine.progress()
     }
 
     fn stop(&mut self) {

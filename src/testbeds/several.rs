@@ -1,8 +1,9 @@
 //! The testbeds of a plan; each candidate may have another one.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use super::{Missing, Start, Testbed, parse, start_from};
+use super::{Kept, Missing, Start, Testbed, parse, start_from};
 use crate::schema::plan::{Candidate, Plan};
 use crate::schema::setup::ClockKind;
 
@@ -26,6 +27,12 @@ impl Made {
     /// Makes all guests use this program as agent.
     pub fn take_agent(&mut self, agent: &Path) -> Result<(), Missing> {
         self.0.iter_mut().try_for_each(|(_, testbed)| start_from(&mut **testbed, Start::Agent(agent)))
+    }
+
+    /// Keeps the disk of the next trial on the testbed of this text in the plan.
+    pub fn keep_image(&mut self, text: &str, kept: Arc<Kept>) -> Result<(), Missing> {
+        let named = self.0.iter_mut().find(|(name, _)| name == text);
+        named.map_or(Ok(()), |(_, testbed)| testbed.keep_image(kept))
     }
 
     pub fn testbeds(&self) -> Testbeds<'_> {

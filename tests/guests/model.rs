@@ -52,7 +52,7 @@ fn the_same_trial_is_the_same_to_the_nanosecond_alone_and_beside_others() {
         &measured,
         1,
         1,
-        &mut |record, compared| {
+        &mut |record, compared, _| {
             seen.push((record.trial.clone(), compared.clone()));
         },
     )
@@ -177,7 +177,7 @@ fn a_power_cut_takes_what_the_disks_cache_held_and_the_same_each_time() {
         &measured,
         1,
         2,
-        &mut |record, compared| {
+        &mut |record, compared, _| {
             seen.push((record.trial.clone(), compared.clone()));
         },
     )
@@ -218,9 +218,14 @@ fn two_disks_serve_one_machine_through_a_power_cut_and_the_same_each_time() {
     });
     assert!(counted.is_none() && read_back.is_some_and(|flushes| flushes > 10), "{counted:?} {read_back:?}");
     let mut seen = Vec::new();
-    rerun(&Resolved::of(&run.plan).unwrap(), &Testbeds::one(&testbed), &[*cut], 1, 1, &mut |_, compared| {
-        seen.push(compared.clone())
-    })
+    rerun(
+        &Resolved::of(&run.plan).unwrap(),
+        &Testbeds::one(&testbed),
+        &[*cut],
+        1,
+        1,
+        &mut |_, compared, _| seen.push(compared.clone()),
+    )
     .unwrap();
     assert_eq!(seen, [Compared::Same]);
 }
@@ -260,7 +265,7 @@ fn two_clients_share_the_one_cpu_in_the_same_way_each_time() {
         &records,
         1,
         1,
-        &mut |record, compared| {
+        &mut |record, compared, _| {
             assert_eq!(*compared, Compared::Same, "{}", record.trial);
             same += 1;
         },
@@ -336,6 +341,74 @@ fn a_guest_that_panics_spins_or_loses_its_disk_is_one_failed_trial() {
             assert_eq!(record.outcome, outcome, "{mishap:?}: {reason}");
             assert!(reason.contains(words), "{mishap:?}: {reason}");
         }
+    }
+}
+
+#[test]
+fn one_trial_is_run_again_with_its_console_and_its_disk_in_a_new_file() {
+    if !has_guests("a trial that is looked into") {
+        return;
+    }
+    let desk = Desk::new();
+    let words = [
+        "run",
+        "--on",
+        "model:ssd-nvme",
+        "--filesystems",
+        "ext4",
+        "--workloads",
+        "maildir-quick",
+        "--output",
+    ];
+    let small = ["--size", "64m", "--memory", "64m", "--scale", "1/32", "--rounds", "1", "--seed", "7", "-q"];
+    let made = desk.say(&[&words[..], &["out"], &small].concat());
+    let run = store::read(&desk.path("out")).unwrap_or_else(|e| panic!("{e:#} {made:?}"));
+    let trial = run.records.iter().find(|record| record.round == 1).unwrap().trial.clone();
+    let again = ["verify", "out", "--rerun", trial.as_str(), "--console", "--keep-image", "disk"];
+    let said = desk.say(&again);
+    assert!(
+        said.code == 0
+            && said.out.contains("1 identical")
+            && said.out.contains("kept the trial's disk in disk"),
+        "{said:?}"
+    );
+    assert!(said.out.contains("reboot: Restarting system"), "{said:?}");
+    assert_eq!(fs::metadata(desk.path("disk")).unwrap().len(), 64 << 20);
+    let check = Command::new("/usr/sbin/e2fsck").arg("-fn").arg(desk.path("disk")).output().unwrap();
+    assert!(check.status.success(), "{check:?}");
+    let before = fs::read(desk.path("disk")).unwrap();
+    desk.refuses(&again, 2, &["could not create disk", "File exists", "new file"]);
+    assert!(fs::read(desk.path("disk")).unwrap() == before);
+    desk.refuses(&["verify", "out", "--rerun", "all", "--keep-image", "other"], 2, &["show one trial"]);
+    desk.refuses(&["verify", "out", "--console"], 2, &["--rerun"]);
+    assert!(!desk.path("other").exists());
+}
+
+/// The disk stops answering inside the work. The work cannot even be killed then, nor its filesystem unmounted.
+#[test]
+fn a_step_that_does_not_end_fails_at_its_limit_of_virtual_time_with_the_blocked_tasks() {
+    if !has_guests("a guest that waits for ever") {
+        return;
+    }
+    for kind in ["\"ext4\"", "\"xfs\"", "\"btrfs\""] {
+        let mut testbed = model("diamondmax-plus-8");
+        testbed.mishap = Some(Mishap::DiskStalls);
+        testbed.limit = Some(Duration::from_secs(300));
+        let (desk, run) = carry_out(kind, &testbed, 0, 1);
+        let [record] = run.records.as_slice() else { panic!("{kind}: {:?}", run.records) };
+        let reason = record.why();
+        assert_eq!(record.outcome, Outcome::Failed, "{kind}: {reason}");
+        assert!(
+            reason.contains("took longer than 300 s; blocked: ") && reason.contains(" in "),
+            "{kind}: {reason}"
+        );
+        let console = &record.console.as_ref().unwrap().path;
+        let console = fs::read_to_string(desk.path().join("run").join(console)).unwrap();
+        assert!(
+            console.contains("Show Blocked State") && console.contains("Call Trace"),
+            "{kind}: {console}"
+        );
+        assert_eq!(verify(&run).wrong, Vec::<String>::new(), "{kind}");
     }
 }
 

@@ -64,7 +64,7 @@ fn a_preconditioned_disk_collects_while_a_volume_is_written_and_the_same_each_ti
     assert!(fresh == 0 && preconditioned > 0, "{fresh} units copied, preconditioned {preconditioned}");
     let records = candidates(&run);
     assert_eq!(records.len(), 4);
-    rerun(&Resolved::of(&run.plan).unwrap(), &testbeds, &records, 1, 2, &mut |record, compared| {
+    rerun(&Resolved::of(&run.plan).unwrap(), &testbeds, &records, 1, 2, &mut |record, compared, _| {
         assert_eq!(*compared, Compared::Same, "{}", record.trial);
     })
     .unwrap();

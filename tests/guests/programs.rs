@@ -45,7 +45,7 @@ fn git_and_sqlite_are_the_same_in_virtual_time() {
     let all: Vec<&Record> = run.records.iter().filter(|r| r.purpose == Purpose::Measure).collect();
     let mut seen = Vec::new();
     let plan = Resolved::of(&run.plan).unwrap();
-    rerun(&plan, &Testbeds::one(&testbed), &all, 1, 2, &mut |record, compared| {
+    rerun(&plan, &Testbeds::one(&testbed), &all, 1, 2, &mut |record, compared, _| {
         seen.push((record.trial.clone(), compared.clone()));
     })
     .unwrap();

@@ -46,6 +46,30 @@ fn too_little_memory_is_said() {
     }
 }
 
+/// In a guest the check costs a boot, so a candidate without options is not tried.
+#[test]
+fn a_wrong_option_ends_a_run_in_guests_before_its_first_trial() {
+    if !can_boot("wrong options in guests") {
+        return;
+    }
+    for (on, filesystem, words) in [
+        ("vm", "ext4 label=odd mount=notaime", &["odd", "notaime"][..]),
+        ("model:ssd-nvme", "xfs label=odd mkfs='-b size=3000'", &["odd", "3000"]),
+    ] {
+        let desk = Desk::new();
+        let testbed = match on {
+            "vm" => format!("vm:images={}", desk.images().display()),
+            other => other.to_owned(),
+        };
+        let common = ["run", "--on", &testbed, "--filesystems", "ext2", "--output", "out", "--size", "512m"];
+        let work = ["--memory", "64m", "--workloads", "postmark-quick", "--scale", "1/32", "--rounds", "1"];
+        let said = desk.say(&[&common[..], &work, &["--filesystem", filesystem]].concat());
+        desk.refused(&said, exit::USAGE.into(), words);
+        assert!(!desk.path("out").exists(), "{on}, {filesystem}: a run was begun");
+        assert_eq!(fs::read_dir(desk.images()).unwrap().count(), 0, "{on}, {filesystem}: an image is left");
+    }
+}
+
 /// What root can hide or replace for one command, in a mount namespace of its own.
 fn after(desk: &Desk, before: &str, filesystem: &str, more: &[&str]) -> Said {
     let arguments = on_vm(desk, filesystem, more);

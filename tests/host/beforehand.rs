@@ -31,6 +31,14 @@ fn a_dry_run_refuses_what_the_run_refuses() {
         (&["--on", nowhere.as_str()], MISSING, &["does not exist"]),
         (&["--on", on, "--memory", "500g"], MISSING, &["500 GiB has no effect", "this machine has"]),
         (&["--on", "twin:hdd-16tb", "--memory", "500g"], MISSING, &["500 GiB has no effect"]),
+        (
+            &["--on", "twin:hdd-16tb", "--size", "15t", "--state", "filled 80%"],
+            MISSING,
+            &[
+                "--on twin holds the disk's content in memory: 12 TiB of initial content",
+                "or a state with less",
+            ],
+        ),
         (&["--on", on, "--size", "12t"], MISSING, &["an image in", "are free"]),
         (&["--on", on, "--cpus", "2"], MISSING, &["their number cannot be limited"]),
         (&["--on", on, "--power-cut", "50%"], USAGE, &["cannot cut the power"]),

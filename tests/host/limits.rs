@@ -4,7 +4,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::desk::{Desk, Said, run};
@@ -237,6 +237,49 @@ fn a_run_without_a_right_to_it_is_not_gone_on_with() {
     let said =
         desk.say_after(&format!("mount --bind {out} {out}; mount -o remount,ro,bind {out}"), &trusting);
     desk.refused(&said, MISSING, &["could not resume out", "Read-only file system", "try: "]);
+}
+
+/// The program under this limit of the shell, and as which user.
+fn limited(desk: &Desk, limit: &str, user: &[&str], arguments: &[&str]) -> Said {
+    let mut command = Command::new("sh");
+    let shell = format!("ulimit {limit}; exec \"$@\"");
+    command.args(["-c", &shell, "sh"]).args(user).arg(env!("CARGO_BIN_EXE_fsderby")).args(arguments);
+    run(command.current_dir(desk.path("")).env("NO_COLOR", "1"))
+}
+
+#[test]
+fn limits_of_stack_and_file_size_end_in_words_or_do_not_matter() {
+    if !has_loop("limits of stack and file size") {
+        return;
+    }
+    let desk = Desk::new();
+    let testbed = desk.testbed();
+    let quick = ["run", "quick", "--on", &testbed, "--filesystems", "ext2", "--rounds", "1", "--size", "64m"];
+    let quick =
+        [&quick[..], &["--workloads", "postmark-quick", "--scale", "1/32", "--output", "out"]].concat();
+    // Root may raise the hard limit again, unless it lacks the right.
+    for (stack, kib) in [("-s 64", 64), ("-s 128", 128), ("-s 1024", 1024)] {
+        let said = limited(&desk, stack, &[], &[&quick[..], &["--dry-run"]].concat());
+        match said.code {
+            0 => {}
+            _ => desk.refused(&said, MISSING, &[&format!("limited to {kib} KiB"), "try: ulimit -s 8192"]),
+        }
+    }
+    let raised = limited(&desk, "-Ss 64", &[], &[&quick[..], &["--dry-run"]].concat());
+    assert_eq!(raised.code, 0, "{raised:?}");
+    for size in ["-f 0", "-f 1", "-Sf 0"] {
+        let said = limited(&desk, size, &[], &quick);
+        desk.refused(&said, MISSING, &["File too large"]);
+    }
+    let nobody = ["setpriv", "--reuid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"];
+    let said = limited(&desk, "-s 1024", &nobody, &["list", "filesystems"]);
+    desk.refused(&said, MISSING, &["the stack is limited to 1024 KiB", "try: ulimit -s 8192"]);
+    for endless in ["/dev/zero", "/dev/urandom", "/dev/full", "/dev/random"] {
+        let said = desk.say(&["postmark", endless]);
+        desk.refused(&said, 2, &["is a device without an end"]);
+    }
+    let empty = run(desk.fsderby(&["postmark", "/dev/null"]).stdin(Stdio::null()));
+    assert_eq!(empty.code, 0, "{empty:?}");
 }
 
 #[test]

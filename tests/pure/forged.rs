@@ -17,6 +17,7 @@ use fsderby::schema::job::StepName;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::random::seeded;
 use fsderby::schema::reason::{Condition, Held, Outcome, Reason};
+use fsderby::schema::record::Record;
 use fsderby::schema::units::Bytes;
 use fsderby::store;
 use fsderby::store::signature;
@@ -541,6 +542,30 @@ fn forgeries_that_no_honest_run_can_be_are_found_without_a_key() {
             Plain(alter) => alter(&forger.folder()),
         }
         assert!(!wrong(&forger.folder()).is_empty(), "{what}");
+    }
+}
+
+/// Rendering is linear in a name's length, but a column of 100,000 letters helps nobody.
+#[test]
+fn a_name_that_no_plan_allows_is_damage_and_is_told_by_its_bound() {
+    let signed = Signed::of(&plan());
+    let long = "m".repeat(513);
+    let alter: [(&str, fn(&mut Record, &str)); 6] = [
+        ("kind", |record, long| long.clone_into(&mut record.kind)),
+        ("filesystem", |record, long| long.clone_into(&mut record.filesystem)),
+        ("scenario", |record, long| long.clone_into(&mut record.scenario)),
+        ("trial", |record, long| long.clone_into(&mut record.trial)),
+        ("work", |record, long| long.clone_into(&mut record.works[0].name)),
+        ("phase", |record, long| long.clone_into(&mut record.stages[0].phases[0].name)),
+    ];
+    let first = plan().round(1).next().unwrap().name();
+    for (what, alter) in alter {
+        let mut forger = Forger::of(&signed.run());
+        alter(forger.record(&first), &long);
+        forger.write();
+        let wrong = wrong(&forger.folder()).join("\n");
+        assert!(wrong.contains("it has a name of more than 512 bytes"), "{what}: {wrong}");
+        assert!(wrong.len() < 4000, "{what}: the name itself is not printed");
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::support::scripted::{Scripted, machine};
 use fsderby::runner::experiment::Experiment;
+use fsderby::runner::launch::Tick;
 use fsderby::runner::resolved::Resolved;
 use fsderby::runner::rounds::{Finish, Runner, Watch};
 use fsderby::runner::skips::Skip;
@@ -36,7 +37,7 @@ struct Told(Vec<u32>);
 impl Watch for Told {
     fn begins(&mut self, _: &Plan, _: &[Skip]) {}
     fn trial(&mut self, _: &str, _: Option<Duration>) {}
-    fn tick(&mut self, _: u64, _: u64) {}
+    fn tick(&mut self, _: &str, _: Tick) {}
     fn record(&mut self, _: &Record) {}
     fn round(&mut self, round: u32, _: Rounds) {
         self.0.push(round);

@@ -96,7 +96,7 @@ pub fn large_volumes(kinds: &[&str]) {
         &records,
         1,
         2,
-        &mut |record, compared| {
+        &mut |record, compared, _| {
             assert_eq!(*compared, Compared::Same, "{}", record.trial);
         },
     )

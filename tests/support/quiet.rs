@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use fsderby::guest::kernel;
 use fsderby::host::programs;
+use fsderby::runner::launch::Tick;
 use fsderby::runner::resolved::Resolved;
 use fsderby::runner::rounds::{Runner, Watch};
 use fsderby::runner::skips::Skip;
@@ -35,7 +36,7 @@ pub struct Quiet;
 impl Watch for Quiet {
     fn begins(&mut self, _: &Plan, _: &[Skip]) {}
     fn trial(&mut self, _: &str, _: Option<Duration>) {}
-    fn tick(&mut self, _: u64, _: u64) {}
+    fn tick(&mut self, _: &str, _: Tick) {}
     fn record(&mut self, _: &Record) {}
     fn round(&mut self, _: u32, _: Rounds) {}
 }

@@ -111,6 +111,9 @@ pub enum Seen {
     Floor { floor_ns: u64, service_ns: u64 },
 }
 
+/// A machine's sleep up to this length is the tolerance between its two clocks, which cannot be read at the same instant.
+pub const SUSPENDED_NS: u64 = 1_000_000;
+
 /// Points relative to the previous one: milliseconds, and operations of the work in that time.
 pub type Series = Vec<[u64; 2]>;
 

@@ -265,6 +265,18 @@ pub fn own_descriptors() -> io::Result<()> {
     Ok(())
 }
 
+/// Makes a write beyond the limit of file sizes (`ulimit -f`) an error instead of this process's end.
+///
+/// # Errors
+/// Never on a current Linux.
+pub fn survive_file_size_limit() -> io::Result<()> {
+    // SAFETY: no code runs in a signal handler.
+    match unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) } {
+        libc::SIG_ERR => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
 /// Makes the kernel kill this process when the parent *thread* ends.
 ///
 /// # Errors

@@ -2,8 +2,9 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::Command as Process;
 
@@ -17,6 +18,7 @@ mod text;
 use console::Console;
 use settings::{Complaint, Settings};
 
+use crate::schema::units::MIB;
 use crate::workloads::postmark::rules::Rules;
 
 /// Script that is read unless the command line names exactly one script.
@@ -104,6 +106,13 @@ fn command_of(line: &[u8]) -> Option<(&'static Command, Option<&[u8]>)> {
     COMMANDS.iter().find_map(|c| line.strip_prefix(c.name.as_bytes()).map(|rest| (c, rest.get(1..))))
 }
 
+/// Whether a script is a character device whose first mebibyte has no end, such as /dev/zero. PostMark reads it for ever.
+fn is_endless(file: &fs::File) -> bool {
+    let is_device = file.metadata().is_ok_and(|data| data.file_type().is_char_device());
+    let sink = || io::copy(&mut file.take(MIB), &mut io::sink());
+    is_device && !file.is_terminal() && sink().is_ok_and(|bytes| bytes == MIB)
+}
+
 impl<'c> Session<'c> {
     pub fn new(console: Console<'c>) -> Self {
         Session { console, settings: Settings::default(), depth: 0, refused: Refused::default() }
@@ -143,6 +152,12 @@ impl<'c> Session<'c> {
             return Ok(None);
         };
         self.console.print([b"Reading configuration from file '", name, b"'\n"].concat())?;
+        if is_endless(&file) {
+            let text = [b"the configuration file '", name, b"' is a device without an end"].concat();
+            self.console.error(&text)?;
+            self.refused = Refused(true);
+            return Ok(Some(Flow::Quit));
+        }
         self.depth += 1;
         let flow = self.obey_all(&mut BufReader::new(file));
         self.depth -= 1;

@@ -164,6 +164,11 @@ pub fn lose() {
     server::LOST.store(true, Ordering::Relaxed);
 }
 
+/// Makes the disks answer no further request.
+pub fn stall() {
+    server::STALLED.store(true, Ordering::Relaxed);
+}
+
 /// Cuts the power of all disks at the same instant.
 fn cut_power() -> io::Result<()> {
     let servers = lock(&SERVERS);

@@ -48,6 +48,9 @@ pub type Shared = Arc<Mutex<Server>>;
 /// Set when the disks must fail.
 pub static LOST: AtomicBool = AtomicBool::new(false);
 
+/// Set when the disks must answer no more.
+pub static STALLED: AtomicBool = AtomicBool::new(false);
+
 /// A request in progress.
 struct Open {
     kernels_tag: u16,
@@ -154,6 +157,10 @@ impl Session {
                     self.take(&mut server, asked, arrived_ns, &mut done)?;
                 }
                 self.again.pass();
+            }
+            if STALLED.load(Ordering::Relaxed) {
+                drop(server);
+                rest();
             }
             if LOST.load(Ordering::Relaxed) && server.requests.is_some() {
                 return Err(io::Error::other("it was stopped"));

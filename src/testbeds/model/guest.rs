@@ -2,16 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::machine::Running;
-use crate::storage::disk::layout::{EVENTS, Layout, REQUESTS, Range};
+use fsderby_diskmodel::Op;
+
+use super::machine::{Running, copy_data};
+use crate::schema::request::{LENGTH, Served};
+use crate::storage::disk::layout::{EVENTS, Layout, REQUESTS, Range, SECTOR};
 use crate::storage::disk::outbox::BEGIN;
 use crate::testbeds::power::Powered;
 use crate::testbeds::stream::Lines;
 use crate::testbeds::vm::guest::{lost, panic, text};
-use crate::testbeds::{Ended, Fault, Launched, Next};
+use crate::testbeds::{Ended, Fault, Kept, Launched, Moved, Next};
 
 /// Polling interval of the guest's memory.
 const LOOK: Duration = Duration::from_millis(50);
@@ -28,15 +33,41 @@ pub struct Guest {
     lines: Lines,
     /// Bytes of events already read.
     read: u64,
+    requests: Requests,
     heard: Heard,
-    /// A guest that used this much host CPU without an event spins.
+    /// A guest that used this much host CPU without an event or a disk request spins.
     patience: Duration,
     fault: Option<Fault>,
     provenance: BTreeMap<String, String>,
+    kept: Option<Arc<Kept>>,
 }
 
 /// Snapshots a machine that has stopped itself, and starts one from the snapshot.
 pub type Then = Box<dyn FnOnce(&mut Running) -> anyhow::Result<Running>>;
+
+/// The disk requests read so far.
+#[derive(Default)]
+struct Requests {
+    /// Bytes of the list already read, in whole entries.
+    read: u64,
+    /// Arrival of the first request.
+    first_ns: Option<u64>,
+    moved: Moved,
+}
+
+impl Requests {
+    fn add(&mut self, entries: &[u8]) {
+        let (entries, _) = entries.as_chunks::<LENGTH>();
+        self.read += (entries.len() * LENGTH) as u64;
+        for served in entries.iter().filter_map(Served::from_bytes) {
+            let first_ns = *self.first_ns.get_or_insert(served.arrived_ns);
+            self.moved.time = Duration::from_nanos(served.done_ns.saturating_sub(first_ns));
+            if matches!(served.op, Op::Read | Op::Write) {
+                self.moved.bytes.0 += u64::from(served.sectors) * SECTOR;
+            }
+        }
+    }
+}
 
 /// The last signs of progress.
 struct Heard {
@@ -56,10 +87,12 @@ impl Guest {
             layout,
             lines: Lines::default(),
             read: 0,
+            requests: Requests::default(),
             heard,
             patience,
             fault: None,
             provenance,
+            kept: None,
         }
     }
 
@@ -72,6 +105,12 @@ impl Guest {
     /// Adds the hashes of its inputs.
     pub fn made_of(mut self, provenance: BTreeMap<String, String>) -> Self {
         self.provenance = provenance;
+        self
+    }
+
+    /// Keeps its disk at its end.
+    pub fn kept(mut self, kept: Option<Arc<Kept>>) -> Self {
+        self.kept = kept;
         self
     }
 
@@ -107,6 +146,13 @@ impl Guest {
         !new.is_empty()
     }
 
+    /// Reads the disk requests since the last poll.
+    fn read_requests(&mut self) -> bool {
+        let new = contents(&self.running.memory, REQUESTS, self.requests.read).unwrap_or_default();
+        self.requests.add(&new);
+        new.len() >= LENGTH
+    }
+
     /// Continues from a finished boot.
     fn go_on(&mut self) -> anyhow::Result<()> {
         if self.then.is_none() || !self.running.has_stopped()? {
@@ -126,7 +172,8 @@ impl Guest {
         }
         if cpu.saturating_sub(self.heard.event_cpu) > self.patience {
             let patience = self.patience.as_secs();
-            let why = format!("the guest is in a loop: no output in {patience} s of CPU time");
+            let why =
+                format!("the guest is in a loop: no output and no disk request in {patience} s of CPU time");
             self.switch_off(Some(Fault::Hung(why)));
         } else if self.heard.moved.elapsed() > STUCK {
             let why = format!("the guest is stuck: no CPU time and no output for {} s", STUCK.as_secs());
@@ -149,6 +196,9 @@ impl Launched for Guest {
         if has_ended {
             return Next::Ended;
         }
+        if self.read_requests() {
+            self.heard.event_cpu = self.heard.cpu;
+        }
         if let Err(e) = self.go_on() {
             self.switch_off(Some(Fault::Lost(format!("the guest could not continue after its boot: {e:#}"))));
         }
@@ -161,12 +211,26 @@ impl Launched for Guest {
         self.provenance.clone()
     }
 
+    fn progress(&mut self) -> Option<Moved> {
+        Some(self.requests.moved).filter(|moved| *moved != Moved::default())
+    }
+
     fn stop(&mut self) {
         self.switch_off(Some(Fault::Lost("the guest powered off".into())));
     }
 
     fn end(mut self: Box<Self>) -> Ended {
-        self.ended()
+        let ended = self.ended();
+        if let Some(Kept { file, outcome }) = self.kept.as_deref() {
+            let disk = self.layout.store(0);
+            // A volume in chunks has another form in memory.
+            let written = match disk.length as u64 == self.layout.volume() {
+                true => keep(&self.running.memory, disk, file),
+                false => Err(io::Error::other("the volume is larger than 64 GiB")),
+            };
+            let _ = outcome.set(written);
+        }
+        ended
     }
 }
 
@@ -195,8 +259,14 @@ impl Drop for Guest {
     }
 }
 
+/// Copies a disk out of the guest's memory; what was never written stays a hole.
+fn keep(memory: &File, disk: Range, file: &File) -> io::Result<()> {
+    file.set_len(disk.length as u64)?;
+    copy_data(memory, disk.in_file(), file, 0, disk.length as u64)
+}
+
 /// The guest's data in this range, without the first `read` bytes.
-fn contents(memory: &File, range: Range, read: u64) -> std::io::Result<Vec<u8>> {
+fn contents(memory: &File, range: Range, read: u64) -> io::Result<Vec<u8>> {
     let mut number = [0; 8];
     memory.read_exact_at(&mut number, range.in_file())?;
     let written = u64::from_le_bytes(number).min((range.length - BEGIN) as u64);

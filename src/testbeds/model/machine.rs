@@ -6,6 +6,7 @@ use std::os::fd::RawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use fsderby_sys::inherit::Inherited;
@@ -115,10 +116,9 @@ impl Machine<'_> {
         let child = command.spawn().with_context(|| format!("could not start {}", self.qemu.display()))?;
         let mut running = Running { child, memory, console, complaints, monitor, state: (state, number) };
         if let Err(e) = running.greet(goes_on) {
-            let _ = running.child.kill();
-            let _ = running.child.wait();
+            let ended = ended(&mut running.child);
             let said: String = text(&mut running.complaints).iter().map(|line| format!(": {line}")).collect();
-            return Err(e).with_context(|| format!("QEMU could not start{said}"));
+            return Err(e).with_context(|| format!("QEMU could not start{ended}{said}"));
         }
         Ok(running)
     }
@@ -258,8 +258,22 @@ impl Running {
     }
 }
 
+/// How QEMU ended by itself, even if it said nothing; kills it otherwise.
+fn ended(child: &mut Child) -> String {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(1) {
+        if let Ok(Some(status)) = child.try_wait() {
+            return format!(" ({status})");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    String::new()
+}
+
 /// Copies data and skips holes.
-fn copy_data(from: &File, begin: u64, to: &File, target: u64, length: u64) -> io::Result<()> {
+pub fn copy_data(from: &File, begin: u64, to: &File, target: u64, length: u64) -> io::Result<()> {
     let end = begin + length;
     let mut piece = vec![0; MIB as usize];
     let mut at = begin;
@@ -283,6 +297,14 @@ fn copy_data(from: &File, begin: u64, to: &File, target: u64, length: u64) -> io
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_qemu_that_ends_without_a_word_is_told_by_its_status() {
+        let shell = |line: &str| ended(&mut Command::new("sh").args(["-c", line]).spawn().unwrap());
+        assert_eq!(shell("exit 7"), " (exit status: 7)");
+        assert_eq!(shell("kill -BUS $$"), " (signal: 7 (SIGBUS))");
+        assert_eq!(shell("sleep 100"), "", "ended by us");
+    }
 
     #[test]
     fn only_what_was_written_is_taken_over() {

@@ -34,7 +34,9 @@ use super::guests::{self, Guests, StartsFrom};
 use super::power::PowerCut;
 use super::vm;
 use super::vm::machine::{PACKAGE, QEMU};
-use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, rehearsal};
+use super::{
+    Fidelity, Kept, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, rehearsal,
+};
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
 use crate::guest::initramfs::{Base, Bases, Origin};
@@ -53,7 +55,7 @@ use crate::storage::disk::layout::{ADDRESSES, Layout};
 /// The module that provides the disk.
 const BOOT: [&str; 1] = ["ublk_drv"];
 
-/// A guest that used this much host CPU without an event spins.
+/// A guest that used this much host CPU without an event or a disk request spins.
 const SPINS: Duration = Duration::from_secs(1800);
 
 /// The default disk: a current disk, which is so slow that the CPU time of the disk server hardly matters.
@@ -137,7 +139,11 @@ pub struct Model {
     samples: bool,
     /// A guest that used this much host CPU without an event spins.
     pub patience: Duration,
+    /// A limit of virtual time for each step, instead of the job's.
+    pub limit: Option<Duration>,
     pub mishap: Option<Mishap>,
+    /// Where the disk of the next trial is kept.
+    kept: Option<Arc<Kept>>,
     pub starts: StartsFrom,
     bases: Bases,
     found: OnceLock<Option<Found>>,
@@ -176,7 +182,9 @@ impl std::str::FromStr for Model {
             mips: None,
             samples: true,
             patience: SPINS,
+            limit: None,
             mishap: None,
+            kept: None,
             starts: StartsFrom::default(),
             bases: Bases::new(&BOOT),
             found: OnceLock::new(),
@@ -450,6 +458,16 @@ impl Testbed for Model {
         Some(self)
     }
 
+    fn keep_image(&mut self, kept: Arc<Kept>) -> Result<(), Missing> {
+        if self.disks != 1 {
+            let (what, try_this) =
+                ("only the image of a single disk is kept".into(), "without --keep-image".into());
+            return Err(Missing { what, try_this });
+        }
+        self.kept = Some(kept);
+        Ok(())
+    }
+
     fn folder(&self) -> &Path {
         Path::new("/")
     }
@@ -459,6 +477,9 @@ impl Testbed for Model {
         let found = self.found().context("QEMU or the kernel is missing")?;
         // The guest must receive only data that is equal in every run; it sees its CPU itself.
         let mut job = job.for_guest();
+        if let Some(limit) = self.limit {
+            job.limits_seconds.values_mut().for_each(|seconds| *seconds = limit.as_secs());
+        }
         job.storage =
             disk::named(&Modelled { machine: String::new(), instructions: Vec::new(), ..modelled.clone() });
         let origin = Origin::new(&found.kernel, &self.starts.agent, self.starts.bundle());
@@ -487,11 +508,12 @@ impl Testbed for Model {
         let parts = Arc::new(parts);
         let mut lives = lives.into_iter();
         let first = lives.next().context("a job has steps")?;
+        let kept = self.kept.clone();
         let guest = parts.start(first, None)?.made_of(provenance);
         Ok(match lives.next() {
-            None => Box::new(guest),
+            None => Box::new(guest.kept(kept)),
             Some(next) => {
-                let restart = move |before: &Guest| parts.start(next, Some(before.left()));
+                let restart = move |before: &Guest| Ok(parts.start(next, Some(before.left()))?.kept(kept));
                 Box::new(PowerCut::new(guest, Box::new(restart)))
             }
         })

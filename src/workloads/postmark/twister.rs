@@ -8,6 +8,7 @@ const OFFSET: usize = 397;
 const TWIST: u32 = 0x9908_B0DF;
 const UPPER: u32 = 0x8000_0000;
 
+#[derive(Clone)]
 pub struct Twister {
     words: [u32; WORDS],
     /// The number of words of the current state that have been returned.
