@@ -53,6 +53,27 @@ fn git_and_sqlite_are_the_same_in_virtual_time() {
     for (trial, compared) in seen {
         assert_eq!(compared, Compared::Same, "{trial}");
     }
+    let html = fs::read_to_string(desk.path("out/report.html")).unwrap();
+    assert!(html.contains("take turns on one vCPU"), "what figures of programs do not mean");
+}
+
+/// With its libraries, fio is larger than the memory of the trial, and than half of the guest's.
+#[test]
+fn fio_in_a_guest_has_room_beside_the_trials_memory() {
+    if !has_guests("fio in a guest") {
+        return;
+    }
+    if programs::find("fio").is_none() {
+        return skipped("fio in a guest", "there is no fio");
+    }
+    let desk = Desk::new();
+    desk.file("small.fio", "[a]\nrw=randrw\nsize=2m\nbs=4k\nfallocate=none\n");
+    let said = carry_out(&desk, "vm", &["--fio", "small.fio"]);
+    assert_eq!(said.code, 0, "{said:#?}");
+    let run = store::read(&desk.path("out")).unwrap();
+    let measured = run.current().into_iter().find(|record| record.purpose == Purpose::Measure).unwrap();
+    let count = |name: &str| measured.phases().map(|phase| phase.count(name)).sum::<u64>();
+    assert_eq!(count("read.ios") + count("write.ios"), 512, "{:#?}", measured.stages);
 }
 
 #[test]

@@ -104,6 +104,106 @@ fn a_command_that_fails_says_why() {
     }
 }
 
+/// An ELF file of AArch64 that has no program.
+const FOREIGN: [u8; 24] =
+    [0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0xb7, 0, 1, 0, 0, 0];
+
+#[test]
+fn an_input_that_cannot_be_run_and_output_that_is_no_text_are_shown_as_they_are() {
+    if !has_loop("inputs that cannot be run") {
+        return;
+    }
+    for (command, told) in [
+        ("$INPUT/foreign", "exit code 126: sh: 1: /run/input/"),
+        ("$INPUT/foreign", "Exec format error"),
+        ("$INPUT/script", "script: not found"),
+        ("printf 'red \\033[31m'; head -c 100 /dev/urandom; exit 1", "exit code 1"),
+    ] {
+        let desk = Desk::new();
+        fs::write(desk.path("foreign"), [&FOREIGN[..], &[0; 200]].concat()).unwrap();
+        desk.file("script", "#!/no/such/interpreter\n");
+        for name in ["foreign", "script"] {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            fs::set_permissions(desk.path(name), mode).unwrap();
+        }
+        let words = ["--command", command, "--input", "foreign", "--input", "script"];
+        let (said, records) = carry_out(&desk, "ext4", &words);
+        assert_eq!(said.code, TRIALS, "{command}: {said:#?}");
+        let why = records.iter().map(Record::why).collect::<Vec<_>>().join("\n");
+        assert!(why.contains(told), "'{told}' of {command}: {why}");
+        let shown = said.out + &said.err;
+        assert!(!shown.contains("\u{1b}[31m"), "what a command printed steers no terminal: {shown}");
+    }
+}
+
+#[test]
+fn a_figure_that_is_printed_never_or_twice_fails_its_trials() {
+    if !has_loop("figures that are not printed once") {
+        return;
+    }
+    let desk = Desk::new();
+    let work = |label: &str, command: &str| {
+        format!(
+            "[[workload]]\nlabel = '{label}'\ncommand = '{command}'\nmetric.tps.find = 'tps = ([0-9.]+)'\n"
+        )
+    };
+    let head = "name = 'own'\nfilesystems = ['ext4']\nrounds = 1\nsize = '320m'\nmemory = '48m'\n";
+    let twice = work("twice", "echo tps = 1; echo tps = 2");
+    desk.file("own.toml", &(head.to_owned() + &work("never", "echo done") + &twice));
+    let on = desk.testbed();
+    let said = desk.say(&["run", "own.toml", "--on", &on, "--output", "out"]);
+    desk.leaves_nothing(said.pid);
+    assert_eq!(said.code, TRIALS, "{said:#?}");
+    let run = store::read(&desk.path("out")).unwrap();
+    for (label, told) in [("never", "did not print"), ("twice", "more than once")] {
+        let of = run.records.iter().filter(|record| record.scenario == label);
+        let why: String = of.map(Record::why).collect();
+        assert!(why.contains("metric.tps") && why.contains(told), "'{told}' of {label}: {why}");
+    }
+}
+
+#[test]
+fn a_directory_that_is_full_or_read_only_is_said() {
+    if !has_loop("full and read-only directories") {
+        return;
+    }
+    for (options, code, told) in [
+        ("size=4m", TRIALS, "No space left on device"),
+        ("size=4m,ro", i32::from(exit::MISSING), "Read-only file system"),
+    ] {
+        let desk = Desk::new();
+        let place = desk.path("place");
+        fs::create_dir(&place).unwrap();
+        let mounted = Mounted::new(&place, options);
+        let on = format!("directory:{}", place.display());
+        let words = ["run", "quick", "--on", &on, "--memory", "none", "--rounds", "1", "--output", "out"];
+        let said = desk.say(&[&words[..], &["--command", "head -c 8m /dev/zero > big"]].concat());
+        assert_eq!(said.code, code, "{options}: {said:#?}");
+        let records = store::read(&desk.path("out")).map(|run| run.records).unwrap_or_default();
+        let why = said.err + &records.iter().map(Record::why).collect::<String>();
+        assert!(why.contains(told), "{options}: '{told}' in {why}");
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "nothing is left");
+        drop(mounted);
+    }
+}
+
+/// A filesystem in memory, unmounted whatever happens.
+struct Mounted(std::path::PathBuf);
+
+impl Mounted {
+    fn new(at: &std::path::Path, options: &str) -> Self {
+        let mut mount = std::process::Command::new("mount");
+        assert!(mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(at).status().unwrap().success());
+        Mounted(at.to_owned())
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(&self.0).status();
+    }
+}
+
 #[test]
 fn what_cannot_be_run_is_refused_before() {
     let desk = Desk::new();

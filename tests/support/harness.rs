@@ -189,6 +189,7 @@ impl Host {
             kernel: found.kernel.image(),
             initramfs: vec![&base, &own],
             memory: MEMORY,
+            root: "",
             cpu: found.cpu,
             cpus: 1,
             disks: &images,
