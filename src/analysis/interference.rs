@@ -185,6 +185,28 @@ mod tests {
     }
 
     #[test]
+    fn whatever_halted_the_trial_voids_it_and_is_named() {
+        let halted = |asleep_ns, suspended_ns, continued| {
+            let mut record = record(Some(0), 0);
+            record.seen = vec![Seen::Halted { asleep_ns, suspended_ns, continued }];
+            check(&record).map(|check| (check.held, check.seen)).unwrap()
+        };
+        for (asleep_ns, suspended_ns, continued, why) in [
+            (8 * SECOND, 0, false, "stood still for 8.0 s"),
+            (SECOND + 1, 0, false, "stood still for 1.0 s"),
+            (0, 3 * SECOND, false, "the machine slept for 3.0 s"),
+            (0, SUSPENDED_NS + 1, false, "the machine slept for 0.0 s"),
+            (0, 0, true, "stopped and continued by signals"),
+            (8 * SECOND, 3 * SECOND, true, "the machine slept for 3.0 s"),
+            (8 * SECOND, SUSPENDED_NS, true, "stopped and continued by signals"),
+        ] {
+            let (held, seen) = halted(asleep_ns, suspended_ns, continued);
+            assert!(held == Held::No && seen.contains(why), "{why}: {seen}");
+        }
+        assert_eq!(held(&record(Some(0), 0)), Some(Held::Yes));
+    }
+
+    #[test]
     fn what_others_took_from_the_work_is_said_and_too_much_of_it_voids() {
         for (waited, others, expected) in [
             (0, 0, Held::Yes),
