@@ -120,6 +120,12 @@ fn size(text: &str) -> Option<Bytes> {
     text.parse::<u64>().ok().map(|sectors| Bytes(sectors * SECTOR))
 }
 
+/// Whether a name can stand in a command, a testbed's name and a sentence to type. What a disk says can be anything.
+fn is_plain(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:+".contains(&byte))
+}
+
 impl Described {
     pub fn node(&self) -> PathBuf {
         Path::new("/dev").join(&self.name)
@@ -129,9 +135,16 @@ impl Described {
     pub fn id(&self, others: &[Described]) -> Option<String> {
         let others = || others.iter().filter(|other| other.number != self.number);
         let is_one = |own: &Option<String>, of: fn(&Described) -> &Option<String>| {
-            own.clone().filter(|_| others().all(|other| of(other) != own))
+            let own = own.as_ref().filter(|text| is_plain(text))?;
+            others().all(|other| of(other).as_ref() != Some(own)).then(|| own.clone())
         };
         is_one(&self.serial, |disk| &disk.serial).or_else(|| is_one(&self.wwid, |disk| &disk.wwid))
+    }
+
+    /// Bytes of a logical sector, 0 if the kernel does not say.
+    pub fn sector(&self) -> u64 {
+        let text = attribute(&self.place.join("queue/logical_block_size"));
+        text.and_then(|text| text.parse().ok()).unwrap_or(0)
     }
 
     /// The numbers of the disk and its partitions.
@@ -182,6 +195,9 @@ impl Described {
                 "Linux 5.15 or later",
             );
         }
+        if attribute(&self.place.join("ro")).as_deref() == Some("1") {
+            return refuse(format!("{name} is read-only"), "its write protection, or another disk");
+        }
         match self.id(others) {
             Some(id) => Ok(id),
             None if self.serial.is_none() && self.wwid.is_none() => refuse(
@@ -189,6 +205,10 @@ impl Described {
                     "{name} has neither a serial number nor a world-wide name: it cannot be told from another disk"
                 ),
                 "a virtual machine can give its disks serial numbers (QEMU: serial=NAME)",
+            ),
+            None if ![&self.serial, &self.wwid].into_iter().flatten().any(|own| is_plain(own)) => refuse(
+                format!("{name} has a name with characters that no command can show safely"),
+                "another disk",
             ),
             None => {
                 let same = others.iter().filter(|o| o.number != self.number && o.serial == self.serial);

@@ -22,6 +22,7 @@ mod users;
 pub use claim::{Examined, Word, examine, obstacle, release};
 pub use content::Content;
 pub use disk::{Described, Partition, all};
+pub use here::is_init_of_machine;
 pub use hold::{Held, Reset, Volume, is_ready};
 pub use marks::{Mark, Range};
 pub use refusal::{Check, Refusal};

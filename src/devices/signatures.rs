@@ -48,7 +48,8 @@ fn one(blkid: &Path, name: &str) -> Result<Option<Signature>, Refusal> {
     let text = String::from_utf8_lossy(&ran.stdout);
     match ran.status.code() {
         Some(FOUND) if !text.trim().is_empty() => Ok(Some(read(name, &text))),
-        Some(FOUND | NOTHING) => Ok(None),
+        // It also says that it found nothing when it could not look; then it complains.
+        Some(FOUND | NOTHING) if ran.stderr.is_empty() => Ok(None),
         Some(AMBIVALENT) => Err(Refusal::new(
             Check::Signature,
             format!("{name} has signatures of several kinds, which contradict each other"),

@@ -1,9 +1,11 @@
 //! Who uses a disk: what a mount or an assembled volume would show, and what nobody's exclusive open shows.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+use fsderby_sys::loop_device::device_below;
 
 use super::disk::{Described, attribute};
 
@@ -20,6 +22,7 @@ const PLANS: [&str; 6] = [
 const GUESTS: [&str; 3] = ["/etc/libvirt/qemu", "/run/libvirt/qemu", "/etc/pve/qemu-server"];
 /// Exported by the kernel's own SCSI target.
 const TARGETS: &str = "/sys/kernel/config/target/core";
+const NVME_TARGETS: &str = "/sys/kernel/config/nvmet/subsystems";
 
 /// Everybody who uses this disk or one of its partitions now, in words.
 pub fn now(disk: &Described) -> Vec<String> {
@@ -32,8 +35,8 @@ pub fn now(disk: &Described) -> Vec<String> {
     users.extend(mounts(&numbers));
     users.extend(swaps(&numbers));
     users.extend(processes(disk, &numbers));
-    users.extend(loops(disk));
-    users.extend(targets(disk));
+    users.extend(loops(&numbers));
+    users.extend(targets(&numbers));
     users
 }
 
@@ -64,13 +67,16 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether the name stands in the line without being part of a longer one.
+/// Whether the name, or that of a partition of it, stands in the line without being part of a longer one.
 fn has_word(line: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || "-_./:".contains(c);
     line.match_indices(name).any(|(at, _)| {
         let before = line[..at].chars().next_back();
-        let after = line[at + name.len()..].chars().next();
-        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+        let after = &line[at + name.len()..];
+        let after = after
+            .strip_prefix("-part")
+            .map_or(after, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+        !before.is_some_and(is_part) && !after.chars().next().is_some_and(is_part)
     })
 }
 
@@ -184,27 +190,33 @@ fn passing(disk: &Described) -> BTreeSet<u64> {
 }
 
 /// The loop driver opens what lies below it like any program, and belongs to no process.
-fn loops(disk: &Described) -> Vec<String> {
-    let nodes: Vec<PathBuf> = std::iter::once(disk.node())
-        .chain(disk.partitions.iter().map(|part| Path::new("/dev").join(&part.name)))
-        .collect();
+fn loops(numbers: &BTreeSet<u64>) -> Vec<String> {
     let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let backed = entries.filter_map(|entry| {
-        let file = attribute(&entry.path().join("loop/backing_file"))?;
-        let file = fs::canonicalize(&file).unwrap_or_else(|_| file.into());
-        nodes.contains(&file).then(|| format!("it lies below {}", entry.file_name().to_string_lossy()))
+    let in_use = entries.filter(|entry| entry.path().join("loop").exists());
+    let above = in_use.filter_map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let device = File::open(Path::new("/dev").join(&name)).ok()?;
+        let below = device_below(&device).ok()?;
+        numbers.contains(&below).then(|| format!("it lies below {name}"))
     });
-    backed.collect()
+    above.collect()
 }
 
-fn targets(disk: &Described) -> Vec<String> {
-    let names = names(disk);
-    let inside = |folder: &Path| -> Vec<PathBuf> {
+/// Exports by the kernel's own targets of SCSI and NVMe, some of which exclude nobody.
+fn targets(numbers: &BTreeSet<u64>) -> Vec<String> {
+    let inside = |folder: &PathBuf| -> Vec<PathBuf> {
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
     };
-    let all = inside(Path::new(TARGETS)).into_iter().flat_map(|adapter| inside(&adapter));
-    let ours =
-        all.filter(|target| attribute(&target.join("udev_path")).is_some_and(|path| names.contains(&path)));
+    let scsi = inside(&TARGETS.into()).iter().flat_map(inside).collect::<Vec<_>>();
+    let nvme = inside(&NVME_TARGETS.into()).into_iter().flat_map(|system| inside(&system.join("namespaces")));
+    let is_of = |path: &str| {
+        let about = path.starts_with('/').then(|| fs::metadata(path).ok()).flatten();
+        about.is_some_and(|about| about.file_type().is_block_device() && numbers.contains(&about.rdev()))
+    };
+    let ours = scsi.into_iter().chain(nvme).filter(|target| {
+        let texts = ["udev_path", "info", "device_path"].map(|file| fs::read_to_string(target.join(file)));
+        texts.into_iter().flatten().any(|text| text.split_whitespace().any(is_of))
+    });
     ours.map(|target| format!("it is exported as {}", target.display())).collect()
 }
 
@@ -225,6 +237,8 @@ mod tests {
             ("UUID=1234-5678 /srv ext4", false),
             ("/dev/sdb10 /srv ext4", false),
             ("x/dev/sdb1 /srv", false),
+            ("/dev/sdb1-part12 /srv", true),
+            ("/dev/sdb1-particular /srv", false),
             ("<source dev='/dev/sdb1'/>", true),
             ("\"/dev/sdb1\"", true),
         ] {

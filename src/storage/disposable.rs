@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fsderby_sys::loop_device::LoopDevice;
 
-use crate::devices::Volume;
+use crate::devices::{Volume, is_init_of_machine};
 use crate::host::StepError;
 
 /// The path of a block device that fsderby may format: it made the device itself, or the user claimed the disk. No other module can
@@ -34,7 +34,7 @@ impl Disposable {
     /// # Errors
     /// If this process is not the first of its machine: then it is no guest of ours.
     pub fn in_guest(path: PathBuf) -> Result<Self, StepError> {
-        if rustix::process::getpid().is_init() {
+        if is_init_of_machine() {
             Ok(Disposable { path })
         } else {
             Err(StepError::new("attach", path, "only a guest formats its disks by their path"))

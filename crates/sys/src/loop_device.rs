@@ -12,6 +12,7 @@ use std::time::Duration;
 
 /// `include/uapi/linux/loop.h`
 const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A;
+const LOOP_GET_STATUS64: libc::Ioctl = 0x4C05;
 const LOOP_CTL_ADD: libc::Ioctl = 0x4C80;
 const LOOP_CTL_REMOVE: libc::Ioctl = 0x4C81;
 const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
@@ -194,6 +195,20 @@ fn open_or_make_node(path: &Path, number: u32) -> io::Result<File> {
             }
         }
         other => other,
+    }
+}
+
+/// The number of the block device below this loop device, whatever its node was called; 0 if a file is below.
+///
+/// # Errors
+/// If nothing is below.
+pub fn device_below(device: &File) -> io::Result<u64> {
+    // SAFETY: integers and arrays of them may be zero.
+    let mut info: Info = unsafe { std::mem::zeroed() };
+    // SAFETY: this ioctl writes one `struct loop_info64`.
+    match unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64, &raw mut info) } {
+        0 => Ok(info.rdevice),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
