@@ -13,6 +13,7 @@ mod files;
 mod guest;
 mod machine;
 pub mod machines;
+mod memory;
 mod monitor;
 mod snapshot;
 
@@ -29,6 +30,7 @@ use fsderby_stats::screening;
 use self::guest::Guest;
 use self::machine::{Machine, Running};
 use self::machines::Machine as Stands;
+use self::memory::{has_room, memory};
 use self::snapshot::Snapshot;
 use super::guests::{self, Guests, StartsFrom};
 use super::power::PowerCut;
@@ -614,34 +616,6 @@ impl Parts {
         let hashes = hashes.into_iter().chain(self.made_of());
         Ok(hashes.map(|(name, hash)| (name.to_owned(), hash)).collect())
     }
-}
-
-/// Whether this machine's memory can hold the filesystem's content.
-fn has_room(content: Bytes, layout: Layout, available: Bytes) -> Result<(), Missing> {
-    let whose = if available < layout.room() {
-        "is free in this machine's memory"
-    } else {
-        "a modelled disk can hold"
-    };
-    let room = available.min(layout.room());
-    if content <= room {
-        return Ok(());
-    }
-    Err(Missing {
-        what: format!(
-            "a filesystem filled with {content} needs as much memory, more than the {room} that {whose}"
-        ),
-        try_this:
-            "a smaller --size, or --state 'allocated 80%', whose files are allocated but have no content"
-                .into(),
-    })
-}
-
-/// The memory that the guest's kernel is told. With a limit its init takes the surplus.
-fn memory(limit: Option<Bytes>, layout: Layout) -> Bytes {
-    /// Page tables for the mapped pages: eight bytes each.
-    const PAGE_TABLES: u64 = 512;
-    Bytes((vm::memory(limit).0 + layout.mapped().0 / PAGE_TABLES).next_multiple_of(MIB))
 }
 
 #[cfg(test)]
