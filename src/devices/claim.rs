@@ -267,13 +267,15 @@ impl Examined {
         if self.phrase().is_none() {
             registry::set_emptied(&mark, Some(mark.range().length)).map_err(fault("note the content of"))?;
         }
-        if let Err(e) = mark.write(&self.held) {
-            let _ = mark.remove(&self.held);
-            let _ = registry::forget(&mark);
-            return Err(fault("write the claim to")(e));
+        let written = mark.write(&self.held).and_then(|()| marks::read(&self.held, mark.size));
+        let written = written.map_err(fault("write the claim to"));
+        if let Err(why) = written.and_then(|found| marks::agree(&name, &found, &mark)) {
+            // What cannot be removed now, a release removes by the copy.
+            if mark.remove(&self.held).is_ok() {
+                let _ = registry::forget(&mark);
+            }
+            return Err(why);
         }
-        let found = marks::read(&self.held, mark.size).map_err(fault("read the claim of"))?;
-        marks::agree(&name, &found, &mark)?;
         Ok(mark)
     }
 }
