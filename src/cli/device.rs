@@ -50,7 +50,10 @@ pub fn run(command: &Device) -> anyhow::Result<ExitCode> {
             claim(id, *full, yes_erase.as_deref(), holds_data.as_deref())?;
         }
         Device::Release { id } => {
-            let mark = devices::release(id).map_err(failure)?;
+            let (mark, damage) = devices::release(id).map_err(failure)?;
+            if let Some(damage) = damage {
+                super::say(&format!("note: {}; only what fsderby wrote was removed", damage.what));
+            }
             print_line(&format!("released {}; what runs have written to it is still there", named(&mark)))?;
         }
     }
@@ -84,7 +87,10 @@ impl Listed {
     fn of(disk: &Described, all: &[Described], claims: &[Mark]) -> Self {
         let id = disk.is_one_of_a_kind(all).ok();
         let claim = claims.iter().find(|mark| Some(&mark.id) == id.as_ref());
-        let reason = devices::obstacle(disk, all).map(|why| why.what);
+        let obstacle = devices::obstacle(disk, all);
+        // Without whole marks it is not claimed, whatever the copy says.
+        let claim = claim.filter(|_| obstacle.as_ref().is_some_and(|why| why.check == Check::Claimed));
+        let reason = obstacle.map(|why| why.what);
         Listed {
             disk: disk.clone(),
             claimed: claim.map(|mark| mark.time.clone()),

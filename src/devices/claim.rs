@@ -10,10 +10,10 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::content::{self, Content, Data};
 use super::disk::{self, Described, Disk};
-use super::marks::{self, Found, LEAST, Mark};
+use super::marks::{self, Found, LEAST, Mark, SECTORS};
 use super::refusal::{Check, Refusal};
 use super::signatures::{self, Signature};
-use super::{here, registry, users};
+use super::{here, hold, registry, users};
 use crate::random;
 use crate::schema::units::Bytes;
 
@@ -62,6 +62,11 @@ pub fn examine(id: &str, whole: bool, progress: &mut dyn FnMut(u64, u64)) -> Res
     here::is_whole_machine()?;
     let about = disk::find(id)?;
     let id = about.is_one_of_a_kind(&disk::all())?;
+    let sector = about.sector();
+    if !SECTORS.contains(&sector) {
+        let what = format!("{id} has sectors of {sector} bytes, for which there is no partition table");
+        return Err(Refusal::new(Check::Identity, what, "a disk with sectors of 512 or 4096 bytes"));
+    }
     if about.size < LEAST {
         let what = format!("{id} has {}: too small for marks and a filesystem", about.size);
         return Err(Refusal::new(Check::Identity, what, format!("a disk of at least {LEAST}")));
@@ -99,24 +104,30 @@ fn is_unclaimed(disk: &Disk, id: &str) -> Result<(), Refusal> {
     let refuse = |what: String, try_this: String| Err(Refusal::new(Check::Claim, what, try_this));
     match found {
         Found::Nothing => Ok(()),
+        Found::Damaged(what) if registry::all().iter().any(|mark| mark.id == id) => refuse(
+            format!("the claim of {id} is damaged: {what}"),
+            format!("fsderby device release {id}, which removes what is left of it"),
+        ),
         Found::Damaged(what) => refuse(
             format!("{name} carries a damaged claim: {what}"),
             "look what happened to it; wipefs and dd are the way to empty a disk, fsderby never does".into(),
         ),
-        Found::Whole(mark) if registry::all().contains(&mark) && mark.id == id => refuse(
+        Found::Whole(mark) if registry::all().contains(&mark) && mark.id == id => Err(Refusal::new(
+            Check::Claimed,
             format!("{id} is claimed already, since {}", mark.time),
             format!("--on device:{id}, or fsderby device release {id}"),
-        ),
+        )),
         Found::Whole(mark) if mark.serial != disk.about.serial || mark.wwid != disk.about.wwid => refuse(
             format!("{name} carries the claim of another disk, {}: it is a copy of that disk", mark.id),
             "an empty disk".into(),
         ),
         Found::Whole(mark) => refuse(
             format!(
-                "{id} was claimed on another machine at {}; this one has no copy of the claim",
+                "{id} was claimed on another machine, or before this one was installed, at {}: there is no copy of the claim here",
                 mark.time
             ),
-            "fsderby device release there".into(),
+            "fsderby device release there; if that is impossible, empty it yourself with wipefs and dd"
+                .into(),
         ),
     }
 }
@@ -247,37 +258,50 @@ impl Examined {
         };
         self.disk.is_still_itself()?;
         is_unused(about)?;
+        // The disk has no mark: whatever was claimed by this name is gone.
+        for old in registry::all().iter().filter(|old| old.id == mark.id) {
+            let _lock = registry::lock(old)?;
+            registry::forget(old).map_err(fault("forget an older claim of"))?;
+        }
         registry::keep(&mark).map_err(fault("keep a copy of the claim of"))?;
-        if self.phrase().is_some() {
-            // The first run finds what the user has agreed to lose.
-            registry::set_used(&mark, true).map_err(fault("note the content of"))?;
+        if self.phrase().is_none() {
+            registry::set_emptied(&mark, Some(mark.range().length)).map_err(fault("note the content of"))?;
         }
-        if let Err(e) = mark.write(&self.held) {
-            let _ = mark.remove(&self.held);
-            let _ = registry::forget(&mark);
-            return Err(fault("write the claim to")(e));
+        let written = mark.write(&self.held).and_then(|()| marks::read(&self.held, mark.size));
+        let written = written.map_err(fault("write the claim to"));
+        if let Err(why) = written.and_then(|found| marks::agree(&name, &found, &mark)) {
+            // What cannot be removed now, a release removes by the copy.
+            if mark.remove(&self.held).is_ok() {
+                let _ = registry::forget(&mark);
+            }
+            return Err(why);
         }
-        let found = marks::read(&self.held, mark.size).map_err(fault("read the claim of"))?;
-        marks::agree(&name, &found, &mark)?;
         Ok(mark)
     }
 }
 
-/// Removes the claim of this disk: its table and marks, and this machine's copy; nothing else.
+/// Removes the claim of this disk: what is left of its table and marks, and this machine's copy; nothing else. Returns what was wrong
+/// with the claim too.
 ///
 /// # Errors
-/// If the disk is in use, or its marks are not those of this machine's copy.
-pub fn release(id: &str) -> Result<Mark, Refusal> {
+/// If the disk is in use or another one.
+pub fn release(id: &str) -> Result<(Mark, Option<Refusal>), Refusal> {
     here::is_whole_machine()?;
     let mark = registry::find(id)?;
     let lock_of_claim = registry::lock(&mark)?;
-    let disk = super::hold::claimed(&mark)?;
+    hold::remove_left(&mark);
+    let disk = hold::named(&mark).map_err(|why| {
+        let copy = registry::place(&mark);
+        let forget = format!("{}; if that disk is gone for good, rm {}", why.try_this, copy.display());
+        Refusal::new(why.check, why.what, forget)
+    })?;
     lock(&disk)?;
     let held = disk.exclusively()?;
+    let damage = marks::agree(&disk.about.name, &hold::found(&disk, &mark)?, &mark).err();
     disk.is_still_itself()?;
     let fault = |e| Refusal::io(Check::Claim, "remove the claim of", id, &e);
     mark.remove(&held).map_err(fault)?;
     registry::forget(&mark).map_err(fault)?;
     drop(lock_of_claim);
-    Ok(mark)
+    Ok((mark, damage))
 }

@@ -1,6 +1,7 @@
 //! A whole disk, known by what it says of itself: its serial number or world-wide name, never a letter.
 
 use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -364,6 +365,10 @@ fn open(about: &Described, writes: bool, flags: OFlags) -> Result<File, Refusal>
                 format!("{} is in use: a mount, swap, RAID, volume group or mapping holds it", about.name);
             return Err(Refusal::new(Check::Use, what, "fsderby device list, and lsblk"));
         }
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => {
+            let what = format!("{} can be opened by root alone", about.name);
+            return Err(Refusal::new(Check::Place, what, "sudo"));
+        }
         other => other.map_err(|e| Refusal::io(Check::Identity, "open", &path.display().to_string(), &e))?,
     };
     let other = |what: &str| {
@@ -422,6 +427,19 @@ mod tests {
                 .what
                 .contains("neither a serial number")
         );
+    }
+
+    #[test]
+    fn a_name_that_could_not_be_typed_is_none() {
+        for odd in
+            ["a,reset=leftovers", "a/../b", "a;reboot", "$(reboot)", "-x", "é", "a b", "\u{1b}[2J", ".."]
+        {
+            let odd = Some(odd);
+            let other = disk("sda", 1, odd, Some("naa.5000c500"));
+            assert_eq!(other.is_one_of_a_kind(&[]), Ok("naa.5000c500".to_owned()), "{odd:?}");
+            let why = disk("sda", 1, odd, odd).is_one_of_a_kind(&[]).unwrap_err();
+            assert!(why.what.contains("no command can show"), "{why}");
+        }
     }
 
     #[test]

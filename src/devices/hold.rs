@@ -3,18 +3,19 @@
 //! The process of the run holds it from its first trial to its end. Agents find the window by its name and check the claim again. When the
 //! run's process dies, the kernel removes the window as soon as nothing is mounted from it.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use fsderby_sys::block_device;
 use fsderby_sys::device_mapper::{Part, Window};
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::claim::{is_unused, lock};
 use super::disk::{self, Disk};
-use super::marks::{self, Mark, Range};
+use super::marks::{self, Found, Mark, Range};
 use super::refusal::{Check, Refusal};
 use super::{here, registry};
 use crate::schema::units::{Bytes, KIB, MIB};
@@ -50,6 +51,20 @@ pub struct Held {
 /// # Errors
 /// If the disk has gone, changed, or its marks are not those of this claim.
 pub fn claimed(mark: &Mark) -> Result<Disk, Refusal> {
+    let disk = named(mark)?;
+    marks::agree(&disk.about.name, &found(&disk, mark)?, mark)?;
+    Ok(disk)
+}
+
+pub(super) fn found(disk: &Disk, mark: &Mark) -> Result<Found, Refusal> {
+    marks::read(disk.node(), mark.size).map_err(|e| Refusal::io(Check::Claim, "read", &disk.about.name, &e))
+}
+
+/// The disk that was claimed, whatever became of its marks.
+///
+/// # Errors
+/// If the disk has gone or changed.
+pub(super) fn named(mark: &Mark) -> Result<Disk, Refusal> {
     let about = disk::find(&mark.id)?;
     let name = about.name.clone();
     let refuse = |what: &str| {
@@ -63,11 +78,7 @@ pub fn claimed(mark: &Mark) -> Result<Disk, Refusal> {
         return refuse("its size");
     }
     about.is_one_of_a_kind(&disk::all())?;
-    let disk = Disk::open(about)?;
-    let found =
-        marks::read(disk.node(), mark.size).map_err(|e| Refusal::io(Check::Claim, "read", &name, &e))?;
-    marks::agree(&name, &found, mark)?;
-    Ok(disk)
+    Disk::open(about)
 }
 
 /// Whether a window of this length could be opened now. Writes nothing.
@@ -82,15 +93,23 @@ fn examined(id: &str, length: Bytes) -> Result<(Mark, File, Disk), Refusal> {
     here::is_whole_machine()?;
     let mark = registry::find(id)?;
     let claim_lock = registry::lock(&mark)?;
+    remove_left(&mark);
     let disk = claimed(&mark)?;
     let Range { length: most, .. } = mark.range();
     if length > most {
         let what = format!("a volume of {length} does not fit on {id}, whose range has {most}");
         return Err(Refusal::new(Check::Claim, what, "a smaller --size"));
     }
+    if !length.0.is_multiple_of(mark.sector) {
+        let what = format!(
+            "a volume of {} bytes does not end with a sector of {id}, which has {}",
+            length.0, mark.sector
+        );
+        return Err(Refusal::new(Check::Claim, what, "a --size in MiB"));
+    }
     is_unused(&disk.about)?;
-    if !registry::is_used(&mark) {
-        is_untouched(&disk, &mark)?;
+    if let Some(emptied) = registry::emptied(&mark) {
+        is_untouched(&disk, &mark, emptied)?;
     }
     Ok((mark, claim_lock, disk))
 }
@@ -101,6 +120,11 @@ fn part(disk: &Disk, mark: &Mark, length: Bytes) -> Part {
 
 fn name(mark: &Mark) -> String {
     format!("fsderby-{}", &mark.claim[..16.min(mark.claim.len())])
+}
+
+/// Removes the window of a process that was killed while it opened it. The lock of the claim must be held: then no run has it.
+pub(super) fn remove_left(mark: &Mark) {
+    let _ = Window::remove_left(&name(mark));
 }
 
 impl Held {
@@ -114,10 +138,15 @@ impl Held {
         // Nobody may begin to use it between the look and the window: what this open excludes, the device mapper excludes too.
         drop(disk.exclusively()?);
         let fault = |e| Refusal::io(Check::Window, "open a window on", id, &e);
-        registry::set_used(&mark, true).map_err(fault)?;
+        let emptied = registry::emptied(&mark);
+        registry::set_emptied(&mark, None).map_err(fault)?;
         let again = || is_still(&disk, &mark).map_err(io::Error::other);
         let uuid = format!("fsderby-{}", mark.claim);
-        let window = Window::open(&name(&mark), &uuid, part(&disk, &mark, length), again).map_err(fault)?;
+        let opened = Window::open(&name(&mark), &uuid, part(&disk, &mark, length), again);
+        let window = opened.map_err(|e| {
+            let _ = registry::set_emptied(&mark, emptied);
+            fault(e)
+        })?;
         Ok(Held { mark, window, disk, _lock: claim_lock })
     }
 
@@ -131,20 +160,17 @@ impl Held {
 }
 
 fn is_still(disk: &Disk, mark: &Mark) -> Result<(), Refusal> {
-    let name = &disk.about.name;
     disk.is_still_itself()?;
-    let found =
-        marks::read(disk.node(), mark.size).map_err(|e| Refusal::io(Check::Claim, "read", name, &e))?;
-    marks::agree(name, &found, mark)
+    marks::agree(&disk.about.name, &found(disk, mark)?, mark)
 }
 
 impl Drop for Held {
     /// Leaves no filesystem behind that a desktop would mount.
     fn drop(&mut self) {
         let node = self.window.node();
-        let emptied = empty_names(node).and_then(|()| node.sync_all());
-        if emptied.and_then(|()| registry::set_used(&self.mark, false)).is_err() {
-            // The note stays, and the next run empties it.
+        let emptied = empty_names(node).and_then(|length| node.sync_all().map(|()| length));
+        if emptied.and_then(|length| registry::set_emptied(&self.mark, Some(length))).is_err() {
+            // Without the note, the next run does not expect it to be empty.
         }
     }
 }
@@ -154,14 +180,15 @@ fn places(length: u64) -> impl Iterator<Item = (u64, u64)> {
     NAMED.into_iter().chain([end]).filter(move |(at, size)| at + size <= length)
 }
 
-fn empty_names(node: &File) -> io::Result<()> {
+fn empty_names(node: &File) -> io::Result<Bytes> {
     let length = block_device::bytes(node)?;
-    places(length).try_for_each(|(at, size)| block_device::zero(node, at, size))
+    places(length).try_for_each(|(at, size)| block_device::zero(node, at, size))?;
+    Ok(Bytes(length))
 }
 
-/// Whether the range still has no filesystem, as the last run left it.
-fn is_untouched(disk: &Disk, mark: &Mark) -> Result<(), Refusal> {
-    let Range { offset, length } = mark.range();
+/// Whether this length of the range still has no filesystem, as the claim or the last run left it.
+fn is_untouched(disk: &Disk, mark: &Mark, length: Bytes) -> Result<(), Refusal> {
+    let Range { offset, .. } = mark.range();
     for (at, size) in places(length.0) {
         let mut bytes = vec![0; size as usize];
         let read = disk.node().read_exact_at(&mut bytes, offset.0 + at);
@@ -212,8 +239,10 @@ impl Volume {
     /// Brings the volume into the state with which every trial begins.
     ///
     /// # Errors
-    /// If the disk reports an error, or cannot discard.
+    /// If the disk reports an error, or cannot discard, or somebody has mounted the window.
     pub fn reset(&self, how: Reset) -> io::Result<()> {
+        let alone = (OFlags::EXCL | OFlags::NOFOLLOW).bits().cast_signed();
+        OpenOptions::new().read(true).custom_flags(alone).open(self.window.path())?;
         let node = self.window.node();
         let length = block_device::bytes(node)?;
         match how {

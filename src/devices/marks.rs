@@ -16,6 +16,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
 use gptman::{GPT, GPTPartitionEntry};
+use rustix::fs::{Advice, fadvise};
 use serde::{Deserialize, Serialize};
 
 use super::refusal::{Check, Refusal};
@@ -29,6 +30,8 @@ const NAME: &str = "claimed by fsderby";
 const FIRST: u64 = MIB / 2;
 const BEHIND: u64 = MIB / 4;
 const BLOCK: usize = 4096;
+/// Those that partition tables are read with.
+pub const SECTORS: [u64; 2] = [512, 4096];
 const MAGIC: &str = "claimed by fsderby";
 /// Smaller disks have no range worth a filesystem.
 pub const LEAST: Bytes = Bytes(64 * MIB);
@@ -63,9 +66,13 @@ impl Mark {
         Range { offset: Bytes(MIB), length: Bytes(end - MIB) }
     }
 
-    fn places(&self) -> [u64; 2] {
-        let Range { offset, length } = self.range();
-        [FIRST, offset.0 + length.0 + BEHIND]
+    /// Whether it can be the mark of some disk: what a disk or a file says may be damaged.
+    pub fn is_sound(&self) -> bool {
+        self.claim.len() == 32
+            && self.claim.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && self.size >= LEAST
+            && SECTORS.contains(&self.sector)
+            && self.size.0.is_multiple_of(self.sector)
     }
 
     fn block(&self) -> io::Result<Vec<u8>> {
@@ -84,21 +91,14 @@ impl Mark {
         let mut lines = text.split('\n');
         let (magic, hash, text) = (lines.next()?, lines.next()?, lines.next()?);
         let is_ours = magic == MAGIC && blake3::hash(text.as_bytes()).to_hex().as_str() == hash;
-        serde_json::from_str(text).ok().filter(|_| is_ours)
+        serde_json::from_str(text).ok().filter(|mark: &Mark| is_ours && mark.is_sound())
     }
 
-    /// Writes the table and both marks, through this descriptor alone.
-    ///
-    /// # Errors
-    /// If the disk does not take them.
-    pub fn write(&self, disk: &File) -> io::Result<()> {
-        let block = self.block()?;
-        for at in self.places() {
-            disk.write_all_at(&block, at)?;
-        }
-        let mut gpt =
-            GPT::new_from(&mut Part(disk, 0), self.sector, self.guid()).map_err(io::Error::other)?;
+    /// What a claim writes, and where: both marks, the second table and the first.
+    fn pieces(&self) -> io::Result<[(u64, Vec<u8>); 4]> {
         let Range { offset, length } = self.range();
+        let mut ends = Ends::of(self.size.0);
+        let mut gpt = GPT::new_from(&mut ends, self.sector, self.guid()).map_err(io::Error::other)?;
         gpt[1] = GPTPartitionEntry {
             partition_type_guid: TYPE,
             unique_partition_guid: self.guid(),
@@ -107,24 +107,56 @@ impl Mark {
             attribute_bits: ATTRIBUTES,
             partition_name: NAME.into(),
         };
-        GPT::write_protective_mbr_into(&mut Part(disk, 0), self.sector).map_err(io::Error::other)?;
-        gpt.write_into(&mut Part(disk, 0)).map_err(io::Error::other)?;
+        GPT::write_protective_mbr_into(&mut ends, self.sector).map_err(io::Error::other)?;
+        gpt.write_into(&mut ends).map_err(io::Error::other)?;
+        let table = gpt.header.first_usable_lba * self.sector;
+        let second = table - self.sector;
+        let [first, last] = ends.bytes;
+        let block = self.block()?;
+        Ok([
+            (FIRST, block.clone()),
+            (behind(self.size), block),
+            (self.size.0 - second, last[last.len() - second as usize..].to_vec()),
+            (0, first[..table as usize].to_vec()),
+        ])
+    }
+
+    /// Writes the table and both marks, through this descriptor alone.
+    ///
+    /// # Errors
+    /// If the disk does not take them.
+    pub fn write(&self, disk: &File) -> io::Result<()> {
+        self.pieces()?.iter().try_for_each(|(at, bytes)| disk.write_all_at(bytes, *at))?;
         disk.sync_all()
     }
 
-    /// Removes the table and the marks, and nothing else.
+    /// Whether table and marks are on the disk, byte for byte.
+    fn is_on(&self, disk: &File) -> io::Result<bool> {
+        for (at, bytes) in self.pieces()? {
+            let mut found = vec![0; bytes.len()];
+            disk.read_exact_at(&mut found, at)?;
+            if found != bytes {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Removes what of the table and the marks is on the disk, and nothing else: each sector only if it is as the claim wrote it.
     ///
     /// # Errors
     /// If the disk does not take zeros.
     pub fn remove(&self, disk: &File) -> io::Result<()> {
-        let gpt = GPT::find_from(&mut Part(disk, 0)).map_err(io::Error::other)?;
-        let table = gpt.header.first_usable_lba * self.sector;
-        let second = self.size.0 - (table - self.sector);
-        for (at, length) in [(second, self.size.0 - second), (0, table)] {
-            disk.write_all_at(&vec![0; length as usize], at)?;
-        }
-        for at in self.places() {
-            disk.write_all_at(&[0; BLOCK], at)?;
+        // The marks last: until then the disk is known.
+        for (at, bytes) in self.pieces()?.iter().rev() {
+            let starts = (*at..).step_by(self.sector as usize);
+            for (at, sector) in starts.zip(bytes.chunks(self.sector as usize)) {
+                let mut found = vec![0; sector.len()];
+                disk.read_exact_at(&mut found, at)?;
+                if found == sector {
+                    disk.write_all_at(&vec![0; sector.len()], at)?;
+                }
+            }
         }
         disk.sync_all()
     }
@@ -155,41 +187,44 @@ pub fn read(disk: &File, size: Bytes) -> io::Result<Found> {
     if size < LEAST {
         return Ok(Found::Nothing);
     }
-    let mut block = vec![0; BLOCK];
-    disk.read_exact_at(&mut block, FIRST)?;
-    let first = Mark::of(&block);
-    let end = (size.0 / MIB - 1) * MIB + BEHIND;
-    disk.read_exact_at(&mut block, end)?;
-    let last = Mark::of(&block);
-    let gpt = GPT::find_from(&mut Part(disk, 0)).ok();
-    let ours = gpt.as_ref().and_then(|gpt| gpt.iter().find(|(_, entry)| entry.partition_type_guid == TYPE));
-    let Some(mark) = first.clone().or_else(|| last.clone()) else {
-        return Ok(match ours {
-            None => Found::Nothing,
-            Some(_) => {
-                Found::Damaged("its partition table is that of a claim, but both marks are gone".into())
-            }
-        });
+    // The disk shall answer, not what the kernel remembers of it.
+    for at in [0, behind(size) - BEHIND] {
+        let _ = fadvise(disk, at, None, Advice::DontNeed);
+    }
+    let mark = |at| {
+        let mut block = vec![0; BLOCK];
+        disk.read_exact_at(&mut block, at).map(|()| Mark::of(&block))
     };
-    let Range { offset, length } = mark.range();
-    let wrong = if first.is_none() || last.is_none() {
-        Some("one of its two marks is gone")
-    } else if first != last {
-        Some("its two marks differ")
-    } else if mark.size != size {
-        Some("its marks are of a disk of another size")
-    } else if gpt.as_ref().is_none_or(|gpt| gpt.iter().filter(|(_, entry)| entry.is_used()).count() != 1) {
-        Some("its partition table does not have exactly one partition")
-    } else if ours.is_none_or(|(_, entry)| {
-        entry.unique_partition_guid != mark.guid()
-            || entry.starting_lba * mark.sector != offset.0
-            || (entry.ending_lba + 1) * mark.sector != offset.0 + length.0
-    }) {
-        Some("its partition is not that of the claim")
-    } else {
-        None
-    };
-    Ok(wrong.map_or_else(|| Found::Whole(Box::new(mark)), |what| Found::Damaged(what.into())))
+    let (first, last) = (mark(FIRST)?, mark(behind(size))?);
+    let damaged = |what: &str| Ok(Found::Damaged(what.into()));
+    match (first, last) {
+        (None, None) if has_type(disk)? => {
+            damaged("its partition table is that of a claim, but both marks are gone")
+        }
+        (None, None) => Ok(Found::Nothing),
+        (None, _) | (_, None) => damaged("one of its two marks is gone"),
+        (Some(first), Some(last)) if first != last => damaged("its two marks differ"),
+        (Some(mark), _) if mark.size != size => damaged("its marks are of a disk of another size"),
+        (Some(mark), _) if !mark.is_on(disk)? => damaged("its partition table is not that of the claim"),
+        (Some(mark), _) => Ok(Found::Whole(Box::new(mark))),
+    }
+}
+
+/// Place of the last mark.
+fn behind(size: Bytes) -> u64 {
+    (size.0 / MIB - 1) * MIB + BEHIND
+}
+
+/// Whether the first partition of the disk's table is of our type.
+fn has_type(disk: &File) -> io::Result<bool> {
+    let mut found = [0; TYPE.len()];
+    for sector in SECTORS {
+        disk.read_exact_at(&mut found, 2 * sector)?;
+        if found == TYPE {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The mark of a disk, if this machine's copy agrees.
@@ -209,22 +244,41 @@ pub fn agree(name: &str, found: &Found, copy: &Mark) -> Result<(), Refusal> {
     }
 }
 
-/// Reads and writes at places, not at the descriptor's own position, which others may share.
-struct Part<'f>(&'f File, u64);
+/// Both ends of an empty disk, in memory.
+struct Ends {
+    size: u64,
+    at: u64,
+    bytes: [Vec<u8>; 2],
+}
 
-impl Read for Part<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.0.read_at(into, self.1)?;
-        self.1 += read as u64;
-        Ok(read)
+impl Ends {
+    const EACH: u64 = MIB / 16;
+
+    fn of(size: u64) -> Self {
+        Ends { size, at: 0, bytes: [vec![0; Self::EACH as usize], vec![0; Self::EACH as usize]] }
+    }
+
+    fn next(&mut self, length: usize) -> io::Result<&mut [u8]> {
+        let from = self.at;
+        self.at += length as u64;
+        let last = self.size - Self::EACH;
+        let (end, from) = if from < Self::EACH { (0, from) } else { (1, from.saturating_sub(last)) };
+        let found = self.bytes[end].get_mut(from as usize..from as usize + length);
+        found.ok_or_else(|| io::Error::other("a partition table does not reach so far"))
     }
 }
 
-impl Write for Part<'_> {
+impl Read for Ends {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        into.copy_from_slice(self.next(into.len())?);
+        Ok(into.len())
+    }
+}
+
+impl Write for Ends {
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
-        let written = self.0.write_at(from, self.1)?;
-        self.1 += written as u64;
-        Ok(written)
+        self.next(from.len())?.copy_from_slice(from);
+        Ok(from.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -232,17 +286,15 @@ impl Write for Part<'_> {
     }
 }
 
-impl Seek for Part<'_> {
+impl Seek for Ends {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let end = || (&*self.0).seek(SeekFrom::End(0));
-        let (from, by) = match to {
-            SeekFrom::Start(at) => (at, 0),
-            SeekFrom::Current(by) => (self.1, by),
-            SeekFrom::End(by) => (end()?, by),
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => self.size.checked_add_signed(by),
         };
-        let at = from.checked_add_signed(by);
-        self.1 = at.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "before the beginning"))?;
-        Ok(self.1)
+        self.at = at.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "before the beginning"))?;
+        Ok(self.at)
     }
 }
 
@@ -254,7 +306,7 @@ mod tests {
 
     fn mark(size: u64, sector: u64) -> Mark {
         Mark {
-            claim: "0123456789abcdef".into(),
+            claim: "0123456789abcdef0123456789abcdef".into(),
             id: "S1".into(),
             serial: Some("S1".into()),
             wwid: None,
@@ -310,9 +362,68 @@ mod tests {
                 disk.write_all_at(bytes, 99 * MIB + BEHIND).unwrap();
             }
             let found = read(&disk, Bytes(SIZE)).unwrap();
-            // The second table mends the first: then the partition is whole, and everything agrees.
-            let is_mended = matches!(found, Found::Whole(_)) && what.contains("partition");
-            assert!(matches!(found, Found::Damaged(_)) || is_mended, "{what}: {found:?}");
+            assert!(matches!(found, Found::Damaged(_)), "{what}: {found:?}");
+        }
+    }
+
+    /// As a kill or a power cut leaves it, or somebody who wrote to the disk.
+    #[test]
+    fn of_a_claim_that_was_half_written_what_is_there_is_removed_and_nothing_else() {
+        let mark = mark(SIZE, 512);
+        for whole in 0..4 {
+            let disk = disk(SIZE);
+            disk.write_all_at(b"of somebody else", FIRST + 8192).unwrap();
+            for (at, bytes) in &mark.pieces().unwrap()[..whole] {
+                disk.write_all_at(bytes, *at).unwrap();
+            }
+            // The last one in part: one sector of it, and another that is somebody's.
+            let (at, bytes) = &mark.pieces().unwrap()[whole];
+            disk.write_all_at(&bytes[..512], *at).unwrap();
+            disk.write_all_at(b"theirs", at + 512).unwrap();
+            assert!(!matches!(read(&disk, Bytes(SIZE)).unwrap(), Found::Whole(_)), "{whole}");
+            mark.remove(&disk).unwrap();
+            let mut all = vec![0; SIZE as usize];
+            disk.read_exact_at(&mut all, 0).unwrap();
+            let mut is: Vec<usize> = (0..all.len()).filter(|at| all[*at] != 0).collect();
+            let of_others =
+                [(FIRST + 8192, 16), (at + 512, 6)].map(|(at, many)| at as usize..(at + many) as usize);
+            is.retain(|at| !of_others.iter().any(|range| range.contains(at)));
+            assert!(is.is_empty(), "{whole}: {is:?}");
+            assert_eq!(&all[of_others[0].clone()], b"of somebody else");
+            assert_eq!(&all[of_others[1].clone()], b"theirs");
+        }
+    }
+
+    #[test]
+    fn beyond_what_32_bits_count_everything_is_in_its_place() {
+        let size = 5 << 40;
+        let (disk, mark) = (disk(size), mark(size, 512));
+        mark.write(&disk).unwrap();
+        assert_eq!(read(&disk, Bytes(size)).unwrap(), Found::Whole(Box::new(mark.clone())));
+        let gpt = GPT::find_from(&mut &disk).unwrap();
+        assert_eq!(gpt[1].ending_lba, (size - MIB) / 512 - 1);
+        assert_eq!(gpt.header.backup_lba, size / 512 - 1);
+        mark.remove(&disk).unwrap();
+        assert_eq!(read(&disk, Bytes(size)).unwrap(), Found::Nothing);
+    }
+
+    /// Whoever makes a disk can compute the hash.
+    #[test]
+    fn marks_that_lie_are_none() {
+        let lies: [fn(&mut Mark); 5] = [
+            |mark| mark.size = Bytes(0),
+            |mark| mark.sector = 0,
+            |mark| mark.sector = u64::MAX,
+            |mark| mark.claim = "../../../../etc/passwd".into(),
+            |mark| mark.size = Bytes(u64::MAX),
+        ];
+        for lie in lies {
+            let (disk, mut mark) = (disk(SIZE), mark(SIZE, 512));
+            lie(&mut mark);
+            let block = mark.block().unwrap();
+            disk.write_all_at(&block, FIRST).unwrap();
+            disk.write_all_at(&block, behind(Bytes(SIZE))).unwrap();
+            assert_eq!(read(&disk, Bytes(SIZE)).unwrap(), Found::Nothing, "{mark:?}");
         }
     }
 
@@ -322,7 +433,7 @@ mod tests {
         mark.write(&disk).unwrap();
         let found = read(&disk, Bytes(SIZE)).unwrap();
         assert_eq!(agree("sda", &found, &mark), Ok(()));
-        let other = Mark { claim: "fedcba9876543210".into(), ..mark };
+        let other = Mark { claim: "fedcba9876543210fedcba9876543210".into(), ..mark };
         assert!(agree("sda", &found, &other).unwrap_err().what.contains("another claim"));
         disk.set_len(SIZE + MIB).unwrap();
         assert!(matches!(read(&disk, Bytes(SIZE + MIB)).unwrap(), Found::Damaged(_)));

@@ -19,6 +19,8 @@ pub enum Check {
     Confirmation,
     /// The marks of a claim.
     Claim,
+    /// A claim of this machine is on it already, and whole.
+    Claimed,
     /// The device mapper's window on it.
     Window,
 }

@@ -9,11 +9,12 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::marks::Mark;
 use super::refusal::{Check, Refusal};
+use crate::schema::units::Bytes;
 
 const FOLDER: &str = "/var/lib/fsderby/devices";
 const MARK: &str = "json";
-/// Exists from the first write of a run into the range until the range's beginning is empty again.
-const USED: &str = "used";
+/// Names the length at whose beginning and end no filesystem can be; absent from the first write of a run until these are empty again.
+const EMPTY: &str = "empty";
 const LOCK: &str = "lock";
 
 fn file(claim: &str, extension: &str) -> PathBuf {
@@ -23,8 +24,12 @@ fn file(claim: &str, extension: &str) -> PathBuf {
 /// All claims of this machine.
 pub fn all() -> Vec<Mark> {
     let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten().map(|entry| entry.path());
-    let marks = entries.filter(|path| path.extension().is_some_and(|e| e == MARK));
-    marks.filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok()).collect()
+    let files = entries.filter(|path| path.extension().is_some_and(|e| e == MARK));
+    let marks = files.filter_map(|path| {
+        let mark: Mark = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
+        (mark.is_sound() && path == file(&mark.claim, MARK)).then_some(mark)
+    });
+    marks.collect()
 }
 
 /// The claim of the disk with this serial number or world-wide name.
@@ -58,7 +63,7 @@ pub fn keep(mark: &Mark) -> io::Result<()> {
 /// If the copy cannot be removed.
 pub fn forget(mark: &Mark) -> io::Result<()> {
     fs::remove_file(file(&mark.claim, MARK))?;
-    for extension in [USED, LOCK] {
+    for extension in [EMPTY, LOCK] {
         let _ = fs::remove_file(file(&mark.claim, extension));
     }
     Ok(())
@@ -82,17 +87,28 @@ pub fn lock(mark: &Mark) -> Result<File, Refusal> {
     }
 }
 
-/// Whether a run may have left something in the range.
-pub fn is_used(mark: &Mark) -> bool {
-    file(&mark.claim, USED).exists()
+/// The length of the range whose ends hold no filesystem; `None` if a run may have left something.
+pub fn emptied(mark: &Mark) -> Option<Bytes> {
+    fs::read_to_string(file(&mark.claim, EMPTY)).ok()?.parse().ok().map(Bytes)
 }
 
 /// # Errors
 /// If the note cannot be written.
-pub fn set_used(mark: &Mark, used: bool) -> io::Result<()> {
-    let note = file(&mark.claim, USED);
-    match used {
-        true => OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(note)?.sync_all(),
-        false => fs::remove_file(note),
+pub fn set_emptied(mark: &Mark, length: Option<Bytes>) -> io::Result<()> {
+    let note = file(&mark.claim, EMPTY);
+    match length {
+        None if !note.exists() => Ok(()),
+        None => fs::remove_file(note),
+        Some(Bytes(length)) => {
+            let mut new =
+                OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(note)?;
+            new.write_all(length.to_string().as_bytes())?;
+            new.sync_all()
+        }
     }
+}
+
+/// Where the copy of a claim is.
+pub fn place(mark: &Mark) -> PathBuf {
+    file(&mark.claim, MARK)
 }

@@ -131,6 +131,15 @@ impl Window {
         Ok(Window { node, path, name: name.to_owned() })
     }
 
+    /// Removes the window of that name if nobody has it open. One that was opened whole goes by itself; a process that was killed
+    /// before can have left it.
+    ///
+    /// # Errors
+    /// If there is none, or it is in use.
+    pub fn remove_left(name: &str) -> io::Result<()> {
+        Call::of(name)?.send(&control()?, DEV_REMOVE)
+    }
+
     /// The window of that name, made by another process of ours.
     ///
     /// # Errors
