@@ -545,12 +545,15 @@ fn forgeries_that_no_honest_run_can_be_are_found_without_a_key() {
     }
 }
 
+/// Gives a record this name somewhere.
+type Alter = fn(&mut Record, &str);
+
 /// Rendering is linear in a name's length, but a column of 100,000 letters helps nobody.
 #[test]
 fn a_name_that_no_plan_allows_is_damage_and_is_told_by_its_bound() {
     let signed = Signed::of(&plan());
     let long = "m".repeat(513);
-    let alter: [(&str, fn(&mut Record, &str)); 6] = [
+    let alter: [(&str, Alter); 6] = [
         ("kind", |record, long| long.clone_into(&mut record.kind)),
         ("filesystem", |record, long| long.clone_into(&mut record.filesystem)),
         ("scenario", |record, long| long.clone_into(&mut record.scenario)),
