@@ -7,10 +7,10 @@ use fsderby::schema::units::{Bytes, KIB, MIB};
 use fsderby::storage::image;
 use gptman::{GPT, GPTPartitionEntry};
 
-use crate::support::harness::{Disk, Host, Lived, Order};
+use crate::support::harness::{Disk, Host, Order};
+use crate::support::harness_devices::{LEFT, RUN, SIZE, claim, kills, noise, sh, told, with_one_disk};
 use crate::support::neighbours::job_on;
 
-const SIZE: Bytes = Bytes(96 * MIB);
 /// Room for an ext4 between the marks.
 const ROOM: Bytes = Bytes(300 * MIB);
 
@@ -65,24 +65,6 @@ fn at(offset: u64, bytes: &[u8]) -> Vec<u8> {
     content.seek(SeekFrom::Start(offset)).unwrap();
     content.write_all(bytes).unwrap();
     content.into_inner()
-}
-
-fn noise() -> Vec<u8> {
-    (0..SIZE.0).map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 29) as u8).collect()
-}
-
-fn sh(script: &str) -> Order {
-    Order::of(&["sh", "-ec", script])
-}
-
-fn claim(words: &[&str]) -> Order {
-    Order::fsderby(&[&["device", "claim"], words].concat())
-}
-
-/// What each order said, for a message.
-fn told(lived: &Lived) -> String {
-    let lines = lived.said.iter().enumerate().map(|(n, s)| format!("{n}: {} {}{}", s.code, s.out, s.err));
-    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -192,59 +174,10 @@ fn of_many_disks_only_the_empty_one_is_claimed_and_only_it_is_formatted() {
     assert_eq!(lived.altered(), ["copy", "home", "md-a", "md-b", "swap", "tenth"], "{told}");
 }
 
-const RUN: &str = "run quick --filesystems ext4 --workloads postmark-quick --scale 1/64 --rounds 2 --seed 3 --size 128m \
-    --on device:tenth --quiet --output /root/run";
-/// What is left of a run that has ended: windows, and mounts of its disk.
-const LEFT: &str = "sleep 2; cat /sys/block/dm-*/dm/name /proc/mounts 2>/dev/null | grep -e fsderby- -e /dev/dm- -e tenth || true";
-
-/// With one disk to claim, one of somebody else, and one for images of nobody.
-fn with_one_disk() -> Host {
-    Host {
-        disks: vec![
-            Disk::with("first", &noise(), SIZE),
-            Disk::with("tenth", &[], Bytes(160 * MIB)),
-            Disk::with("last", b"of somebody else", SIZE),
-        ],
-        modules: vec!["dm-mod".into()],
-        programs: ["blkid", "cat", "sleep", "kill", "grep", "mount", "rm"].map(str::to_owned).to_vec(),
-        ..Host::default()
-    }
-}
-
-/// `make nightly PART=devices` tries forty.
+/// `make nightly PART=claimed` tries forty.
 #[test]
 fn a_killed_run_leaves_nothing_and_goes_on() {
     kills(&[2.0, 5.5, 9.0]);
-}
-
-/// Kills the run's process, and everything at once, after so many seconds of the guest.
-pub fn kills(moments: &[f64]) {
-    let mut orders = vec![claim(&["tenth", "--yes-erase", "tenth"])];
-    for (n, moment) in moments.iter().enumerate() {
-        // Its agents and their supervisors too, or the run's process alone.
-        let whom = if n % 2 == 0 { "$(cat /proc/$run/task/$run/children) $run" } else { "$run" };
-        orders.extend([
-            sh(&format!("fsderby {RUN} & run=$!; sleep {moment}; kill -9 {whom} || true; wait $run || true; {LEFT}")),
-            Order::fsderby(&["device", "list"]),
-            sh(&format!("test -d /root/run || fsderby {RUN}; fsderby run --resume /root/run --quiet; fsderby verify /root/run; rm -r /root/run; {LEFT}")),
-        ]);
-    }
-    orders.push(Order::fsderby(&["device", "release", "tenth"]));
-    let Some(lived) = with_one_disk().carry_out(&orders) else { return };
-    let told = told(&lived);
-    assert_eq!((lived.panic.as_deref(), lived.said.len()), (None, orders.len()), "{told}");
-    for (order, said) in orders.iter().zip(&lived.said) {
-        assert_eq!(said.code, 0, "{order:?}: {told}");
-    }
-    for trial in lived.said[1..].chunks_exact(3) {
-        assert!(
-            !trial[0].out.contains("fsderby-") && !trial[0].out.contains("/dev/dm-"),
-            "after the kill: {told}"
-        );
-        assert!(trial[1].out.contains("claimed: --on device:tenth"), "{told}");
-        assert!(trial[2].out.contains("OK") && !trial[2].out.contains("/dev/dm-"), "{told}");
-    }
-    assert_eq!(lived.altered(), ["tenth"], "{told}");
 }
 
 const RUN_BOTH: &str = "fsderby run quick --filesystems ext4 --workloads postmark-quick --scale 1/64 --rounds 1 --seed 3 --size 64m \
@@ -270,7 +203,9 @@ fn a_disk_that_is_exchanged_or_mounted_in_the_middle_is_noticed() {
         claim(&["tenth", "--yes-erase", "tenth"]),
         // Nobody else mounts it while it is held, and its window is all that a mount could see.
         sh(&format!(
-            "fsderby {RUN} & run=$!; sleep 4; mount -t ext4 {} /mnt || echo kept away; {EXCHANGE}; wait $run || echo ended with $?",
+            "fsderby {} & run=$!; until cat /sys/block/dm-*/dm/name 2>/dev/null; do sleep 0.2; done; sleep 1; \
+             mount -t ext4 {} /mnt || echo kept away; {EXCHANGE}; wait $run || echo ended with $?",
+            RUN.replace("--rounds 2", "--rounds 9"),
             "/dev/$(basename $(for b in /sys/block/vd*; do [ $(cat $b/serial) != tenth ] || echo $b; done))"
         )),
         sh(LEFT),
@@ -289,7 +224,8 @@ fn a_disk_that_is_exchanged_or_mounted_in_the_middle_is_noticed() {
     }
     let [first, middle, left, records, again] = &lived.said[2 * claims.len()..] else { panic!("{told}") };
     assert_eq!(first.code, 0, "{told}");
-    assert!(middle.out.contains("kept away") && middle.out.contains("ended with"), "{told}");
+    assert!(middle.err.contains("busy") && middle.out.contains("kept away"), "{told}");
+    assert!(middle.out.contains("ended with"), "{told}");
     assert!(!left.out.contains("/dev/dm-"), "{told}");
     assert!(records.out.contains("other-disk") && !records.out.contains("\"failed\""), "{told}");
     assert!(again.code == 0 && again.out.contains("OK"), "{told}");

@@ -24,6 +24,7 @@ macro_rules! on_each_layer {
     )* };
 }
 
+mod claimed;
 mod conformance_here;
 mod conformance_model;
 mod conformance_vm;

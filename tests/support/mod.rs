@@ -9,6 +9,7 @@ pub mod documents;
 pub mod forger;
 pub mod harness;
 pub mod harness_battery;
+pub mod harness_devices;
 pub mod harness_nfs;
 pub mod imports;
 pub mod kills;

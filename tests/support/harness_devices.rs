@@ -1,0 +1,73 @@
+//! A host with one disk to claim, in a guest; and what a kill leaves of a run on it.
+
+use fsderby::schema::units::{Bytes, MIB};
+
+use super::harness::{Disk, Host, Lived, Order};
+
+pub const SIZE: Bytes = Bytes(96 * MIB);
+pub const RUN: &str = "run quick --filesystems ext4 --workloads postmark-quick --scale 1/64 --rounds 2 --seed 3 --size 128m \
+    --on device:tenth --quiet --output /root/run";
+/// What is left of a run that has ended: windows, and mounts of its disk.
+pub const LEFT: &str = "sleep 2; cat /sys/block/dm-*/dm/name /proc/mounts 2>/dev/null | grep -e fsderby- -e /dev/dm- -e tenth || true";
+
+/// With one disk to claim, one of somebody else, and one for images of nobody.
+pub fn with_one_disk() -> Host {
+    Host {
+        disks: vec![
+            Disk::with("first", &noise(), SIZE),
+            Disk::with("tenth", &[], Bytes(160 * MIB)),
+            Disk::with("last", b"of somebody else", SIZE),
+        ],
+        modules: vec!["dm-mod".into()],
+        programs: ["blkid", "cat", "sleep", "kill", "grep", "mount", "rm"].map(str::to_owned).to_vec(),
+        ..Host::default()
+    }
+}
+
+pub fn noise() -> Vec<u8> {
+    (0..SIZE.0).map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 29) as u8).collect()
+}
+
+pub fn sh(script: &str) -> Order {
+    Order::of(&["sh", "-ec", script])
+}
+
+pub fn claim(words: &[&str]) -> Order {
+    Order::fsderby(&[&["device", "claim"], words].concat())
+}
+
+/// What each order said, for a message.
+pub fn told(lived: &Lived) -> String {
+    let lines = lived.said.iter().enumerate().map(|(n, s)| format!("{n}: {} {}{}", s.code, s.out, s.err));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Kills the run's process, and everything at once, after so many seconds of the guest.
+pub fn kills(moments: &[f64]) {
+    let mut orders = vec![claim(&["tenth", "--yes-erase", "tenth"])];
+    for (n, moment) in moments.iter().enumerate() {
+        // Its agents and their supervisors too, or the run's process alone.
+        let whom = if n % 2 == 0 { "$(cat /proc/$run/task/$run/children) $run" } else { "$run" };
+        orders.extend([
+            sh(&format!("fsderby {RUN} & run=$!; sleep {moment}; kill -9 {whom} || true; wait $run || true; {LEFT}")),
+            Order::fsderby(&["device", "list"]),
+            sh(&format!("test -d /root/run || fsderby {RUN}; fsderby run --resume /root/run --quiet; fsderby verify /root/run; rm -r /root/run; {LEFT}")),
+        ]);
+    }
+    orders.push(Order::fsderby(&["device", "release", "tenth"]));
+    let Some(lived) = with_one_disk().carry_out(&orders) else { return };
+    let told = told(&lived);
+    assert_eq!((lived.panic.as_deref(), lived.said.len()), (None, orders.len()), "{told}");
+    for (order, said) in orders.iter().zip(&lived.said) {
+        assert_eq!(said.code, 0, "{order:?}: {told}");
+    }
+    for trial in lived.said[1..].chunks_exact(3) {
+        assert!(
+            !trial[0].out.contains("fsderby-") && !trial[0].out.contains("/dev/dm-"),
+            "after the kill: {told}"
+        );
+        assert!(trial[1].out.contains("claimed: --on device:tenth"), "{told}");
+        assert!(trial[2].out.contains("OK") && !trial[2].out.contains("/dev/dm-"), "{told}");
+    }
+    assert_eq!(lived.altered(), ["tenth"], "{told}");
+}
