@@ -4,9 +4,6 @@
 //! checked.
 
 use std::fs::File;
-use std::time::{Duration, Instant};
-
-use rustix::fs::{FlockOperation, flock};
 
 use super::content::{self, Content, Data};
 use super::disk::{self, Described, Disk};
@@ -16,9 +13,6 @@ use super::signatures::{self, Signature};
 use super::{here, hold, registry, users};
 use crate::random;
 use crate::schema::units::Bytes;
-
-/// Programs such as udev look at a disk for an instant.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A disk that passed every check but the user's word. It stays open and locked, so that nobody else can begin to use it.
 #[derive(Debug)]
@@ -48,7 +42,7 @@ pub fn obstacle(disk: &Described, all: &[Described]) -> Option<Refusal> {
     let looked = || -> Result<(), Refusal> {
         let open = Disk::open(disk.clone())?;
         is_unclaimed(&open, &id)?;
-        is_unused(disk)?;
+        users::is_unused(disk)?;
         is_unplanned(disk, &is_unsigned(disk)?)
     };
     looked().err()
@@ -72,9 +66,9 @@ pub fn examine(id: &str, whole: bool, progress: &mut dyn FnMut(u64, u64)) -> Res
         return Err(Refusal::new(Check::Identity, what, format!("a disk of at least {LEAST}")));
     }
     let disk = Disk::open(about)?;
-    lock(&disk)?;
+    users::lock(&disk)?;
     is_unclaimed(&disk, &id)?;
-    is_unused(&disk.about)?;
+    users::is_unused(&disk.about)?;
     let held = disk.exclusively()?;
     let signatures = is_unsigned(&disk.about)?;
     is_unplanned(&disk.about, &signatures)?;
@@ -82,19 +76,6 @@ pub fn examine(id: &str, whole: bool, progress: &mut dyn FnMut(u64, u64)) -> Res
     let content = content::look(&held, disk.about.size, whole, seed, progress);
     let content = content.map_err(|e| Refusal::io(Check::Content, "read", &disk.about.name, &e))?;
     Ok(Examined { disk, id, held, content })
-}
-
-/// Keeps udev away as long as the descriptor is open.
-pub(super) fn lock(disk: &Disk) -> Result<(), Refusal> {
-    let begin = Instant::now();
-    while let Err(e) = flock(disk.node(), FlockOperation::NonBlockingLockExclusive) {
-        if begin.elapsed() > PATIENCE {
-            let what = format!("another program has locked {}: {e}", disk.about.name);
-            return Err(Refusal::new(Check::Use, what, "fuser -v on its node, which names the program"));
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    Ok(())
 }
 
 fn is_unclaimed(disk: &Disk, id: &str) -> Result<(), Refusal> {
@@ -129,22 +110,6 @@ fn is_unclaimed(disk: &Disk, id: &str) -> Result<(), Refusal> {
             "fsderby device release there; if that is impossible, empty it yourself with wipefs and dd"
                 .into(),
         ),
-    }
-}
-
-/// Waits a moment for programs that only look.
-pub(super) fn is_unused(disk: &Described) -> Result<(), Refusal> {
-    let begin = Instant::now();
-    loop {
-        let users = users::now(disk);
-        if users.is_empty() {
-            return Ok(());
-        }
-        if begin.elapsed() > PATIENCE {
-            let what = format!("{} is in use: {}", disk.name, users.join("; "));
-            return Err(Refusal::new(Check::Use, what, "a disk that nothing uses"));
-        }
-        std::thread::sleep(Duration::from_millis(100));
     }
 }
 
@@ -257,7 +222,7 @@ impl Examined {
             time: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
         };
         self.disk.is_still_itself()?;
-        is_unused(about)?;
+        users::is_unused(about)?;
         // The disk has no mark: whatever was claimed by this name is gone.
         for old in registry::all().iter().filter(|old| old.id == mark.id) {
             let _lock = registry::lock(old)?;
@@ -295,7 +260,7 @@ pub fn release(id: &str) -> Result<(Mark, Option<Refusal>), Refusal> {
         let forget = format!("{}; if that disk is gone for good, rm {}", why.try_this, copy.display());
         Refusal::new(why.check, why.what, forget)
     })?;
-    lock(&disk)?;
+    users::lock(&disk)?;
     let held = disk.exclusively()?;
     let damage = marks::agree(&disk.about.name, &hold::found(&disk, &mark)?, &mark).err();
     disk.is_still_itself()?;

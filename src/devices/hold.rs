@@ -13,10 +13,10 @@ use fsderby_sys::device_mapper::{Part, Window};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::claim::{is_unused, lock};
 use super::disk::{self, Disk};
 use super::marks::{self, Found, Mark, Range};
 use super::refusal::{Check, Refusal};
+use super::users::{is_unused, lock};
 use super::{here, registry};
 use crate::schema::units::{Bytes, KIB, MIB};
 
@@ -169,9 +169,8 @@ impl Drop for Held {
     fn drop(&mut self) {
         let node = self.window.node();
         let emptied = empty_names(node).and_then(|length| node.sync_all().map(|()| length));
-        if emptied.and_then(|length| registry::set_emptied(&self.mark, Some(length))).is_err() {
-            // Without the note, the next run does not expect it to be empty.
-        }
+        // Without the note, the next run does not expect it to be empty.
+        let _ = emptied.and_then(|length| registry::set_emptied(&self.mark, Some(length)));
     }
 }
 

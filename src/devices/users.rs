@@ -4,10 +4,14 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use fsderby_sys::loop_device::device_below;
 
-use super::disk::{Described, attribute};
+use rustix::fs::{FlockOperation, flock};
+
+use super::disk::{Described, Disk, attribute};
+use super::refusal::{Check, Refusal};
 
 /// Files in which somebody may plan to use a disk at the next boot, with the names of disks, filesystems or partitions.
 const PLANS: [&str; 6] = [
@@ -23,6 +27,38 @@ const GUESTS: [&str; 3] = ["/etc/libvirt/qemu", "/run/libvirt/qemu", "/etc/pve/q
 /// Exported by the kernel's own SCSI target.
 const TARGETS: &str = "/sys/kernel/config/target/core";
 const NVME_TARGETS: &str = "/sys/kernel/config/nvmet/subsystems";
+
+/// Programs such as udev look at a disk for an instant.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Keeps udev away as long as the descriptor is open.
+pub fn lock(disk: &Disk) -> Result<(), Refusal> {
+    let begin = Instant::now();
+    while let Err(e) = flock(disk.node(), FlockOperation::NonBlockingLockExclusive) {
+        if begin.elapsed() > PATIENCE {
+            let what = format!("another program has locked {}: {e}", disk.about.name);
+            return Err(Refusal::new(Check::Use, what, "fuser -v on its node, which names the program"));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+/// Waits a moment for programs that only look.
+pub fn is_unused(disk: &Described) -> Result<(), Refusal> {
+    let begin = Instant::now();
+    loop {
+        let users = now(disk);
+        if users.is_empty() {
+            return Ok(());
+        }
+        if begin.elapsed() > PATIENCE {
+            let what = format!("{} is in use: {}", disk.name, users.join("; "));
+            return Err(Refusal::new(Check::Use, what, "a disk that nothing uses"));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
 
 /// Everybody who uses this disk or one of its partitions now, in words.
 pub fn now(disk: &Described) -> Vec<String> {
