@@ -18,7 +18,7 @@ use crate::schema::plan::{FIRST_LOOK, Plan, PlannedWork, Rounds, Setup, Trial};
 use crate::schema::scenario::Stage;
 use crate::schema::setup::Mount;
 use crate::schema::units::Bytes;
-use crate::storage::layers;
+use crate::storage::{self, layers};
 use crate::store::Run;
 use crate::testbeds::Testbeds;
 use crate::workloads::fio;
@@ -48,11 +48,13 @@ pub fn print(
         (job, Pace::of(testbed.traits().fidelity), amounts.of(plan, trial))
     };
     let is_timeless = plan.candidates.iter().all(|c| !testbeds.of(plan, c).traits().fidelity.times_count());
-    let (mut number, mut total, mut time) = (0, 0_u64, Time::default());
+    let (mut number, mut total, mut resets, mut time) = (0, 0_u64, 0_u64, Time::default());
     let mut paces: Vec<&Pace> = Vec::new();
     let mut add = |(job, pace, work): &(Job, &'static Pace, Expected)| {
         number += 1;
         total = total.saturating_add(work.bytes_written);
+        resets =
+            resets.saturating_add(storage::find(&job.storage).map_or(0, |storage| storage.reset_writes(job)));
         time.add(job.purpose, pace.time(job.purpose, work));
         if !paces.contains(pace) {
             paces.push(pace);
@@ -116,9 +118,10 @@ pub fn print(
     let further = u32::try_from(extras.div_ceil((number / 2).max(1))).unwrap_or(u32::MAX);
     let all = all.saturating_add(took.a_round.saturating_mul(further).as_secs());
     lines.push(format!(
-        "Expected for the integrity checks and one round: {} written by the workloads, about {one} s; expected for the whole \
-            run: about {} min{}.",
+        "Expected for the integrity checks and one round: {} written by the workloads{}, about {one} s; expected for the \
+            whole run: about {} min{}.",
         Bytes(total),
+        if resets == 0 { String::new() } else { format!(" and {} by resets of the volume", Bytes(resets)) },
         all.div_ceil(60),
         plan.budget.map_or(String::new(), |b| format!(", then as many rounds as fit into {b}")),
     ));

@@ -42,6 +42,13 @@ impl Storage for ClaimedDisk {
         let disposable = Disposable::window(&volume);
         Ok(Attached::Devices { leaves: vec![Box::new(Claimed { volume, disposable })], source: None })
     }
+
+    fn reset_writes(&self, job: &Job) -> u64 {
+        match settings::<Settings>(job) {
+            Ok(Settings { reset: Reset::Zeros, .. }) => job.volume.size.0,
+            _ => 0,
+        }
+    }
 }
 
 struct Claimed {

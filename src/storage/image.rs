@@ -90,6 +90,16 @@ impl Storage for Image {
         Ok(Attached::Devices { leaves, source: source.then(attach).transpose()? })
     }
 
+    fn reset_writes(&self, job: &Job) -> u64 {
+        match settings::<Settings>(job) {
+            Ok(Settings { state: ImageState::Written, disk, source, .. }) => {
+                let images = disk.map_or(1 + usize::from(source), |disk| disk.paths().count());
+                job.volume.size.0.saturating_mul(images as u64)
+            }
+            _ => 0,
+        }
+    }
+
     fn bring_up(&self, job: &Job) -> anyhow::Result<Option<Seen>> {
         let settings: Settings = settings(job)?;
         let disk = settings.disk.context("the job names no disk in a guest for this image")?;

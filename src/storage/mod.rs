@@ -38,6 +38,10 @@ pub trait Storage: Sync {
     fn name(&self) -> &'static str;
     /// Attaches the storage of this job in the state with which every trial begins.
     fn attach(&self, job: &Job) -> Result<Attached, StepError>;
+    /// Bytes that attaching writes to the volume before a trial.
+    fn reset_writes(&self, _job: &Job) -> u64 {
+        0
+    }
     /// Runs in a guest before its trial: starts the modelled disks, or waits until the disks with the images appear. Returns
     /// observations for the record.
     fn bring_up(&self, _job: &Job) -> anyhow::Result<Option<Seen>> {
