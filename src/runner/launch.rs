@@ -14,7 +14,7 @@ use crate::random;
 use crate::schema::event::Event;
 use crate::schema::job::Job;
 use crate::schema::plan::Trial;
-use crate::schema::reason::{Outcome, Reason};
+use crate::schema::reason::Reason;
 use crate::schema::record::Circumstances;
 use crate::schema::setup::ClockKind;
 use crate::testbeds::{Ended, Launched, Moved, Next, Testbed, Testbeds};
@@ -69,8 +69,8 @@ impl Launcher<'_> {
     pub fn only_mounts(&self, attempt: &Attempt<'_>) -> anyhow::Result<Option<String>> {
         let job = jobs::only_mount(self.plan, &attempt.trial, self.testbed(attempt), &token()?);
         let record = self.carry(attempt, &job, &mut |_| ())?.record;
-        // What is void by the machine's fault may succeed later.
-        Ok((record.outcome == Outcome::Failed).then(|| record.why()))
+        // What is void by the machine's fault may succeed later. A panic is a result, which a trial's record keeps.
+        Ok(matches!(record.reason, Some(Reason::Failed { .. })).then(|| record.why()))
     }
 
     fn carry(&self, attempt: &Attempt<'_>, job: &Job, tick: &mut dyn FnMut(Tick)) -> anyhow::Result<Folded> {
