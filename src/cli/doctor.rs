@@ -110,7 +110,7 @@ fn machine_findings() -> Vec<Finding> {
         source: false,
         preconditioned: false,
     };
-    for kind in testbeds::TABLE.iter().filter(|kind| !kind.usage().ends_with(":PATH")) {
+    for kind in testbeds::TABLE.iter().filter(|kind| !kind.needs_argument()) {
         let what = format!("testbed {}", kind.name());
         findings.push(match kind.with(None).map(|testbed| testbed.ready(&need)) {
             Ok(Ok(())) => finding(State::Ok, &what, "for volumes of 1 GiB", ""),

@@ -45,6 +45,10 @@ impl TestbedKind for DeviceKind {
         true
     }
 
+    fn needs_argument(&self) -> bool {
+        true
+    }
+
     fn is_on_host(&self, setting: &str) -> bool {
         !setting.contains('=')
     }

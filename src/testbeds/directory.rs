@@ -40,6 +40,10 @@ impl TestbedKind for DirectoryKind {
         false
     }
 
+    fn needs_argument(&self) -> bool {
+        true
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         let path = PathBuf::from(argument.filter(|a| !a.is_empty()).ok_or("write directory:PATH")?);
         let path =

@@ -72,6 +72,10 @@ pub trait TestbedKind: Sync {
     fn story(&self) -> Story;
     /// Whether a filesystem is created here, rather than an existing one used.
     fn makes_filesystem(&self) -> bool;
+    /// Whether the argument must name something of the user's, which nobody else can know.
+    fn needs_argument(&self) -> bool {
+        false
+    }
     /// Whether repeating a trial gives different figures.
     fn scatters(&self) -> bool {
         true
