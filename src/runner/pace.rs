@@ -74,9 +74,7 @@ impl Time {
     pub fn of_rounds(&self, rounds: u32) -> Duration {
         self.a_round.saturating_mul(rounds).saturating_add(self.checks)
     }
-}
 
-impl Time {
     /// Adds a trial of the integrity checks or of one round.
     pub fn add(&mut self, purpose: Purpose, time: Duration) {
         let part = if purpose == Purpose::Integrity { &mut self.checks } else { &mut self.a_round };

@@ -112,7 +112,7 @@ fn a_dry_run_says_what_a_scale_no_longer_tests_and_which_budget_is_too_short() {
     assert_eq!(of(&["quick"]), "[]", "five minutes hold its least rounds");
     let budget = of(&["quick", "--budget", "10s"]);
     assert!(budget.contains("The budget of 10s is too short") && budget.contains("--at-least 1"), "{budget}");
-    assert_eq!(of(&["quick", "--budget", "20s", "--at-least", "1"]), "[]");
+    assert_eq!(of(&["quick", "--budget", "2m", "--at-least", "1"]), "[]");
 }
 
 /// The program with so little memory and CPU time.

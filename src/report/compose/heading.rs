@@ -151,7 +151,7 @@ fn title(run: &Run, standing: Standing, progress: Progress, is_timeless: bool, t
     model::heading(run, standing).unwrap_or(plain).to_owned()
 }
 
-/// `3 filesystems` if all share one setup, `2 variants of ext4` if they are of one kind.
+/// `3 filesystems` if all share one setup, `2 variants of oakfs` if they are of one kind.
 fn number(run: &Run, number: usize, setups: &Setups) -> String {
     if setups.differ() {
         return count(number, "candidate");
