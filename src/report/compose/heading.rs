@@ -323,7 +323,7 @@ fn makes_filesystem(run: &Run) -> bool {
 
 /// Whether all trials ran on a disk that its user claimed for them.
 fn is_claimed(run: &Run) -> bool {
-    run.records.iter().all(|record| record.fidelity == Fidelity::Device)
+    !run.records.is_empty() && run.records.iter().all(|record| record.fidelity == Fidelity::Device)
 }
 
 /// The starting point of each trial.
