@@ -33,7 +33,7 @@ pub fn show() -> String {
 /// Ends the guest, whose init cannot end its steps any more; does nothing on the host.
 pub fn power_off() {
     if IS_GUEST.load(Ordering::Relaxed) {
-        let _ = super::init::power_off();
+        let _ = super::power::power_off();
     }
 }
 

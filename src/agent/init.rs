@@ -16,11 +16,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use fsderby_sys::process::loopback_up;
 use rustix::mount::MountFlags;
-use rustix::system::{RebootCommand, init_module, reboot};
+use rustix::system::init_module;
 
 use super::ballast::{Ballast, ballast};
 use super::channel::Teller;
 use super::mishap::Mishap;
+use super::power::power_off;
 use super::{monotonic_ns, trial};
 use crate::host::wait_for;
 use crate::schema::event::{Event, Seen};
@@ -70,15 +71,6 @@ pub fn bring_up() -> anyhow::Result<File> {
     load("boot")?;
     load("job")?;
     open_port()
-}
-
-/// Ends the machine of this init.
-///
-/// # Errors
-/// If this process is not the init of a guest.
-pub fn power_off() -> anyhow::Result<()> {
-    ensure!(rustix::process::getpid().is_init(), "only PID 1 of a guest can end it");
-    reboot(RebootCommand::Restart).context("could not power off the guest")
 }
 
 fn carry_out(job: &Job, loaded: anyhow::Result<()>, tell: &Teller) -> io::Result<()> {

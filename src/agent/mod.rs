@@ -19,6 +19,7 @@ mod harmless;
 mod init;
 mod mishap;
 pub mod mounting;
+mod power;
 mod raw;
 mod recovery;
 mod rehearsal;
@@ -34,8 +35,9 @@ mod trial;
 mod work;
 mod worker;
 
-pub use init::{INPUTS, PORT, bring_up, main as init_main, power_off};
+pub use init::{INPUTS, PORT, bring_up, main as init_main};
 pub use mishap::Mishap;
+pub use power::power_off;
 pub use rehearsal::{Rehearsed, main as rehearsal_main};
 pub use sandbox::WORKER;
 pub use supervisor::{STUCK, clean_up, main as supervisor_main, remove_what_dead_runs_left};
