@@ -110,6 +110,13 @@ impl Window {
         check: impl FnOnce() -> io::Result<()>,
     ) -> io::Result<Self> {
         Call::table(name, part)?.send(control, TABLE_LOAD)?;
+        let path = PathBuf::from(format!("/dev/dm-{}", rustix::fs::minor(number)));
+        let node = node(&path, number)?;
+        // From here on it lives as long as this node is open, whatever becomes of this process.
+        let mut removal = Call::of(name)?;
+        removal.flags = DEFERRED_REMOVE;
+        removal.event = NO_RULES;
+        removal.send(control, DEV_REMOVE)?;
         let mut asked = Call::of(name)?;
         asked.flags = QUERY_INACTIVE;
         asked.send(control, TABLE_DEPS)?;
@@ -117,17 +124,10 @@ impl Window {
             return Err(io::Error::other("the device mapper holds another disk"));
         }
         check()?;
-        // Without the flag for suspending, this call resumes.
+        // Without the flag for suspending, this call resumes. Until now the window had no length.
         let mut resumed = Call::of(name)?;
         resumed.event = NO_RULES;
         resumed.send(control, DEV_SUSPEND)?;
-        let path = PathBuf::from(format!("/dev/dm-{}", rustix::fs::minor(number)));
-        let node = node(&path, number)?;
-        // From here on it lives as long as it is used.
-        let mut removal = Call::of(name)?;
-        removal.flags = DEFERRED_REMOVE;
-        removal.event = NO_RULES;
-        removal.send(control, DEV_REMOVE)?;
         Ok(Window { node, path, name: name.to_owned() })
     }
 
