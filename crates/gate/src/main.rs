@@ -51,19 +51,19 @@ fn check() -> Result<bool> {
         summary.step("build", || programs::build(&[&["--workspace"], &steps::CHECKED[..]].concat()))?;
     let cases = programs::cases(&programs)?;
     let short = cases.into_iter().filter(|case| !history::is_long(&case.name)).collect();
-    summary.finish(run(short), None)
+    summary.finish(run(short))
 }
 
 /// All tests except the nightly parts.
 fn test() -> Result<bool> {
-    let mut summary = Summary::begin();
+    let mut summary = Summary::calibrated();
     summary.step("setup", steps::setup)?;
     summary.step("lint", steps::lint)?;
     let programs =
         summary.step("build", || programs::build(&["--workspace", "--lib", "--bins", "--tests"]))?;
     summary.step("examples", steps::examples)?;
     summary.step("kernels", || steps::kernels(&programs::fsderby(&programs)?))?;
-    summary.finish(run(programs::cases(&programs)?), Some(history::read()?))
+    summary.finish(run(programs::cases(&programs)?))
 }
 
 /// The gate's tests whose names begin with one of these: `host`, `host::kills`.
@@ -76,7 +76,7 @@ fn some(parts: &[&str]) -> Result<bool> {
         bail!("no test's name begins with '{unknown}'");
     }
     let wanted = cases.into_iter().filter(|case| parts.iter().any(|part| case.is_of(part)));
-    summary.finish(run(wanted.collect()), None)
+    summary.finish(run(wanted.collect()))
 }
 
 /// The nightly parts, or the named ones. A part is a module of `tests/nightly`, a module inside it (`conformance_vm::raid5`),
@@ -103,7 +103,7 @@ fn nightly(parts: &[&str]) -> Result<bool> {
         let name = (*name).to_owned();
         done.push(Done { name, passed, repeated: false, time: begin.elapsed(), said: String::new() });
     }
-    summary.finish(done, None)
+    summary.finish(done)
 }
 
 fn run(cases: Vec<Case>) -> Vec<Done> {

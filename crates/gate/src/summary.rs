@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::calibration::{self, REFERENCE};
-use crate::history::{Entry, LONG};
+use crate::history::{self, Entry, LONG};
 use crate::schedule::Done;
 
 /// Time limit of the gate.
@@ -18,14 +18,19 @@ const SLOWEST: usize = 20;
 
 pub struct Summary {
     begin: Instant,
-    calibration: Duration,
+    /// Before a full gate, whose total is compared with earlier ones.
+    calibration: Option<Duration>,
     steps: Vec<(&'static str, Duration)>,
 }
 
 impl Summary {
     pub fn begin() -> Self {
-        let begin = Instant::now();
-        Summary { begin, calibration: calibration::measure(), steps: Vec::new() }
+        Summary { begin: Instant::now(), calibration: None, steps: Vec::new() }
+    }
+
+    /// Of a full gate.
+    pub fn calibrated() -> Self {
+        Summary { calibration: Some(calibration::measure()), ..Summary::begin() }
     }
 
     /// Runs a step before the tests and records its time.
@@ -36,14 +41,12 @@ impl Summary {
         result
     }
 
-    /// Prints the summary and returns whether every test passed. The last recorded entry is compared with a full gate.
-    pub fn finish(self, mut done: Vec<Done>, before: Option<Entry>) -> Result<bool> {
+    /// Prints the summary and returns whether every test passed. A full gate is compared with the last recorded entry.
+    pub fn finish(self, mut done: Vec<Done>) -> Result<bool> {
         // The mean of two calibrations: a machine that slows down in between is noticed too.
-        let slowness = if before.is_some() {
-            (self.calibration + calibration::measure()).as_secs_f64() / 2.0 / REFERENCE.as_secs_f64()
-        } else {
-            self.calibration.as_secs_f64() / REFERENCE.as_secs_f64()
-        };
+        let slowness = self
+            .calibration
+            .map(|first| (first + calibration::measure()).as_secs_f64() / 2.0 / REFERENCE.as_secs_f64());
         done.sort_by_key(|one| std::cmp::Reverse(one.time));
         let rows = |rows: Vec<(String, Duration)>| {
             for (name, time) in rows {
@@ -59,8 +62,8 @@ impl Summary {
         rows(done.iter().take(slowest).map(|one| (one.name.clone(), one.time)).collect());
         skipped(&done);
         let minutes = self.begin.elapsed().as_secs_f64() / 60.0;
-        if let Some(before) = before {
-            grown(&modules, slowness, &before);
+        if let Some(slowness) = slowness {
+            grown(&modules, slowness, &history::read()?);
             println!(
                 "\n{minutes:.1} of {BUDGET_MINUTES} minutes; {reference:.1} minutes on the reference machine, which is {slowness:.2} times as fast",
                 reference = minutes / slowness

@@ -56,19 +56,17 @@ impl Twister {
         }
     }
 
+    /// Plain loops, because planning draws millions of numbers, and a build for tests does not optimise iterators.
     fn twist(&mut self) {
-        let mix = |this: u32, next: u32, far: u32| {
-            let joined = this & UPPER | next & !UPPER;
-            far ^ joined >> 1 ^ (TWIST & 0u32.wrapping_sub(joined & 1))
-        };
         let words = &mut self.words;
-        for i in 0..WORDS - OFFSET {
-            words[i] = mix(words[i], words[i + 1], words[i + OFFSET]);
+        let mut at = 0;
+        while at < WORDS {
+            let next = if at + 1 < WORDS { at + 1 } else { 0 };
+            let far = if at < WORDS - OFFSET { at + OFFSET } else { at + OFFSET - WORDS };
+            let joined = words[at] & UPPER | words[next] & !UPPER;
+            words[at] = words[far] ^ joined >> 1 ^ (TWIST & 0u32.wrapping_sub(joined & 1));
+            at += 1;
         }
-        for i in WORDS - OFFSET..WORDS - 1 {
-            words[i] = mix(words[i], words[i + 1], words[i + OFFSET - WORDS]);
-        }
-        words[WORDS - 1] = mix(words[WORDS - 1], words[0], words[OFFSET - 1]);
         self.given = 0;
     }
 }
