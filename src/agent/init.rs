@@ -18,7 +18,7 @@ use fsderby_sys::process::loopback_up;
 use rustix::mount::MountFlags;
 use rustix::system::init_module;
 
-use super::ballast::{Ballast, ballast};
+use super::ballast::{Ballast, ballast, has_enough};
 use super::channel::Teller;
 use super::mishap::Mishap;
 use super::power::power_off;
@@ -131,6 +131,7 @@ fn prepare(job: &Job) -> anyhow::Result<Ready> {
     if job.works.iter().any(|work| programs::starts(&work.work)) {
         serve_programs()?;
     }
+    job.memory.map(has_enough).transpose()?;
     Ok(Ready { seen, _ballast: job.memory.map(ballast).transpose()?.unwrap_or_default() })
 }
 

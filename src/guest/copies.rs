@@ -11,6 +11,7 @@ use anyhow::{Context, bail, ensure};
 
 use super::closure::{Closure, Here};
 use super::cpio::Archive;
+use super::owners;
 use crate::schema::units::{Bytes, GIB, KIB};
 
 /// All of them are in the guest's memory.
@@ -20,6 +21,8 @@ const MOST_ENTRIES: usize = 50_000;
 const OWN: [&str; 8] = ["/proc", "/sys", "/dev", "/run", "/tmp", "/etc/passwd", "/etc/group", "/etc/mtab"];
 /// Longest chain of scripts that are each other's interpreter, as in the kernel.
 const MOST_INTERPRETERS: u32 = 4;
+/// Name of what belongs to no package: inputs, folders, and what this machine made itself.
+const NO_PACKAGE: &str = "files of no package";
 /// Memory of a file beside its content.
 const ENTRY: u64 = 4 * KIB;
 
@@ -168,13 +171,33 @@ impl Copies {
         self.hash.get_or_init(hash).clone()
     }
 
-    pub fn put(&self, archive: &mut Archive) {
+    /// Hash of what was copied of each package, by its name and version, and of what belongs to none.
+    pub fn packages(&self) -> BTreeMap<String, String> {
+        let owners = owners::packages(Path::new(owners::DPKG), self.entries.keys().map(String::as_str));
+        let mut parts: BTreeMap<&str, BTreeMap<&String, &Entry>> = BTreeMap::new();
         for (path, entry) in &self.entries {
-            match entry {
-                Entry::Folder => archive.folder(path),
-                Entry::File { mode, content } => archive.file_of(path, *mode, content),
-                Entry::Link(target) => archive.link(path, target),
-            }
+            let owner = owners.get(path.as_str()).map_or(NO_PACKAGE, String::as_str);
+            parts.entry(owner).or_default().insert(path, entry);
+        }
+        let hash = |entries: BTreeMap<&String, &Entry>| {
+            let mut archive = Archive::default();
+            put(&mut archive, entries);
+            blake3::hash(&archive.finish()).to_hex().to_string()
+        };
+        parts.into_iter().map(|(owner, entries)| (owner.to_owned(), hash(entries))).collect()
+    }
+
+    pub fn put(&self, archive: &mut Archive) {
+        put(archive, &self.entries);
+    }
+}
+
+fn put<'e>(archive: &mut Archive, entries: impl IntoIterator<Item = (&'e String, &'e Entry)>) {
+    for (path, entry) in entries {
+        match entry {
+            Entry::Folder => archive.folder(path),
+            Entry::File { mode, content } => archive.file_of(path, *mode, content),
+            Entry::Link(target) => archive.link(path, target),
         }
     }
 }
@@ -230,6 +253,21 @@ mod tests {
         assert!(has("/bin/ls") && has("/ld-linux") && has("libc.so"), "{:?}", copies.entries.keys());
         assert!(!has("no/such") && !has("relative"));
         assert!(copies.bytes() > Bytes(100 * KIB));
+    }
+
+    #[test]
+    fn each_package_has_a_hash_of_its_own() {
+        let (one, two) = (of(&["/bin/ls", "/bin/tar"]).packages(), of(&["/bin/ls"]).packages());
+        let of = |parts: &BTreeMap<String, String>, name: &str| {
+            parts.iter().find(|(package, _)| package.starts_with(name)).map(|(_, hash)| hash.clone())
+        };
+        if Path::new(owners::DPKG).is_dir() {
+            assert!(of(&one, "tar ").is_some() && of(&two, "tar ").is_none(), "{one:?}");
+            assert!(of(&one, "coreutils ").is_some(), "{one:?}");
+            assert_eq!(of(&one, "coreutils "), of(&two, "coreutils "));
+        } else {
+            assert_eq!(one.len(), 1, "{one:?}");
+        }
     }
 
     #[test]

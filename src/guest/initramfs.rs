@@ -1,6 +1,6 @@
 //! The initramfs of a guest: this program as init, modules, tools with libraries, and the job.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,6 +76,8 @@ pub struct Base {
     pub program: Archived,
     /// Memory that copied files take when they are unpacked.
     copied: Bytes,
+    /// Hashes of the copied files, by package.
+    packages: BTreeMap<String, String>,
 }
 
 pub struct Archived {
@@ -98,7 +100,8 @@ impl Bases {
         let tools = Archived::new(tools(origin, &wants, copies, self.boot)?);
         let program = Archived::new(program(origin.agent()?)?);
         let copied = copies.map_or(Bytes(0), Copies::bytes);
-        let base = Arc::new(Base { tools, program, copied });
+        let packages = copies.map(Copies::packages).unwrap_or_default();
+        let base = Arc::new(Base { tools, program, copied, packages });
         if built.len() >= KEPT {
             built.clear();
         }
@@ -124,9 +127,10 @@ impl Base {
         if self.copied.0 > 0 { " rootfstype=ramfs" } else { "" }
     }
 
-    /// By name, for a record.
-    pub fn hashes(&self) -> [(&'static str, String); 2] {
-        [("tools", self.tools.blake3.clone()), ("program", self.program.blake3.clone())]
+    /// By name, for a record: with the packages whose files were copied, so that a repetition elsewhere names what differs.
+    pub fn hashes(&self) -> impl Iterator<Item = (&str, String)> {
+        let archives = [("tools", self.tools.blake3.clone()), ("program", self.program.blake3.clone())];
+        archives.into_iter().chain(self.packages.iter().map(|(name, hash)| (name.as_str(), hash.clone())))
     }
 }
 

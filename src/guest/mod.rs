@@ -14,6 +14,7 @@ pub mod gather;
 pub mod initramfs;
 pub mod kernel;
 pub mod modules;
+mod owners;
 mod package;
 pub mod slim;
 mod tree;

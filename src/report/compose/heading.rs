@@ -74,7 +74,6 @@ pub fn of(
     sentences.extend(clients(workloads));
     if progress.is_modelled {
         sentences.push(model::LIMITS.to_owned());
-        sentences.extend(model::schedule(run));
         sentences.extend(model::coverage(run).map(Coverage::said));
     }
     let lacks = progress.lacks(taking_part(run).len() > 1, run.plan.needs.is_some());
@@ -83,8 +82,11 @@ pub fn of(
     let warnings = timeless.iter().map(|why| why.said.clone()).chain(setups.apart.iter().cloned());
     let warnings = warnings.chain(scaled::no_longer_tested(&run.plan));
     let did = taking_part(run);
-    let warnings =
-        warnings.chain(page_cache(workloads)).chain(short(workloads, standing)).chain(disturbed(workloads));
+    let warnings = warnings
+        .chain(model::schedule(run))
+        .chain(page_cache(workloads))
+        .chain(short(workloads, standing))
+        .chain(disturbed(workloads));
     let sure = match standing {
         Standing::Nothing => vec![sentences[0].clone()],
         _ => standing

@@ -596,7 +596,7 @@ impl Parts {
         Ok(hasher.finalize().to_hex().to_string())
     }
 
-    fn made_of(&self) -> Vec<(&'static str, String)> {
+    fn made_of(&self) -> Vec<(&str, String)> {
         let own = [
             ("kernel", self.found.kernel.index.image_blake3.clone()),
             ("qemu", self.found.qemu_blake3.clone()),
