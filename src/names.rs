@@ -32,6 +32,9 @@ pub fn unknown<'a>(what: &str, given: &str, known: impl IntoIterator<Item = &'a 
     let near = near(given, &known);
     let meant =
         if near.is_empty() { String::new() } else { format!(" did you mean {}?", listing(&near, "or")) };
+    if known.is_empty() {
+        return format!("unknown {what} '{given}': there is none");
+    }
     if known.len() <= ALL_NAMED {
         return format!("unknown {what} '{given}';{meant} known: {}", known.join(", "));
     }

@@ -25,6 +25,7 @@ mod recovery;
 mod rehearsal;
 mod sandbox;
 mod settle;
+mod shell;
 mod site;
 mod source;
 mod stack;
@@ -40,6 +41,7 @@ pub use mishap::Mishap;
 pub use power::power_off;
 pub use rehearsal::{Rehearsed, main as rehearsal_main};
 pub use sandbox::WORKER;
+pub use shell::main as shell_main;
 pub use supervisor::{STUCK, clean_up, main as supervisor_main, remove_what_dead_runs_left};
 pub use worker::main as worker_main;
 

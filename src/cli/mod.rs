@@ -120,6 +120,9 @@ enum Command {
         #[arg(long)]
         waits: bool,
     },
+    /// Open a shell as the init of a guest
+    #[command(hide = true, name = "shell")]
+    Inside,
     /// Execute the workload of one trial for an agent
     #[command(hide = true)]
     Worker,
@@ -171,6 +174,7 @@ impl Cli {
             Command::Completions { shell } => shell::completions(shell),
             Command::Man(arguments) => shell::man(&arguments),
             Command::Agent => Ok(ExitCode::from(crate::agent::supervisor_main()?)),
+            Command::Inside => crate::agent::shell_main().map(|()| ExitCode::SUCCESS),
             Command::Init { mishap, waits } => Ok(ExitCode::from(crate::agent::init_main(mishap, waits)?)),
             Command::Worker => Ok(ExitCode::from(crate::agent::worker_main()?)),
             Command::Rehearse => Ok(ExitCode::from(crate::agent::rehearsal_main()?)),

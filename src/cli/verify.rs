@@ -6,12 +6,14 @@ use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
+use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 
 use super::guest;
 use super::output::{print_json, print_line};
 use crate::exit::{self, Failure};
+use crate::filesystems;
 use crate::imports;
 use crate::keys;
 use crate::runner::at_once;
@@ -21,10 +23,14 @@ use crate::runner::rerun::{self, Compared};
 use crate::runner::resolved::Resolved;
 use crate::runner::verify::{Verified, verify};
 use crate::schema::record::Record;
-use crate::schema::setup::ClockKind;
+use crate::schema::setup::{ClockKind, DEVICE, MOUNTPOINT, Mount, Variant};
 use crate::store::{self, Run, signature};
+use crate::testbeds::vm::shell::{DISK, Shell};
 use crate::testbeds::{self, Kept, Made, Testbeds};
 use crate::visible::{visible, visible_line};
+
+/// Folder of a file for a disk that is not kept: images do not belong into memory.
+const IMAGES: &str = "/var/tmp";
 
 #[derive(Args)]
 pub struct Arguments {
@@ -40,6 +46,9 @@ pub struct Arguments {
     /// With --rerun TRIAL: keep the trial's disk in this new file, as the trial leaves it at its end
     #[arg(long, value_name = "FILE", requires = "rerun")]
     keep_image: Option<PathBuf>,
+    /// With --rerun TRIAL: then open a shell in a guest with the trial's kernel and, as /dev/vda, the disk as the trial left it
+    #[arg(long, requires = "rerun")]
+    shell: bool,
     /// With --rerun: repetitions of each trial
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     times: u16,
@@ -171,16 +180,20 @@ fn take_guest(file: &Path, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     Err(Failure::usage(text).into())
 }
 
-/// Creates the file for this trial's disk.
-fn keep(path: &Path, run: &Run, record: &Record, made: &mut Made) -> anyhow::Result<Arc<Kept>> {
+/// The file for this trial's disk: the named new one, or else one without a name.
+fn keep(path: Option<&Path>, run: &Run, record: &Record, made: &mut Made) -> anyhow::Result<Arc<Kept>> {
     let candidate = run.plan.candidates.iter().find(|candidate| candidate.label == record.filesystem);
-    let file = File::create_new(path).map_err(|e| {
-        let text = format!(
-            "could not create {}: {e}\n  try: --keep-image with the name of a new file",
-            path.display()
-        );
-        Failure::usage(text)
-    })?;
+    let file = match path {
+        Some(path) => File::options().read(true).write(true).create_new(true).open(path).map_err(|e| {
+            let text = format!(
+                "could not create {}: {e}\n  try: --keep-image with the name of a new file",
+                path.display()
+            );
+            Failure::usage(text)
+        })?,
+        None => tempfile::tempfile_in(IMAGES)
+            .map_err(|e| Failure::missing(format!("could not create a file in {IMAGES}: {e}")))?,
+    };
     let kept = Arc::new(Kept { file, outcome: OnceLock::new() });
     if let Some(candidate) = candidate {
         let text = run.plan.setup(candidate).testbed;
@@ -189,11 +202,41 @@ fn keep(path: &Path, run: &Run, record: &Record, made: &mut Made) -> anyhow::Res
     Ok(kept)
 }
 
+/// Whether the trial's disk is in its file.
+fn is_kept(kept: &Kept, place: &str) -> anyhow::Result<()> {
+    let why = match kept.outcome.get() {
+        Some(Ok(())) => return Ok(()),
+        Some(Err(e)) => e.to_string(),
+        None => "the guest did not start".to_owned(),
+    };
+    Err(Failure::missing(format!("could not keep the disk in {place}: {why}")).into())
+}
+
+/// Opens a shell in a guest with this trial's disk.
+fn look(run: &Run, record: &Record, testbeds: &Testbeds<'_>, kept: &Kept) -> anyhow::Result<()> {
+    let candidate = run.plan.candidates.iter().find(|candidate| candidate.label == record.filesystem);
+    let testbed = candidate.map(|candidate| testbeds.of(&run.plan, candidate));
+    let guests = testbed.and_then(|testbed| testbed.guests()).context("the trial had no guest")?;
+    let kind = filesystems::find(&record.kind).context("the trial's filesystem is not known")?;
+    let opened = Shell::of(guests, kind)?;
+    let mount = match kind.mount(&Variant::default()) {
+        Mount::Syscall { fstype, .. } => format!("mount -t {fstype} {DISK} /mnt"),
+        Mount::Command { argv, .. } => argv.join(" ").replace(DEVICE, DISK).replace(MOUNTPOINT, "/mnt"),
+    };
+    print_line(&format!(
+        "the disk of {trial} as the trial left it is {DISK} in this guest: {mount}\n`exit` ends the guest; changes go into \
+         this copy only",
+        trial = record.trial,
+    ))?;
+    opened.open(&kept.file)
+}
+
 /// Runs trials again and reports for each whether the result is identical.
 fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let looks = arguments.console || arguments.keep_image.is_some();
+    let keeps = arguments.shell || arguments.keep_image.is_some();
+    let looks = arguments.console || keeps;
     if looks && (!matches!(sample, Sample::One(_)) || arguments.times > 1) {
-        let text = "--console and --keep-image show one trial\n  try: --rerun r03/SCENARIO/CANDIDATE, without --times";
+        let text = "--console, --keep-image and --shell show one trial\n  try: --rerun r03/SCENARIO/CANDIDATE, without --times";
         return Err(Failure::usage(text).into());
     }
     let candidates = rerun::candidates(run);
@@ -212,8 +255,8 @@ fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<Ex
     };
     let plan = Resolved::of(&run.plan)?;
     let mut made = Made::of(&run.plan).map_err(Failure::usage)?;
-    let kept =
-        arguments.keep_image.as_deref().map(|path| keep(path, run, records[0], &mut made)).transpose()?;
+    let image = arguments.keep_image.as_deref();
+    let kept = if keeps { Some(keep(image, run, records[0], &mut made)?) } else { None };
     let testbeds = made.testbeds();
     if let Some(file) = &arguments.guest {
         take_guest(file, &testbeds)?;
@@ -272,22 +315,17 @@ fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<Ex
         },
     )?;
     lines?;
-    if let (Some(kept), Some(path)) = (kept, &arguments.keep_image) {
-        let path = path.display();
-        match kept.outcome.get() {
-            Some(Ok(())) => print_line(&format!("kept the trial's disk in {path}"))?,
-            Some(Err(e)) => {
-                return Err(Failure::missing(format!("could not keep the disk in {path}: {e}")).into());
-            }
-            None => {
-                return Err(Failure::missing(format!(
-                    "could not keep the disk in {path}: the guest did not start"
-                ))
-                .into());
-            }
+    if let Some(kept) = &kept {
+        let place = image.map_or(IMAGES.to_owned(), |path| path.display().to_string());
+        is_kept(kept, &place)?;
+        if image.is_some() {
+            print_line(&format!("kept the trial's disk in {place}"))?;
         }
     }
     print_line(&format!("rerun: {same} identical, {differ} different, {incomparable} not comparable"))?;
+    if let (Some(kept), true) = (&kept, arguments.shell) {
+        look(run, records[0], &testbeds, kept)?;
+    }
     Ok(ExitCode::from(match (differ, incomparable) {
         (1.., _) => exit::HASH,
         (0, 1..) => exit::MISSING,

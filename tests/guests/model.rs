@@ -380,8 +380,32 @@ fn one_trial_is_run_again_with_its_console_and_its_disk_in_a_new_file() {
     desk.refuses(&again, 2, &["could not create disk", "File exists", "new file"]);
     assert!(fs::read(desk.path("disk")).unwrap() == before);
     desk.refuses(&["verify", "out", "--rerun", "all", "--keep-image", "other"], 2, &["show one trial"]);
+    desk.refuses(&["verify", "out", "--rerun", "all", "--shell"], 2, &["show one trial"]);
+    let looked = typed(&desk, &["verify", "out", "--rerun", trial.as_str(), "--shell"]);
+    assert!(looked.contains("Mounted on") && looked.contains("/dev/vda"), "{looked}");
+    assert!(looked.contains("the release is 6."), "{looked}");
     desk.refuses(&["verify", "out", "--console"], 2, &["--rerun"]);
     assert!(!desk.path("other").exists());
+}
+
+/// What the shell of a guest prints for some lines, which are typed when it asks for them.
+fn typed(desk: &Desk, arguments: &[&str]) -> String {
+    let mut command = desk.fsderby(arguments);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut seen = String::new();
+    for line in ["mount -t ext4 /dev/vda /mnt", "df /mnt", "echo the release is $(uname -r)", "exit"] {
+        let (begin, mut bytes) = (seen.len(), [0; 1024]);
+        while !seen[begin..].ends_with("guest # ") {
+            let length = screen.read(&mut bytes).unwrap();
+            assert!(length > 0, "no further prompt: {seen}");
+            seen += &String::from_utf8_lossy(&bytes[..length]);
+        }
+        writeln!(keys, "{line}").unwrap();
+    }
+    screen.read_to_string(&mut seen).unwrap();
+    assert!(child.wait().unwrap().success(), "{seen}");
+    seen
 }
 
 /// The disk stops answering inside the work. The work cannot even be killed then, nor its filesystem unmounted.

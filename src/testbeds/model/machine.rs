@@ -15,7 +15,7 @@ use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 use serde_json::json;
 
-use super::super::vm::guest::text;
+use super::super::vm::guest::{panic, text};
 use super::super::vm::machine::{in_memory, mishap};
 use super::machines::flags;
 use super::monitor::Monitor;
@@ -23,6 +23,7 @@ use super::snapshot::Snapshot;
 use crate::agent::Mishap;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk::layout::{JOB, LOW, Layout};
+use crate::testbeds::Fault;
 
 pub struct Machine<'a> {
     pub qemu: &'a Path,
@@ -117,7 +118,12 @@ impl Machine<'_> {
         let mut running = Running { child, memory, console, complaints, monitor, state: (state, number) };
         if let Err(e) = running.greet(goes_on) {
             let ended = ended(&mut running.child);
-            let said: String = text(&mut running.complaints).iter().map(|line| format!(": {line}")).collect();
+            let panic = match panic(&text(&mut running.console)) {
+                Some(Fault::Panic(why)) => Some(why),
+                _ => None,
+            };
+            let said = panic.into_iter().chain(text(&mut running.complaints));
+            let said: String = said.map(|line| format!(": {line}")).collect();
             return Err(e).with_context(|| format!("QEMU could not start{ended}{said}"));
         }
         Ok(running)

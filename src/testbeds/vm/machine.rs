@@ -60,6 +60,12 @@ pub struct Machine<'a> {
     pub init: String,
 }
 
+/// Where the machine's output goes, in QEMU's words.
+struct Ends<'a> {
+    serial: String,
+    events: &'a str,
+}
+
 /// A running machine. Its events are on the child's standard output.
 pub struct Running {
     pub child: Child,
@@ -77,17 +83,39 @@ impl Machine<'_> {
         self.initramfs.iter().try_for_each(|part| initramfs.write_all(part)).context("not enough memory")?;
         let mut command = tied_command(self.qemu);
         let mut inherited = Inherited::default();
-        self.arguments(&mut command, &console, &initramfs, &mut inherited)?;
+        let ends = Ends {
+            serial: format!("file:{}", inherited.path(&console)?),
+            events: "stdio,id=events,signal=off",
+        };
+        self.arguments(&mut command, &ends, &initramfs, &mut inherited)?;
         inherited.hand_to(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(complaints.try_clone()?);
         let child = command.spawn().with_context(|| format!("could not start {}", self.qemu.display()))?;
         Ok(Running { child, console, complaints })
     }
 
+    /// Runs the machine with this process's terminal as its serial port, until it ends.
+    ///
+    /// # Errors
+    /// If QEMU cannot be started, or fails.
+    pub fn on_this_terminal(&self) -> anyhow::Result<()> {
+        let mut initramfs = in_memory("initramfs")?;
+        self.initramfs.iter().try_for_each(|part| initramfs.write_all(part)).context("not enough memory")?;
+        let mut command = tied_command(self.qemu);
+        let mut inherited = Inherited::default();
+        command.args(["-chardev", "stdio,id=terminal,signal=off"]);
+        let ends = Ends { serial: "chardev:terminal".to_owned(), events: "null,id=events" };
+        self.arguments(&mut command, &ends, &initramfs, &mut inherited)?;
+        inherited.hand_to(&mut command);
+        let status = command.status().with_context(|| format!("could not start {}", self.qemu.display()))?;
+        anyhow::ensure!(status.success(), "QEMU ended with {status}");
+        Ok(())
+    }
+
     fn arguments(
         &self,
         command: &mut Command,
-        console: &File,
+        ends: &Ends<'_>,
         initramfs: &File,
         inherited: &mut Inherited,
     ) -> anyhow::Result<()> {
@@ -102,8 +130,8 @@ impl Machine<'_> {
         };
         command.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(inherited.path(initramfs)?);
         command.arg("-append").arg(self.kernel_arguments()?);
-        command.arg("-serial").arg(format!("file:{}", inherited.path(console)?));
-        command.args(["-device", "virtio-serial-device,id=ports", "-chardev", "stdio,id=events,signal=off"]);
+        command.arg("-serial").arg(&ends.serial);
+        command.args(["-device", "virtio-serial-device,id=ports", "-chardev", ends.events]);
         command.arg("-device").arg(format!("virtserialport,bus=ports.0,chardev=events,name={PORT}"));
         if let Some(monitor) = self.monitor {
             let descriptor = inherited.descriptor(monitor)?;

@@ -13,6 +13,7 @@
 pub mod guest;
 mod kvm;
 pub mod machine;
+pub mod shell;
 mod witness;
 
 use std::collections::HashMap;
