@@ -91,7 +91,8 @@ impl Site {
         let tree = if job.guest { None } else { Some(Tree::new()?) };
         let base = base(stack.lies_in(), &job.token)?;
         let devices: Vec<&Path> = [stack.top()].into_iter().chain(beside.iter().map(|d| d.path())).collect();
-        let around = |tree: &Tree| Sandbox::around(&devices, job, &base, tree);
+        let agents = stack.nodes();
+        let around = |tree: &Tree| Sandbox::around(&devices, &agents, job, &base, tree);
         let sandbox = tree.as_ref().map(around).transpose()?;
         let mountpoint = sandbox.as_ref().map_or_else(|| base.join("site"), Sandbox::mountpoint);
         fs::create_dir(&mountpoint).map_err(|e| StepError::io("make", &mountpoint, e))?;

@@ -254,7 +254,8 @@ fn shown(step: &Step, job: &Job) -> String {
 fn built(plan: &Resolved<'_>, trial: &Trial<'_>, testbeds: &Testbeds<'_>) -> String {
     let testbed = testbeds.of(plan, trial.candidate);
     let disks: Vec<String> = (0..testbed.disks()).map(|n| format!("{{disk{n}}}")).collect();
-    let commands = layers::commands(&plan.of_candidate(trial.candidate).layers, &disks, plan.size);
+    let commands =
+        layers::commands(&plan.of_candidate(trial.candidate).layers, &disks, plan.size, &testbed.owner());
     commands.iter().map(|argv| format!("\n  {:<16} {}", "layer", argv.join(" "))).collect()
 }
 

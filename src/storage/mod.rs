@@ -18,6 +18,7 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
+use crate::devices::Undo;
 use crate::host::StepError;
 use crate::host::own_folder::OwnFolder;
 use crate::schema::event::Seen;
@@ -84,6 +85,15 @@ pub trait Device {
     /// After a failed trial: the fault of the storage below the device, on the host, which is no fault of the filesystem.
     fn fault_below(&self) -> Option<String> {
         None
+    }
+    /// On a machine that has other arrays and mappings: a unique name for what is built on this device.
+    fn owner(&self) -> Option<&str> {
+        None
+    }
+    /// Notes what is about to be built on the device, and the commands that undo it, last first; an empty list says that all of it is
+    /// down.
+    fn note(&self, _undo: &[Undo]) -> io::Result<()> {
+        Ok(())
     }
     /// Processes that serve the device, as listed by [`crate::host::children`]; they keep running when a filesystem on it is unmounted.
     fn servers(&self) -> &[i32] {

@@ -92,6 +92,7 @@ fn of_many_disks_only_the_empty_one_is_claimed_and_only_it_is_formatted() {
             "/etc/fstab".into(),
             b"# /dev/disk/by-id/virtio-noise\n/dev/disk/by-id/virtio-planned /srv ext4\n".to_vec(),
         )],
+        ..Host::default()
     };
     let refused = [
         ("home", "mounted at /var/tmp"),
@@ -180,8 +181,75 @@ fn a_killed_run_leaves_nothing_and_goes_on() {
     kills(&[2.0, 5.5, 9.0]);
 }
 
+/// RAID 1 with dm-crypt on two disks: a run, and one whose processes are all killed while the array stands.
+#[test]
+fn layers_on_claimed_disks_come_down_whoever_ends_the_run() {
+    let mut host = with_one_disk();
+    host.disks.push(Disk::with("mirror", &[], Bytes(160 * MIB)));
+    host.modules =
+        ["dm-mod", "dm-crypt", "md-mod", "raid1", "xts", "ecb", "aes_generic"].map(str::to_owned).to_vec();
+    host.programs.extend(["mdadm", "dmsetup", "dd", "od"].map(str::to_owned));
+    let run = |output: &str| {
+        let run = RUN.replace("device:tenth", "device:tenth,mirror").replace("/root/run", output);
+        format!("{run} --layer md:raid1 --layer crypt")
+    };
+    let standing = "{ cat /sys/block/dm-*/dm/name; ls -d /sys/block/md*/md; } 2>/dev/null || true";
+    host.programs.push("ls".into());
+    let orders = [
+        sh("for d in tenth mirror; do fsderby device claim $d --yes-erase $d; done"),
+        sh(&format!("fsderby {} --dry-run --verbose", run("/root/run"))),
+        sh(&format!(
+            "fsderby {} --dry-run || echo refused with $?",
+            run("/root/run").replace("mirror ", "mirror,reset=leftovers ")
+        )),
+        sh(&format!("fsderby {}; fsderby verify /root/run; {LEFT}; {standing}", run("/root/run"))),
+        // No superblock is left to assemble.
+        sh(
+            "for d in tenth mirror; do dd if=/dev/disk/by-id/virtio-$d bs=1M skip=1 count=1 2>/dev/null | od | grep -c .; done",
+        ),
+        sh(&format!(
+            "fsderby {} & until test -d /root/killed && test -e /sys/block/dm-2; do sleep 0.1; done; kill -9 -1; sleep 1; {standing}; fsderby doctor",
+            run("/root/killed")
+        )),
+        sh(&format!(
+            "fsderby run --resume /root/killed --quiet; fsderby verify /root/killed; {LEFT}; {standing}"
+        )),
+        sh("for d in tenth mirror; do fsderby device release $d; done; ls /var/lib/fsderby/devices"),
+    ];
+    let Some(lived) = host.carry_out(&orders) else { return };
+    let told = told(&lived);
+    if let Ok(path) = std::env::var("FSDERBY_TOLD") {
+        std::fs::write(path, &told).unwrap();
+    }
+    assert_eq!((lived.panic.as_deref(), lived.said.len()), (None, orders.len()), "{told}");
+    let out = |n: usize| lived.said[n].err.clone() + &lived.said[n].out;
+    assert!(
+        out(1).contains("--bitmap=none --assume-clean") && out(1).contains("dmsetup create fsderby-"),
+        "{told}"
+    );
+    assert!(out(2).contains("refused with 3") && out(2).contains("only disks of zeros"), "{told}");
+    assert!(
+        out(3).contains("OK") && !out(3).contains("/md") && !lived.said[3].out.contains("fsderby-"),
+        "{told}"
+    );
+    // Of nothing but zeros, od prints the first line, an asterisk and the end.
+    assert_eq!(lived.said[4].out, "3\n3\n", "{told}");
+    assert!(
+        out(5).contains("/md") && out(5).contains("mdadm --stop"),
+        "it stands, and doctor says how it is taken down: {told}"
+    );
+    assert!(
+        out(6).contains("OK")
+            && !lived.said[6].out.contains("/md")
+            && !lived.said[6].out.contains("fsderby-"),
+        "{told}"
+    );
+    assert!(lived.said[7].code == 0 && !lived.said[7].out.contains("undo"), "{told}");
+    assert_eq!(lived.altered(), ["mirror", "tenth"], "{told}");
+}
+
 const RUN_BOTH: &str = "fsderby run quick --filesystems ext4 --workloads postmark-quick --scale 1/64 --rounds 1 --seed 3 --size 64m \
-    --on device:tenth --on device:data --quiet --output /root/both";
+    --on device:tenth --on device:data --guard=false --quiet --output /root/both";
 
 /// The driver lets go of the disk and finds it again: the same serial number under another name, and another medium to the kernel.
 const EXCHANGE: &str = "for b in /sys/block/vd*; do [ $(cat $b/serial) != tenth ] || disk=$b; done; \
@@ -270,7 +338,7 @@ fn whoever_uses_a_disk_or_damages_a_claim_is_noticed_and_the_user_gets_out() {
     host.programs.extend(more.map(str::to_owned));
     let on = |size: &str, id: &str, more: &str| {
         let run = format!(
-            "run quick --filesystems ext4 --workloads postmark-quick --scale 1/64 --rounds 1 --seed 3 --size {size} --on device:{id} --quiet {more}"
+            "run quick --filesystems ext4 --workloads postmark-quick --scale 1/64 --rounds 1 --seed 3 --size {size} --on device:{id} --guard=false --quiet {more}"
         );
         Order::fsderby(&run.split_whitespace().collect::<Vec<_>>())
     };
@@ -322,7 +390,7 @@ fn whoever_uses_a_disk_or_damages_a_claim_is_noticed_and_the_user_gets_out() {
         (on("1000000", "tenth", "--dry-run"), 2, "too small for ext4"),
         (on("150000001", "tenth", "--dry-run"), 3, "does not end with a sector"),
         (on("159m", "tenth", "--dry-run"), 3, "does not fit"),
-        (dry("--layer crypt"), 2, "layers need a guest"),
+        (dry("--layer crypt"), 0, "dmsetup create fsderby-"),
         // A damaged copy.
         (sh(&format!("mv {json} /root/kept; echo '{{' >/var/lib/fsderby/devices/00.json")), 0, ""),
         (yes(), 3, "there is no copy of the claim here"),

@@ -12,7 +12,7 @@ use crate::schema::job::{Purpose, Step, StepName, WorkJob, WorkSpec};
 use crate::schema::plan::Trial;
 use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::{Record, RecordedWork, StageRecord};
-use crate::schema::setup::{ClockKind, Modelled, Named};
+use crate::schema::setup::{ClockKind, Fidelity, Modelled, Named};
 use crate::store::Run;
 
 /// The plan's trials of the rounds in the records, by name.
@@ -234,6 +234,10 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
         (
             "the load of the trial's machine",
             record.circumstances.interference.is_some() || record.clock == ClockKind::Virtual,
+        ),
+        (
+            "the condition of the trial's drive",
+            record.circumstances.drives.is_empty() != (record.fidelity == Fidelity::Device),
         ),
         (
             "the trial's free space",
