@@ -38,6 +38,7 @@ mod worker;
 pub use init::{INPUTS, PORT, bring_up, main as init_main};
 pub use mishap::Mishap;
 pub use power::power_off;
+pub use raw::written as conditioning;
 pub use rehearsal::{Rehearsed, main as rehearsal_main};
 pub use sandbox::WORKER;
 pub use supervisor::{STUCK, clean_up, main as supervisor_main, remove_what_dead_runs_left};

@@ -4,6 +4,7 @@
 //! with the filesystem.
 
 use crate::schema::drive::{Drive, DriveState, Smart};
+use crate::schema::event::Seen;
 use crate::schema::reason::{Condition, Held, ValidityCheck};
 use crate::schema::record::Record;
 
@@ -14,12 +15,26 @@ pub fn check(record: &Record) -> Option<ValidityCheck> {
         return None;
     }
     let faults: Vec<String> = drives.iter().flat_map(faults).collect();
+    let unsteady: Vec<String> = record.seen.iter().filter_map(unsteady).collect();
     let (seen, held) = match faults[..] {
+        [] if !unsteady.is_empty() => (unsteady.join("; "), Held::Label),
         [] => (drives.iter().map(|drive| in_words(&[drive])).collect::<Vec<_>>().join("; "), Held::Yes),
         _ => (faults.join("; "), Held::No),
     };
     let asked = "no error or reset in the kernel's log, no throttling, the same settings and power state";
     Some(ValidityCheck { name: Condition::Drive, asked: asked.into(), seen, held })
+}
+
+/// A drive that is not in the steady state of this run: noted, as no number of repetitions would mend it.
+fn unsteady(seen: &Seen) -> Option<String> {
+    const ALLOWED: f64 = 0.2;
+    let Seen::Washed { write_ns, steady, .. } = *seen else { return None };
+    if !steady.is_steady {
+        return Some(format!("after {} rounds of preconditioning no five were steady", steady.rounds));
+    }
+    let ratio = write_ns as f64 / steady.write_ns.max(1) as f64;
+    ((ratio - 1.0).abs() > ALLOWED)
+        .then(|| format!("before the trial a write took {ratio:.2} times as long as in the steady state"))
 }
 
 type Setting = fn(&DriveState) -> &String;
@@ -101,6 +116,7 @@ pub fn over(records: &[Record]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::event::Steady;
 
     fn drive(change: impl FnOnce(&mut Drive)) -> Drive {
         let smart =
@@ -118,6 +134,19 @@ mod tests {
             Drive { name: "sda".into(), before, after, log: Some(Vec::new()), ..Drive::default() };
         change(&mut drive);
         drive
+    }
+
+    #[test]
+    fn a_drive_that_left_its_steady_state_is_noted() {
+        let washed = |write_ns, is_steady| {
+            let steady = Steady { rounds: 25, is_steady, write_ns: 100 };
+            unsteady(&Seen::Washed { writes: 8, write_ns, steady })
+        };
+        assert_eq!([100, 119, 81].map(|ns| washed(ns, true)), [None, None, None]);
+        assert!(
+            washed(125, true).is_some_and(|said| said.contains("1.25 times")) && washed(70, true).is_some()
+        );
+        assert!(washed(100, false).is_some_and(|said| said.contains("25 rounds")));
     }
 
     #[test]

@@ -19,6 +19,7 @@ use super::refusal::{Check, Refusal};
 use super::undo::{self, Undo};
 use super::users::{is_unused, lock};
 use super::{here, registry};
+use crate::schema::event::Steady;
 use crate::schema::units::{Bytes, KIB, MIB};
 
 /// Where filesystems have what names them: the beginning, and copies of Btrfs.
@@ -147,6 +148,7 @@ impl Held {
         drop(disk.exclusively()?);
         let fault = |e| Refusal::io(Check::Window, "open a window on", id, &e);
         let emptied = registry::emptied(&mark);
+        registry::forget_steady(&mark);
         registry::set_used(&mark, length).and_then(|()| registry::set_emptied(&mark, None)).map_err(fault)?;
         let again = || is_still(&disk, &mark).map_err(io::Error::other);
         let uuid = format!("fsderby-{}", mark.claim);
@@ -193,7 +195,8 @@ fn empty_names(node: &File) -> io::Result<Bytes> {
 }
 
 fn empty_names_at(node: &File, offset: u64, length: Bytes) -> io::Result<()> {
-    places(length.0).try_for_each(|(at, size)| block_device::zero(node, offset + at, size))
+    // By writes: the device's own command for zeros may discard, which would undo what a drive was brought to.
+    places(length.0).try_for_each(|(at, size)| node.write_all_at(&vec![0; size as usize], offset + at))
 }
 
 /// What names a filesystem that a killed run left, in the range of a claim whose marks agree. Where no run was killed, the range is as
@@ -265,6 +268,19 @@ impl Volume {
         undo::note(&self.mark, undo)
     }
 
+    /// What this run has preconditioned the drive to.
+    pub fn conditioned(&self) -> Option<Steady> {
+        registry::steady(&self.mark)
+    }
+
+    /// Notes that this run has preconditioned the drive.
+    ///
+    /// # Errors
+    /// If the note cannot be written.
+    pub fn note_conditioned(&self, steady: Steady) -> io::Result<()> {
+        registry::set_steady(&self.mark, steady)
+    }
+
     /// Removes what names a filesystem or a member of an array.
     ///
     /// # Errors
@@ -295,6 +311,8 @@ impl Volume {
         if how != Reset::Zeros {
             empty_names(node)?;
         }
-        node.sync_all()
+        node.sync_all()?;
+        // What was written through the cache must not be read from it.
+        fsderby_sys::loop_device::forget_cached(node)
     }
 }

@@ -9,6 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::marks::Mark;
 use super::refusal::{Check, Refusal};
+use crate::schema::event::Steady;
 use crate::schema::units::Bytes;
 
 const FOLDER: &str = "/var/lib/fsderby/devices";
@@ -19,6 +20,8 @@ const LOCK: &str = "lock";
 const JOURNAL: &str = "undo";
 /// Names the length of the volume of the last run.
 const USED: &str = "used";
+/// Says what this run has preconditioned the drive to.
+const STEADY: &str = "steady";
 const HASHED: &str = "hash-";
 
 fn file(claim: &str, extension: &str) -> PathBuf {
@@ -89,7 +92,7 @@ pub fn keep(mark: &Mark) -> io::Result<()> {
 /// If the copy cannot be removed.
 pub fn forget(mark: &Mark) -> io::Result<()> {
     fs::remove_file(file(&mark.claim, MARK))?;
-    for extension in [EMPTY, LOCK, JOURNAL, USED] {
+    for extension in [EMPTY, LOCK, JOURNAL, USED, STEADY] {
         let _ = fs::remove_file(file(&mark.claim, extension));
     }
     Ok(())
@@ -146,7 +149,23 @@ pub fn used(mark: &Mark) -> Option<Bytes> {
 /// # Errors
 /// If the note cannot be written.
 pub fn set_used(mark: &Mark, length: Bytes) -> io::Result<()> {
-    set(file(&mark.claim, USED), length)
+    set(file(&mark.claim, USED), &length.0.to_string())
+}
+
+/// What this run has preconditioned the drive to.
+pub fn steady(mark: &Mark) -> Option<Steady> {
+    serde_json::from_slice(&fs::read(file(&mark.claim, STEADY)).ok()?).ok()
+}
+
+/// # Errors
+/// If the note cannot be written.
+pub fn set_steady(mark: &Mark, steady: Steady) -> io::Result<()> {
+    set(file(&mark.claim, STEADY), &serde_json::to_string(&steady)?)
+}
+
+/// A new run begins.
+pub fn forget_steady(mark: &Mark) {
+    let _ = fs::remove_file(file(&mark.claim, STEADY));
 }
 
 /// # Errors
@@ -156,13 +175,13 @@ pub fn set_emptied(mark: &Mark, length: Option<Bytes>) -> io::Result<()> {
     match length {
         None if !note.exists() => Ok(()),
         None => fs::remove_file(note),
-        Some(length) => set(note, length),
+        Some(Bytes(length)) => set(note, &length.to_string()),
     }
 }
 
-fn set(note: PathBuf, Bytes(length): Bytes) -> io::Result<()> {
+fn set(note: PathBuf, text: &str) -> io::Result<()> {
     let mut new = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(note)?;
-    new.write_all(length.to_string().as_bytes())?;
+    new.write_all(text.as_bytes())?;
     new.sync_all()
 }
 

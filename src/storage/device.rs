@@ -6,9 +6,10 @@ use std::path::Path;
 use fsderby_sys::loop_device::forget_cached;
 use serde::{Deserialize, Serialize};
 
-use super::{Attached, Device, Disposable, Storage, settings};
+use super::{Attached, Conditioning, Device, Disposable, Storage, settings};
 use crate::devices::{Reset, Undo, Volume, claimed, finish_undo, without_serial};
 use crate::host::StepError;
+use crate::schema::event::Steady;
 use crate::schema::job::Job;
 use crate::schema::setup::Named;
 
@@ -24,6 +25,9 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<String>,
     pub reset: Reset,
+    /// Whether the drive is preconditioned once in the run, and washed before each trial.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub preconditioned: bool,
 }
 
 impl Settings {
@@ -43,8 +47,7 @@ impl Storage for ClaimedDisk {
 
     fn attach(&self, job: &Job) -> Result<Attached, StepError> {
         let settings: Settings = settings(job)?;
-        let attach =
-            |id: &str| -> Result<Box<dyn Device>, StepError> { Claimed::attach(id, settings.reset, job) };
+        let attach = |id: &str| -> Result<Box<dyn Device>, StepError> { Claimed::attach(id, &settings, job) };
         let leaves = settings.ids().map(attach).collect::<Result<_, _>>()?;
         Ok(Attached::Devices { leaves, source: None })
     }
@@ -72,15 +75,21 @@ struct Claimed {
     id: String,
     volume: Volume,
     disposable: Disposable,
+    preconditioned: bool,
 }
 
 impl Claimed {
-    fn attach(id: &str, reset: Reset, job: &Job) -> Result<Box<dyn Device>, StepError> {
+    fn attach(id: &str, settings: &Settings, job: &Job) -> Result<Box<dyn Device>, StepError> {
         let volume = Volume::find(id, job.volume.size)
             .map_err(|why| StepError::new("attach", id, without_serial(id, why.to_string())))?;
-        volume.reset(reset).map_err(|e| StepError::io("reset", id, e))?;
+        volume.reset(settings.reset).map_err(|e| StepError::io("reset", id, e))?;
         let disposable = Disposable::window(&volume);
-        Ok(Box::new(Claimed { id: id.to_owned(), volume, disposable }))
+        Ok(Box::new(Claimed {
+            id: id.to_owned(),
+            volume,
+            disposable,
+            preconditioned: settings.preconditioned,
+        }))
     }
 }
 
@@ -99,6 +108,22 @@ impl Device for Claimed {
 
     fn lies_in(&self) -> &Path {
         Path::new("/dev")
+    }
+
+    fn conditioning(&self) -> Conditioning {
+        match self.volume.conditioned() {
+            _ if !self.preconditioned => Conditioning::None,
+            Some(steady) => Conditioning::Wash(steady),
+            None => Conditioning::Precondition,
+        }
+    }
+
+    fn note_conditioned(&self, steady: Steady) -> io::Result<()> {
+        self.volume.note_conditioned(steady)
+    }
+
+    fn reset_names(&self) -> io::Result<()> {
+        self.volume.forget_names()
     }
 
     fn owner(&self) -> Option<&str> {

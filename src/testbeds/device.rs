@@ -170,6 +170,22 @@ impl Testbed for Disk {
         local::has_tool(program)
     }
 
+    fn preconditions(&self) -> Result<(), Missing> {
+        let refuse =
+            |what: &str, try_this: &str| Err(Missing { what: what.into(), try_this: try_this.into() });
+        match (self.reset, self.ids.len()) {
+            (Reset::Discarded, _) => refuse(
+                "reset=discarded undoes what preconditioning brings the drive to",
+                "without reset=, or without --state preconditioned",
+            ),
+            (_, 2..) => refuse(
+                "an array is assembled as clean, which only zeros are, and a preconditioned drive holds none",
+                "one disk, or without --state preconditioned",
+            ),
+            _ => Ok(()),
+        }
+    }
+
     fn disks(&self) -> usize {
         self.ids.len()
     }
@@ -198,9 +214,11 @@ impl Testbed for Disk {
     }
 
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
+        // Zeros could be a discard to the drive.
+        let reset = if moment.preconditioned { Reset::Leftovers } else { self.reset };
         let (id, beside) =
             self.ids.split_first().map_or_else(Default::default, |(id, rest)| (id.clone(), rest.to_vec()));
-        let settings = device::Settings { id, beside, reset: self.reset };
+        let settings = device::Settings { id, beside, reset, preconditioned: moment.preconditioned };
         (settings.named(), moment.volume())
     }
 

@@ -121,8 +121,8 @@ impl Order {
 }
 
 /// A machine that is a host: Debian's kernel, disks, modules, programs of this machine.
-#[derive(Default)]
 pub struct Host {
+    pub memory: Bytes,
     pub disks: Vec<Disk>,
     /// Where ext4 disks are mounted before the first order: serial number and folder.
     pub mounts: Vec<(String, String)>,
@@ -134,6 +134,20 @@ pub struct Host {
     pub programs: Vec<String>,
     /// By path.
     pub files: Vec<(String, Vec<u8>)>,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Host {
+            memory: MEMORY,
+            disks: Vec::new(),
+            mounts: Vec::new(),
+            modules: Vec::new(),
+            drivers: Vec::new(),
+            programs: Vec::new(),
+            files: Vec::new(),
+        }
+    }
 }
 
 /// How the machine lived.
@@ -211,7 +225,7 @@ impl Host {
             qemu: &found.qemu,
             kernel: found.kernel.image(),
             initramfs: vec![&base, &own],
-            memory: MEMORY,
+            memory: self.memory,
             root: "",
             cpu: found.cpu,
             cpus: 1,
