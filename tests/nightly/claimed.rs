@@ -405,7 +405,7 @@ mod users {
             (on("1000000", "tenth", "--dry-run"), 2, "too small for ext4"),
             (on("150000001", "tenth", "--dry-run"), 3, "does not end with a sector"),
             (on("159m", "tenth", "--dry-run"), 3, "does not fit"),
-            (dry("--layer crypt"), 0, "dmsetup create fsderby-"),
+            (dry("--verbose --layer crypt"), 0, "dmsetup create fsderby-"),
             // A damaged copy.
             (sh(&format!("mv {json} /root/kept; echo '{{' >/var/lib/fsderby/devices/00.json")), 0, ""),
             (yes(), 3, "there is no copy of the claim here"),
