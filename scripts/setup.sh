@@ -7,7 +7,7 @@
 set -eu
 
 tools="e2fsprogs xfsprogs btrfs-progs dosfstools exfatprogs ntfs-3g f2fs-tools nilfs-tools jfsutils reiserfsprogs"
-guests="qemu-system-x86 mdadm dmsetup"
+guests="qemu-system-x86 mdadm dmsetup smartmontools"
 tests="postmark bonnie++ strace fio rsync fsmark"
 
 case "${1:-tools}" in

@@ -39,6 +39,7 @@ mod worker;
 pub use init::{INPUTS, PORT, bring_up, main as init_main};
 pub use mishap::Mishap;
 pub use power::power_off;
+pub use raw::written as conditioning;
 pub use rehearsal::{Rehearsed, main as rehearsal_main};
 pub use sandbox::WORKER;
 pub use shell::main as shell_main;

@@ -11,10 +11,11 @@ use fsderby_diskmodel::validation::asks::{
     Asks, BLOCK, DONE, PAUSE_NS, Places, RawWork, STREAM, STREAM_DEPTH, STREAM_PLACES, Taken, WRITE_DEPTH,
     WRITE_PART,
 };
+use fsderby_diskmodel::validation::steady::{WINDOW, steady_from};
 use fsderby_sys::direct::{Ask, Direct};
 
 use super::{StepError, monotonic_ns};
-use crate::schema::event::Phase;
+use crate::schema::event::{Phase, Seen, Steady};
 use crate::schema::units::Bytes;
 
 const SECTOR: u64 = 512;
@@ -55,6 +56,69 @@ fn work_on(device: &Path, size: Bytes, work: &RawWork) -> io::Result<Taken> {
     }
 }
 
+/// Passes in order over the whole device.
+const PASSES: u32 = 2;
+/// A round writes this share of the device at random.
+const ROUND: u64 = 8;
+/// SNIA's limit of rounds.
+pub const MOST_ROUNDS: usize = 25;
+/// Before each trial this share of the device is written at random.
+const WASHOUT: u64 = 16;
+
+/// Bytes that preconditioning writes at most, and those before each trial, to a device of this size.
+pub fn written(Bytes(size): Bytes) -> [Bytes; 2] {
+    let rounds = (size / ROUND).saturating_mul(MOST_ROUNDS as u64);
+    [Bytes(size.saturating_mul(PASSES.into()).saturating_add(rounds)), Bytes(size / WASHOUT)]
+}
+
+/// Brings a drive near its steady state, after the Solid State Storage Performance Test Specification (SNIA, 2.0.2): written twice in
+/// order, then at random until five rounds are steady. It is only like it: the drive is not purged first, and the range can be a part of
+/// it. Nothing is discarded.
+///
+/// # Errors
+/// If the device fails.
+pub fn precondition(device: &Path, size: Bytes) -> Result<Steady, StepError> {
+    let done = rounds(device, size).map_err(|e| StepError::io("precondition", device, e))?;
+    let last = &done[done.len().saturating_sub(WINDOW)..];
+    let mean_ns = last.iter().map(|taken| taken.mean_ns()).sum::<u64>() / (last.len() as u64).max(1);
+    let is_steady = steady_from(&rates(&done)).is_some();
+    Ok(Steady { rounds: done.len() as u32, is_steady, write_ns: mean_ns })
+}
+
+fn rates(done: &[Taken]) -> Vec<f64> {
+    done.iter().map(|taken| taken.rate() as f64).collect()
+}
+
+fn rounds(device: &Path, size: Bytes) -> io::Result<Vec<Taken>> {
+    let mut bench = Bench::of(device, size)?;
+    for _ in 0..PASSES {
+        bench.keep(STREAM_DEPTH, bench.places.pieces(), |places, n| Request::piece(Ask::Write, places, n))?;
+    }
+    let writes = (size.0 / ROUND / SECTOR / u64::from(BLOCK)).max(1);
+    let mut done = Vec::new();
+    while done.len() < MOST_ROUNDS && steady_from(&rates(&done)).is_none() {
+        done.push(bench.blocks(Ask::Write, WRITE_DEPTH, writes)?);
+    }
+    bench.direct.flush()?;
+    Ok(done)
+}
+
+/// The fixed writes before each trial; those of the second half are timed.
+///
+/// # Errors
+/// If the device fails.
+pub fn wash(device: &Path, size: Bytes, steady: Steady) -> Result<Seen, StepError> {
+    let half = (size.0 / WASHOUT / SECTOR / u64::from(BLOCK) / 2).max(1);
+    let washed = || -> io::Result<Taken> {
+        let mut bench = Bench::of(device, size)?;
+        bench.blocks(Ask::Write, WRITE_DEPTH, half)?;
+        let probed = bench.blocks(Ask::Write, WRITE_DEPTH, half)?;
+        bench.direct.flush().map(|()| probed)
+    };
+    let probed = washed().map_err(|e| StepError::io("wash", device, e))?;
+    Ok(Seen::Washed { writes: 2 * half, write_ns: probed.mean_ns(), steady })
+}
+
 /// The most requests in flight.
 fn depth(asks: Asks) -> u64 {
     match asks {
@@ -91,6 +155,13 @@ struct Bench {
 }
 
 impl Bench {
+    /// For writes in order and at random.
+    fn of(device: &Path, size: Bytes) -> io::Result<Bench> {
+        let depth = WRITE_DEPTH.max(STREAM_DEPTH) as u16;
+        let direct = Direct::open(device, depth, STREAM as usize * SECTOR as usize)?;
+        Ok(Bench { direct, places: Places::new(size.0 / SECTOR) })
+    }
+
     fn ask(&mut self, request: &Request) -> io::Result<()> {
         let Request { ask, sector, sectors } = *request;
         self.direct.ask(ask, sector * SECTOR, sectors as usize * SECTOR as usize)

@@ -50,8 +50,15 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Makes the sandbox for these devices, below our `base`. From now on this process opens no other devices.
-    pub fn around(devices: &[&Path], job: &Job, base: &Path, tree: &Tree) -> Result<Self, StepError> {
+    /// Makes the sandbox for these devices, below our `base`. From now on this process opens no other devices than these and the
+    /// `agents` own, which tools do not see.
+    pub fn around(
+        devices: &[&Path],
+        agents: &[PathBuf],
+        job: &Job,
+        base: &Path,
+        tree: &Tree,
+    ) -> Result<Self, StepError> {
         let root = base.join("root");
         furnish(&root, tree)?;
         let works = || job.works.iter().map(|work| &work.work);
@@ -70,6 +77,8 @@ impl Sandbox {
         let stated = job.privileges.devices.iter().map(Path::new);
         let paths: Vec<&Path> = harmless.chain(devices.iter().copied()).chain(stated).collect();
         let numbers = paths.iter().map(|path| node(&root, path)).collect::<Result<Vec<_>, _>>()?;
+        let numbers: Vec<DeviceNumber> =
+            numbers.into_iter().chain(agents.iter().filter_map(|path| number(path).ok())).collect();
         let dev = root.join("dev");
         mount_remount(&dev, DEV_FLAGS | MountFlags::RDONLY, c"")
             .map_err(|e| StepError::io("close", &dev, e))?;
@@ -150,16 +159,22 @@ fn inside(root: &Path, path: &str) -> PathBuf {
 
 /// Creates this device node below `root` too, and returns the device number.
 fn node(root: &Path, path: &Path) -> Result<DeviceNumber, StepError> {
-    let about = fs::metadata(path).map_err(|e| StepError::io("look at", path, e))?;
-    let (is_block, number) = (about.file_type().is_block_device(), about.rdev());
-    let kind = if is_block { FileType::BlockDevice } else { FileType::CharacterDevice };
+    let number = number(path)?;
+    let kind = if number.is_block { FileType::BlockDevice } else { FileType::CharacterDevice };
     let at = inside(root, &path.display().to_string());
-    mknodat(CWD, &at, kind, Mode::RUSR | Mode::WUSR, number).map_err(|e| StepError::io("make", &at, e))?;
+    let of = rustix::fs::makedev(number.major, number.minor);
+    mknodat(CWD, &at, kind, Mode::RUSR | Mode::WUSR, of).map_err(|e| StepError::io("make", &at, e))?;
     if HARMLESS.iter().any(|harmless| Path::new(harmless) == path) {
         // Programs of a workload are ordinary users'.
         let everybody = fs::Permissions::from_mode(0o666);
         fs::set_permissions(&at, everybody).map_err(|e| StepError::io("open to all", &at, e))?;
     }
+    Ok(number)
+}
+
+fn number(path: &Path) -> Result<DeviceNumber, StepError> {
+    let about = fs::metadata(path).map_err(|e| StepError::io("look at", path, e))?;
+    let (is_block, number) = (about.file_type().is_block_device(), about.rdev());
     Ok(DeviceNumber { is_block, major: rustix::fs::major(number), minor: rustix::fs::minor(number) })
 }
 

@@ -16,14 +16,14 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, StatVfs, Uid};
 use super::sandbox::{Sandbox, Tree, WORKER};
 use super::source::{Filling, Source};
 use super::stack::{self, Raise, Stack};
-use super::{StepError, harmless, monotonic_ns, mounting};
+use super::{StepError, harmless, monotonic_ns, mounting, raw};
 use crate::host::own_folder::OwnFolder;
 use crate::probes::Devices;
-use crate::schema::event::Space;
+use crate::schema::event::{Seen, Space};
 use crate::schema::job::{At, Job, WorkJob};
 use crate::schema::setup::{Argv, DEVICE, Identity, MOUNTPOINT, Mount, Mounted};
 use crate::schema::units::Bytes;
-use crate::storage::{self, Attached, Device};
+use crate::storage::{self, Attached, Conditioning, Device};
 use crate::workloads::programs;
 
 /// Folders of every Linux on which our base tree can be mounted, invisibly to others.
@@ -56,6 +56,8 @@ pub struct Site {
     folder: Option<OwnFolder>,
     /// The second disk, from which works copy.
     source: Option<Source>,
+    /// What was seen while its drives were conditioned.
+    conditioned: Vec<Seen>,
 }
 
 impl Site {
@@ -63,7 +65,10 @@ impl Site {
     pub fn new(job: &Job, how: Raise) -> Result<Self, StepError> {
         match storage::find(&job.storage)?.attach(job)? {
             Attached::Devices { leaves, source } => {
-                Self::on_devices(Stack::raise(leaves, job, how)?, source, job)
+                let conditioned = condition(&leaves, job)?;
+                let mut site = Self::on_devices(Stack::raise(leaves, job, how)?, source, job)?;
+                site.conditioned = conditioned;
+                Ok(site)
             }
             Attached::Folder(folder) => {
                 let place = folder.work().to_owned();
@@ -79,6 +84,7 @@ impl Site {
                     fresh: Bytes(0),
                     folder: Some(folder),
                     source: None,
+                    conditioned: Vec::new(),
                 };
                 site.give()?;
                 Ok(site)
@@ -91,7 +97,8 @@ impl Site {
         let tree = if job.guest { None } else { Some(Tree::new()?) };
         let base = base(stack.lies_in(), &job.token)?;
         let devices: Vec<&Path> = [stack.top()].into_iter().chain(beside.iter().map(|d| d.path())).collect();
-        let around = |tree: &Tree| Sandbox::around(&devices, job, &base, tree);
+        let agents = stack.nodes();
+        let around = |tree: &Tree| Sandbox::around(&devices, &agents, job, &base, tree);
         let sandbox = tree.as_ref().map(around).transpose()?;
         let mountpoint = sandbox.as_ref().map_or_else(|| base.join("site"), Sandbox::mountpoint);
         fs::create_dir(&mountpoint).map_err(|e| StepError::io("make", &mountpoint, e))?;
@@ -110,7 +117,13 @@ impl Site {
             fresh: Bytes(0),
             folder: None,
             source,
+            conditioned: Vec::new(),
         })
+    }
+
+    /// What was seen while its drives were conditioned.
+    pub fn conditioned(&self) -> &[Seen] {
+        &self.conditioned
     }
 
     /// The second disk, once filled.
@@ -379,6 +392,26 @@ impl Site {
         fs::remove_dir_all(&self.place).map_err(fault)?;
         fs::create_dir(&self.place).map_err(fault)
     }
+}
+
+/// Brings real drives into the state that the job asks for, before anything stands on them.
+fn condition(leaves: &[Box<dyn Device>], job: &Job) -> Result<Vec<Seen>, StepError> {
+    let mut all = Vec::new();
+    for leaf in leaves {
+        let (path, size) = (leaf.path(), job.volume.size);
+        let steady = match leaf.conditioning() {
+            Conditioning::None => continue,
+            Conditioning::Wash(steady) => steady,
+            Conditioning::Precondition => {
+                let steady = raw::precondition(path, size)?;
+                leaf.note_conditioned(steady).map_err(|e| StepError::io("note the state of", path, e))?;
+                steady
+            }
+        };
+        all.push(raw::wash(path, size, steady)?);
+        leaf.reset_names().map_err(|e| StepError::io("reset", path, e))?;
+    }
+    Ok(all)
 }
 
 impl Drop for Site {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{StepError, tools};
+use crate::devices::Undo;
 use crate::host::wait_for;
 use crate::schema::job::{Job, StepName};
 use crate::schema::setup::Argv;
@@ -16,6 +17,7 @@ use crate::storage::layers::{self, Below, Layer, MAPPER, Place};
 
 /// The kernel's unit of device sizes, whatever the device's sectors.
 const SECTOR: u64 = 512;
+const CONTROL: &str = "/dev/mapper/control";
 
 /// Whether layers are created on empty disks, or exist and are assembled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +38,14 @@ pub struct Stack {
 /// A built layer, or a partly built one.
 struct Standing {
     name: String,
-    take_down: Vec<Argv>,
+    take_down: Vec<Undo>,
 }
 
 impl Standing {
     /// Runs all commands, even if some fail.
     fn take_down(&self, limit: Duration) -> Result<(), StepError> {
         let fault = |text: String| StepError::new("take down", what(&self.name), text);
-        let all: Vec<_> = self.take_down.iter().map(|argv| run(argv, limit).map_err(fault)).collect();
+        let all: Vec<_> = self.take_down.iter().map(|undo| run(&undo.argv, limit).map_err(fault)).collect();
         all.into_iter().collect()
     }
 }
@@ -53,9 +55,11 @@ impl Stack {
     pub fn raise(leaves: Vec<Box<dyn Device>>, job: &Job, how: Raise) -> Result<Self, StepError> {
         let fault = |text: String| StepError::new("build", "the layers", text);
         let layers = layers::of(&job.layers).map_err(fault)?;
-        if !(layers.is_empty() || job.guest) {
-            return Err(fault("layers are created only in guests (--on vm, --on model)".into()));
+        let owner = leaves.iter().find_map(|leaf| leaf.owner()).map(str::to_owned);
+        if !(layers.is_empty() || job.guest || owner.is_some()) {
+            return Err(fault("layers are created only in guests and on claimed disks".into()));
         }
+        let owner = owner.filter(|_| !job.guest).unwrap_or_default();
         let disk = |path: &Path| {
             let seen = if layers.is_empty() { None } else { bytes_of(path) };
             Below { path: path.display().to_string(), bytes: seen.unwrap_or(job.volume.size) }
@@ -65,7 +69,8 @@ impl Stack {
         let (standing, bytes) = (Vec::new(), job.volume.size);
         let mut stack = Stack { standing, leaves, top: PathBuf::new(), bytes, limit };
         for (at, layer) in layers.iter().enumerate() {
-            below = stack.add(&**layer, Place { at, below }, how).map_err(|e| stack.give_up(e))?;
+            let place = Place { at, owner: owner.clone(), below };
+            below = stack.add(&**layer, place, how).map_err(|e| stack.give_up(e))?;
         }
         let [top] = &below[..] else {
             let devices = below.len();
@@ -90,8 +95,9 @@ impl Stack {
 
     /// The last layer has failed, so there may be nothing to remove.
     fn take_down_all_but_last(&mut self) -> Result<(), StepError> {
-        if let Some(failed) = self.standing.pop() {
+        if let Some(failed) = self.standing.last_mut() {
             let _ = failed.take_down(self.limit);
+            failed.take_down.clear();
         }
         self.take_down()
     }
@@ -101,20 +107,34 @@ impl Stack {
             Raise::Build => layer.build(&place),
             Raise::Assemble => layer.assemble(&place),
         };
-        // From here on parts of it may exist, even if building fails.
-        let standing = Standing { name: layer.written(), take_down: layer.take_down(&place) };
-        self.standing.push(standing);
         let name = what(&layer.written());
-        for argv in &commands {
-            run(argv, self.limit).map_err(|text| StepError::new("build", &name, text))?;
-        }
         let fault = |text: String| StepError::new("build", &name, text);
-        let above = layer.devices(&place);
-        let above = above.iter().map(|path| found(path).map_err(fault)).collect::<Result<Vec<_>, _>>()?;
+        let devices = layer.devices(&place);
+        if let Some(theirs) =
+            devices.iter().filter(|_| !place.owner.is_empty()).find(|d| own_name(Path::new(d)).is_some())
+        {
+            return Err(fault(format!("{theirs} exists already, and is not of this trial")));
+        }
+        // From here on parts of it may exist, even if building fails.
+        let take_down =
+            devices.iter().cloned().zip(layer.take_down(&place)).map(|(device, argv)| Undo { device, argv });
+        self.standing.push(Standing { name: layer.written(), take_down: take_down.collect() });
+        self.note().map_err(|e| fault(format!("what undoes it could not be noted: {e}")))?;
+        for argv in &commands {
+            run(argv, self.limit).map_err(fault)?;
+        }
+        let above = devices.iter().map(|path| found(path).map_err(fault)).collect::<Result<Vec<_>, _>>()?;
         if let (Raise::Build, Some(first)) = (how, above.first()) {
             layer.is_sound(&|attribute| attribute_of(Path::new(&first.path), attribute)).map_err(fault)?;
         }
         Ok(above)
+    }
+
+    /// Tells the disks what stands on them and how it is undone.
+    fn note(&self) -> std::io::Result<()> {
+        let undo: Vec<Undo> =
+            self.standing.iter().rev().flat_map(|standing| standing.take_down.iter().cloned()).collect();
+        self.leaves.iter().try_for_each(|leaf| leaf.note(&undo))
     }
 
     /// The device for mkfs.
@@ -145,6 +165,14 @@ impl Stack {
         self.leaves.iter().map(|leaf| leaf.path())
     }
 
+    /// The nodes that taking the layers down opens: the layers' own, and the device mapper's.
+    pub fn nodes(&self) -> Vec<PathBuf> {
+        let devices = self.standing.iter().flat_map(|standing| &standing.take_down);
+        let own = devices.filter_map(|undo| own_name(Path::new(&undo.device)));
+        let control = PathBuf::from(CONTROL);
+        own.chain(control.exists().then_some(control)).filter(|_| self.has_layers()).collect()
+    }
+
     /// A folder that mounts must not hide.
     pub fn lies_in(&self) -> &Path {
         self.leaves.first().map_or(Path::new("/dev"), |leaf| leaf.lies_in())
@@ -165,11 +193,15 @@ impl Stack {
     /// # Errors
     /// The first error.
     pub fn take_down(&mut self) -> Result<(), StepError> {
+        if self.standing.is_empty() {
+            return Ok(());
+        }
         let mut all = Ok(());
         while let Some(standing) = self.standing.pop() {
             all = all.and(standing.take_down(self.limit));
         }
-        all
+        // What is still there stays noted.
+        all.and_then(|()| self.note().map_err(|e| StepError::io("forget", "the layers", e)))
     }
 }
 

@@ -238,6 +238,7 @@ impl Hands<'_> {
             None => told.push(Event::Mounted(self.site()?.found()?)),
         }
         told.extend(self.site()?.sandbox().map(|sandbox| Event::Sandbox(sandbox.told())));
+        told.extend(self.site()?.conditioned().iter().map(|seen| Event::Seen(*seen)));
         Ok(stepped)
     }
 

@@ -10,6 +10,7 @@ pub mod corners;
 pub mod cpu;
 pub mod criteria;
 pub mod dataset;
+pub mod drive;
 pub mod elapsed;
 pub mod ensemble;
 pub mod entrant;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use fsderby_stats::credible;
 use fsderby_stats::family::{self, Family, Interval, Judged, Pair, Table};
 use fsderby_stats::guard::same_twice;
 use fsderby_stats::looks::{self, Looks};
@@ -361,12 +362,14 @@ fn guard(dataset: &Dataset<'_>, twice: &Twice, rows: usize) -> Guard {
         differences.push(both.into_iter().map(|(_, log)| log).collect::<Vec<f64>>());
     }
     let p = (rounds.len() > 1).then(|| same_twice(&differences));
+    let credible = differences.iter().filter_map(|of_metric| credible::smallest(of_metric, ALPHA));
     Guard {
         copy: twice.copy.clone(),
         of: twice.of.clone(),
         rounds: rounds.len() as u32,
         p,
         voids: p.is_some_and(|p| p < VOID_BELOW),
+        credible: credible.reduce(f64::max).map(f64::exp),
     }
 }
 

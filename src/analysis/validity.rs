@@ -1,7 +1,7 @@
 //! Whether the conditions of a trial held, judged by their observed effects. Pure.
 
 use super::compression::Stored;
-use super::{interference, stationary};
+use super::{drive, interference, stationary};
 use crate::filesystems;
 use crate::probes;
 use crate::schema::event::{Seen, Tree};
@@ -50,6 +50,7 @@ pub fn judge(record: &Record, steps: &[Step], witness: Witness<'_>) -> Vec<Valid
         reached_device(&counted),
         stationary::check(record),
         interference::check(record),
+        drive::check(record),
     ];
     all.into_iter().flatten().collect()
 }

@@ -76,6 +76,9 @@ struct Listed {
     disk: Described,
     /// The name to claim it by.
     id: Option<String>,
+    /// A name of the claimed disk that does not tell its serial number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<String>,
     /// When it was claimed on this machine.
     claimed: Option<String>,
     may_be_claimed: bool,
@@ -93,6 +96,7 @@ impl Listed {
         let reason = obstacle.map(|why| why.what);
         Listed {
             disk: disk.clone(),
+            hash: claim.map(devices::hash),
             claimed: claim.map(|mark| mark.time.clone()),
             may_be_claimed: reason.is_none(),
             reason,
@@ -161,8 +165,10 @@ fn claim(id: &str, full: bool, yes: Option<&str>, holds_data: Option<&str>) -> a
     let mark = examined.claim(&word).map_err(failure)?;
     let (id, range) = (&mark.id, mark.range().length);
     print_line(&format!(
-        "claimed {}: runs may format {range} of it\n\n  fsderby run quick --on device:{id}",
-        named(&mark)
+        "claimed {}: runs may format {range} of it\n\n  fsderby run quick --on device:{id}\n\n\
+        To keep the serial number out of records: --on device:{}",
+        named(&mark),
+        devices::hash(&mark)
     ))
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::output::{print, print_json};
+use crate::devices::{self, Mark, Undo};
 use crate::exit;
 use crate::filesystems::{self, Filesystem};
 use crate::host::{memory_group, programs};
@@ -118,10 +119,21 @@ fn machine_findings() -> Vec<Finding> {
             Err(text) => finding(State::Missing, &what, text, ""),
         });
     }
+    findings.extend(devices::claims().iter().flat_map(left_on));
     findings.push(guests());
     findings.push(binary());
     findings.push(images());
     findings
+}
+
+/// What killed runs left on a claimed disk, with the commands that remove it; the next run removes it too.
+fn left_on(mark: &Mark) -> Vec<Finding> {
+    let left = devices::left_layers(mark).into_iter();
+    let finding = |undo: Undo| {
+        let found = format!("{} of a run that was killed; the next run removes it", undo.device);
+        finding(State::Warning, &format!("disk {}", mark.id), found, undo.argv.join(" "))
+    };
+    left.map(finding).collect()
 }
 
 /// Whether guests run on this machine's own CPU (KVM) or on an emulated one (fsderby starts a guest to find out), and which
@@ -208,11 +220,16 @@ fn filesystem(kind: &dyn Filesystem) -> Finding {
     }
 }
 
-/// Whether guests can assemble this kind of layer, with tools of this machine.
+/// Whether this kind of layer can be built with tools of this machine.
 fn layer(kind: &dyn LayerKind) -> Finding {
     let what = format!("layer {}", kind.name());
     match missing_layer_tools(kind).as_slice() {
-        [] => finding(State::Ok, &what, "tools found; usable only in guests (--on vm, --on model)", ""),
+        [] => finding(
+            State::Ok,
+            &what,
+            "tools found; usable in guests (--on vm, --on model) and on claimed disks",
+            "",
+        ),
         tools => {
             let try_this = format!("apt-get install {}", kind.package());
             finding(State::Missing, &what, format!("no {}", tools.join(", ")), try_this)

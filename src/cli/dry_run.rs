@@ -14,9 +14,9 @@ use crate::runner::written::{Amounts, Expected};
 use crate::runner::{extras, jobs, scaled};
 use crate::schema::candidate::said;
 use crate::schema::job::{Job, Portion, Step, WorkJob};
-use crate::schema::plan::{FIRST_LOOK, Plan, PlannedWork, Rounds, Setup, Trial};
+use crate::schema::plan::{Candidate, FIRST_LOOK, Plan, PlannedWork, Rounds, Setup, Trial};
 use crate::schema::scenario::Stage;
-use crate::schema::setup::Mount;
+use crate::schema::setup::{Fidelity, Mount};
 use crate::schema::units::Bytes;
 use crate::storage::{self, layers};
 use crate::store::Run;
@@ -89,6 +89,7 @@ pub fn print(
     }
     let extras = extra_trials(plan, skips);
     let mut lines = vec![what(plan)];
+    lines.extend(conditioning(plan, testbeds));
     for (who, why) in reasons(skips) {
         lines.push(format!("skipped {who}: {}", why.replace("\n  try:", "; try:")));
     }
@@ -250,11 +251,25 @@ fn shown(step: &Step, job: &Job) -> String {
     format!("{name:<16} {what}").trim_end().to_owned()
 }
 
+/// What preconditioning writes to a claimed disk.
+fn conditioning(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Option<String> {
+    let is_real = |c: &Candidate| {
+        let fidelity = testbeds.of(plan, c).traits().fidelity;
+        fidelity == Fidelity::Device && plan.of_candidate(c).state.preconditions()
+    };
+    let candidate = plan.candidates.iter().find(|c| is_real(c))?;
+    let [once, each] = crate::agent::conditioning(plan.setup(candidate).size);
+    Some(format!(
+        "Preconditioning writes at most {once} to the disk before the first trial, and {each} before each one."
+    ))
+}
+
 /// How the reset prepares the disks before mkfs.
 fn built(plan: &Resolved<'_>, trial: &Trial<'_>, testbeds: &Testbeds<'_>) -> String {
     let testbed = testbeds.of(plan, trial.candidate);
     let disks: Vec<String> = (0..testbed.disks()).map(|n| format!("{{disk{n}}}")).collect();
-    let commands = layers::commands(&plan.of_candidate(trial.candidate).layers, &disks, plan.size);
+    let commands =
+        layers::commands(&plan.of_candidate(trial.candidate).layers, &disks, plan.size, &testbed.owner());
     commands.iter().map(|argv| format!("\n  {:<16} {}", "layer", argv.join(" "))).collect()
 }
 

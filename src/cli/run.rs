@@ -107,7 +107,7 @@ pub struct Arguments {
     /// Smallest difference of interest, such as 3%; filesystems that differ by less count as equivalent
     #[arg(long)]
     margin: Option<Percent>,
-    /// A/A check: enter the first filesystem twice; on by default from ten rounds on, off with `--guard=false`
+    /// A/A check: enter the first filesystem twice; on by default from ten rounds on and on claimed disks, off with `--guard=false`
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     guard: Option<bool>,
     /// Profile of needs, such as mail-server, from which the report derives a recommendation; replaces the experiment's

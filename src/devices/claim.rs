@@ -254,7 +254,7 @@ pub fn release(id: &str) -> Result<(Mark, Option<Refusal>), Refusal> {
     here::is_whole_machine()?;
     let mark = registry::find(id)?;
     let lock_of_claim = registry::lock(&mark)?;
-    hold::remove_left(&mark);
+    hold::remove_left(&mark)?;
     let disk = hold::named(&mark).map_err(|why| {
         let copy = registry::place(&mark);
         let forget = format!("{}; if that disk is gone for good, rm {}", why.try_this, copy.display());
@@ -265,6 +265,10 @@ pub fn release(id: &str) -> Result<(Mark, Option<Refusal>), Refusal> {
     let damage = marks::agree(&disk.about.name, &hold::found(&disk, &mark)?, &mark).err();
     disk.is_still_itself()?;
     let fault = |e| Refusal::io(Check::Claim, "remove the claim of", id, &e);
+    // With damaged marks nobody knows whose the range is.
+    if damage.is_none() {
+        hold::empty_names_of_killed(&held, &mark).map_err(fault)?;
+    }
     mark.remove(&held).map_err(fault)?;
     registry::forget(&mark).map_err(fault)?;
     drop(lock_of_claim);

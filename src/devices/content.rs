@@ -51,7 +51,8 @@ pub fn look(
     progress: &mut dyn FnMut(u64, u64),
 ) -> io::Result<Content> {
     let (begin, mut read) = (Instant::now(), 0);
-    let mut reader = Reader { disk, size: size.0, buffer: vec![0; MIB as usize] };
+    let mut reader =
+        Reader { disk, size: size.0, buffer: vec![0; MIB as usize], zeros: vec![0; MIB as usize] };
     let ends = (0..END.min(size.0))
         .step_by(MIB as usize)
         .chain((size.0.saturating_sub(END)..size.0).step_by(MIB as usize));
@@ -95,6 +96,7 @@ struct Reader<'d> {
     disk: &'d File,
     size: u64,
     buffer: Vec<u8>,
+    zeros: Vec<u8>,
 }
 
 impl Reader<'_> {
@@ -104,6 +106,10 @@ impl Reader<'_> {
         let _ = fadvise(self.disk, at, std::num::NonZeroU64::new(length as u64), Advice::DontNeed);
         let bytes = &mut self.buffer[..length];
         self.disk.read_exact_at(bytes, at)?;
+        // As one comparison of memory: a terabyte is read as fast as the disk gives it.
+        if bytes[..] == self.zeros[..length] {
+            return Ok(None);
+        }
         let data = bytes.iter().position(|byte| *byte != 0).map(|from| Data {
             offset: at + from as u64,
             first: bytes[from..].iter().take(SHOWN).copied().collect(),

@@ -16,8 +16,10 @@ use serde::{Deserialize, Serialize};
 use super::disk::{self, Disk};
 use super::marks::{self, Found, Mark, Range};
 use super::refusal::{Check, Refusal};
+use super::undo::{self, Undo};
 use super::users::{is_unused, lock};
 use super::{here, registry};
+use crate::schema::event::Steady;
 use crate::schema::units::{Bytes, KIB, MIB};
 
 /// Where filesystems have what names them: the beginning, and copies of Btrfs.
@@ -86,15 +88,16 @@ pub(super) fn named(mark: &Mark) -> Result<Disk, Refusal> {
 /// # Errors
 /// As for [`Held::hold`].
 pub fn is_ready(id: &str, length: Bytes) -> Result<(), Refusal> {
-    examined(id, length).map(|_| ())
-}
-
-fn examined(id: &str, length: Bytes) -> Result<(Mark, File, Disk), Refusal> {
     here::is_whole_machine()?;
     let mark = registry::find(id)?;
-    let claim_lock = registry::lock(&mark)?;
-    remove_left(&mark);
-    let disk = claimed(&mark)?;
+    let _lock = registry::lock_if_there(&mark)?;
+    examined(&mark, id, length).map(|_| ())
+}
+
+/// The lock of the claim must be held.
+fn examined(mark: &Mark, id: &str, length: Bytes) -> Result<Disk, Refusal> {
+    remove_left(mark)?;
+    let disk = claimed(mark)?;
     let Range { length: most, .. } = mark.range();
     if length > most {
         let what = format!("a volume of {length} does not fit on {id}, whose range has {most}");
@@ -108,10 +111,10 @@ fn examined(id: &str, length: Bytes) -> Result<(Mark, File, Disk), Refusal> {
         return Err(Refusal::new(Check::Claim, what, "a --size in MiB"));
     }
     is_unused(&disk.about)?;
-    if let Some(emptied) = registry::emptied(&mark) {
-        is_untouched(&disk, &mark, emptied)?;
+    if let Some(emptied) = registry::emptied(mark) {
+        is_untouched(&disk, mark, emptied)?;
     }
-    Ok((mark, claim_lock, disk))
+    Ok(disk)
 }
 
 fn part(disk: &Disk, mark: &Mark, length: Bytes) -> Part {
@@ -122,9 +125,12 @@ fn name(mark: &Mark) -> String {
     format!("fsderby-{}", &mark.claim[..16.min(mark.claim.len())])
 }
 
-/// Removes the window of a process that was killed while it opened it. The lock of the claim must be held: then no run has it.
-pub(super) fn remove_left(mark: &Mark) {
+/// Removes what a process that was killed left: its layers, and a window that it was about to open. The lock of the claim must be held:
+/// then no run has it.
+pub(super) fn remove_left(mark: &Mark) -> Result<(), Refusal> {
+    undo::finish(mark).map_err(|why| Refusal::new(Check::Use, why, "fsderby doctor"))?;
     let _ = Window::remove_left(&name(mark));
+    Ok(())
 }
 
 impl Held {
@@ -133,13 +139,17 @@ impl Held {
     /// # Errors
     /// If the claim is damaged, the disk another one, or somebody uses it or has written to it since the last run.
     pub fn hold(id: &str, length: Bytes) -> Result<Self, Refusal> {
-        let (mark, claim_lock, disk) = examined(id, length)?;
+        here::is_whole_machine()?;
+        let mark = registry::find(id)?;
+        let claim_lock = registry::lock(&mark)?;
+        let disk = examined(&mark, id, length)?;
         lock(&disk)?;
         // Nobody may begin to use it between the look and the window: what this open excludes, the device mapper excludes too.
         drop(disk.exclusively()?);
         let fault = |e| Refusal::io(Check::Window, "open a window on", id, &e);
         let emptied = registry::emptied(&mark);
-        registry::set_emptied(&mark, None).map_err(fault)?;
+        registry::forget_steady(&mark);
+        registry::set_used(&mark, length).and_then(|()| registry::set_emptied(&mark, None)).map_err(fault)?;
         let again = || is_still(&disk, &mark).map_err(io::Error::other);
         let uuid = format!("fsderby-{}", mark.claim);
         let opened = Window::open(&name(&mark), &uuid, part(&disk, &mark, length), again);
@@ -180,9 +190,24 @@ fn places(length: u64) -> impl Iterator<Item = (u64, u64)> {
 }
 
 fn empty_names(node: &File) -> io::Result<Bytes> {
-    let length = block_device::bytes(node)?;
-    places(length).try_for_each(|(at, size)| block_device::zero(node, at, size))?;
-    Ok(Bytes(length))
+    let length = Bytes(block_device::bytes(node)?);
+    empty_names_at(node, 0, length).map(|()| length)
+}
+
+fn empty_names_at(node: &File, offset: u64, length: Bytes) -> io::Result<()> {
+    // By writes: the device's own command for zeros may discard, which would undo what a drive was brought to.
+    places(length.0).try_for_each(|(at, size)| node.write_all_at(&vec![0; size as usize], offset + at))
+}
+
+/// What names a filesystem that a killed run left, in the range of a claim whose marks agree. Where no run was killed, the range is as
+/// the last run left it, and nothing is written.
+pub(super) fn empty_names_of_killed(disk: &File, mark: &Mark) -> io::Result<()> {
+    match (registry::emptied(mark), registry::used(mark)) {
+        (None, Some(length)) if length <= mark.range().length => {
+            empty_names_at(disk, mark.range().offset.0, length)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether this length of the range still has no filesystem, as the claim or the last run left it.
@@ -230,6 +255,40 @@ impl Volume {
         &self.window
     }
 
+    /// A short name of the claim, for what is built on it.
+    pub fn short(&self) -> &str {
+        self.mark.short()
+    }
+
+    /// Notes what is about to be built on the window; an empty list says that all of it is down.
+    ///
+    /// # Errors
+    /// If the note cannot be written.
+    pub fn note(&self, undo: &[Undo]) -> io::Result<()> {
+        undo::note(&self.mark, undo)
+    }
+
+    /// What this run has preconditioned the drive to.
+    pub fn conditioned(&self) -> Option<Steady> {
+        registry::steady(&self.mark)
+    }
+
+    /// Notes that this run has preconditioned the drive.
+    ///
+    /// # Errors
+    /// If the note cannot be written.
+    pub fn note_conditioned(&self, steady: Steady) -> io::Result<()> {
+        registry::set_steady(&self.mark, steady)
+    }
+
+    /// Removes what names a filesystem or a member of an array.
+    ///
+    /// # Errors
+    /// If the disk reports an error.
+    pub fn forget_names(&self) -> io::Result<()> {
+        empty_names(self.window.node()).and_then(|_| self.window.node().sync_all())
+    }
+
     /// What happened to the disk below, after a trial that failed.
     pub fn fault(&self) -> Option<Refusal> {
         is_still(&self.disk, &self.mark).err()
@@ -252,6 +311,8 @@ impl Volume {
         if how != Reset::Zeros {
             empty_names(node)?;
         }
-        node.sync_all()
+        node.sync_all()?;
+        // What was written through the cache must not be read from it.
+        fsderby_sys::loop_device::forget_cached(node)
     }
 }

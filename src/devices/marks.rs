@@ -61,6 +61,11 @@ pub struct Range {
 }
 
 impl Mark {
+    /// A short name of the claim, for what is built on the disk.
+    pub fn short(&self) -> &str {
+        self.claim.get(..8).unwrap_or_default()
+    }
+
     pub fn range(&self) -> Range {
         let end = (self.size.0 / MIB - 1) * MIB;
         Range { offset: Bytes(MIB), length: Bytes(end - MIB) }

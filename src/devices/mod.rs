@@ -11,19 +11,24 @@
 mod claim;
 mod content;
 mod disk;
+mod drive;
 mod here;
 mod hold;
+mod log;
 mod marks;
 mod refusal;
 mod registry;
 mod signatures;
+mod undo;
 mod users;
 
 pub use claim::{Examined, Word, examine, obstacle, release};
 pub use content::Content;
 pub use disk::{Described, Partition, all};
+pub use drive::Watch;
 pub use here::is_init_of_machine;
 pub use hold::{Held, Reset, Volume, is_ready};
 pub use marks::{Mark, Range};
 pub use refusal::{Check, Refusal};
-pub use registry::{all as claims, find as claimed};
+pub use registry::{all as claims, find as claimed, hash, without_serial};
+pub use undo::{Undo, finish as finish_undo, left as left_layers};

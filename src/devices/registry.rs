@@ -9,6 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::marks::Mark;
 use super::refusal::{Check, Refusal};
+use crate::schema::event::Steady;
 use crate::schema::units::Bytes;
 
 const FOLDER: &str = "/var/lib/fsderby/devices";
@@ -16,6 +17,12 @@ const MARK: &str = "json";
 /// Names the length at whose beginning and end no filesystem can be; absent from the first write of a run until these are empty again.
 const EMPTY: &str = "empty";
 const LOCK: &str = "lock";
+const JOURNAL: &str = "undo";
+/// Names the length of the volume of the last run.
+const USED: &str = "used";
+/// Says what this run has preconditioned the drive to.
+const STEADY: &str = "steady";
+const HASHED: &str = "hash-";
 
 fn file(claim: &str, extension: &str) -> PathBuf {
     Path::new(FOLDER).join(claim).with_extension(extension)
@@ -32,12 +39,34 @@ pub fn all() -> Vec<Mark> {
     marks.collect()
 }
 
-/// The claim of the disk with this serial number or world-wide name.
+/// A name of a claimed disk that does not tell its serial number. Without the claim's random number nobody can try serial numbers until
+/// one fits.
+pub fn hash(mark: &Mark) -> String {
+    let hash = blake3::hash(format!("{} {}", mark.claim, mark.id).as_bytes());
+    format!("{HASHED}{}", &hash.to_hex()[..16])
+}
+
+/// Whether this names a disk without telling its serial number.
+pub fn is_hash(id: &str) -> bool {
+    id.starts_with(HASHED)
+}
+
+/// This text without the disk's serial number and world-wide name, if the disk was named by the hash.
+pub fn without_serial(id: &str, text: String) -> String {
+    let Some(mark) = find(id).ok().filter(|_| is_hash(id)) else { return text };
+    [Some(mark.id), mark.serial, mark.wwid]
+        .into_iter()
+        .flatten()
+        .fold(text, |text, own| text.replace(&own, id))
+}
+
+/// The claim of the disk with this serial number, world-wide name or hash.
 ///
 /// # Errors
 /// If there is none.
 pub fn find(id: &str) -> Result<Mark, Refusal> {
-    let found = all().into_iter().find(|mark| mark.id == id || mark.wwid.as_deref() == Some(id));
+    let found =
+        all().into_iter().find(|mark| mark.id == id || mark.wwid.as_deref() == Some(id) || hash(mark) == id);
     found.ok_or_else(|| {
         let claimed: Vec<String> = all().into_iter().map(|mark| mark.id).collect();
         let try_this = match claimed.is_empty() {
@@ -63,10 +92,15 @@ pub fn keep(mark: &Mark) -> io::Result<()> {
 /// If the copy cannot be removed.
 pub fn forget(mark: &Mark) -> io::Result<()> {
     fs::remove_file(file(&mark.claim, MARK))?;
-    for extension in [EMPTY, LOCK] {
+    for extension in [EMPTY, LOCK, JOURNAL, USED, STEADY] {
         let _ = fs::remove_file(file(&mark.claim, extension));
     }
     Ok(())
+}
+
+/// The journal of what was built on the disk.
+pub fn journal(mark: &Mark) -> PathBuf {
+    file(&mark.claim, JOURNAL)
 }
 
 /// The lock of a claim, which the kernel frees when its holder ends.
@@ -77,6 +111,21 @@ pub fn lock(mark: &Mark) -> Result<File, Refusal> {
     let path = file(&mark.claim, LOCK);
     let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
     let lock = opened.map_err(|e| Refusal::io(Check::Claim, "open", &path.display().to_string(), &e))?;
+    locked(mark, lock)
+}
+
+/// The same for a look, which makes no file: without one nobody has the lock.
+///
+/// # Errors
+/// If a run holds it.
+pub fn lock_if_there(mark: &Mark) -> Result<Option<File>, Refusal> {
+    match File::open(file(&mark.claim, LOCK)) {
+        Ok(lock) => locked(mark, lock).map(Some),
+        Err(_) => Ok(None),
+    }
+}
+
+fn locked(mark: &Mark, lock: File) -> Result<File, Refusal> {
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(lock),
         Err(_) => Err(Refusal::new(
@@ -92,6 +141,33 @@ pub fn emptied(mark: &Mark) -> Option<Bytes> {
     fs::read_to_string(file(&mark.claim, EMPTY)).ok()?.parse().ok().map(Bytes)
 }
 
+/// The length of the volume that a run has or had.
+pub fn used(mark: &Mark) -> Option<Bytes> {
+    fs::read_to_string(file(&mark.claim, USED)).ok()?.parse().ok().map(Bytes)
+}
+
+/// # Errors
+/// If the note cannot be written.
+pub fn set_used(mark: &Mark, length: Bytes) -> io::Result<()> {
+    set(file(&mark.claim, USED), &length.0.to_string())
+}
+
+/// What this run has preconditioned the drive to.
+pub fn steady(mark: &Mark) -> Option<Steady> {
+    serde_json::from_slice(&fs::read(file(&mark.claim, STEADY)).ok()?).ok()
+}
+
+/// # Errors
+/// If the note cannot be written.
+pub fn set_steady(mark: &Mark, steady: Steady) -> io::Result<()> {
+    set(file(&mark.claim, STEADY), &serde_json::to_string(&steady)?)
+}
+
+/// A new run begins.
+pub fn forget_steady(mark: &Mark) {
+    let _ = fs::remove_file(file(&mark.claim, STEADY));
+}
+
 /// # Errors
 /// If the note cannot be written.
 pub fn set_emptied(mark: &Mark, length: Option<Bytes>) -> io::Result<()> {
@@ -99,13 +175,14 @@ pub fn set_emptied(mark: &Mark, length: Option<Bytes>) -> io::Result<()> {
     match length {
         None if !note.exists() => Ok(()),
         None => fs::remove_file(note),
-        Some(Bytes(length)) => {
-            let mut new =
-                OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(note)?;
-            new.write_all(length.to_string().as_bytes())?;
-            new.sync_all()
-        }
+        Some(Bytes(length)) => set(note, &length.to_string()),
     }
+}
+
+fn set(note: PathBuf, text: &str) -> io::Result<()> {
+    let mut new = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(note)?;
+    new.write_all(text.as_bytes())?;
+    new.sync_all()
 }
 
 /// Where the copy of a claim is.

@@ -314,7 +314,7 @@ impl Experiment {
         let testbed = candidates.first().and_then(|first| first.own.on.as_deref()).unwrap_or(testbed);
         let place = values::asked(testbed).map_err(Failure::usage)?;
         let is_of_use = place.makes_filesystem() && place.scatters();
-        let is_due = rounds.at_least() >= FIRST_LOOK && candidates.len() > 1;
+        let is_due = place.is_always_guarded() || (rounds.at_least() >= FIRST_LOOK && candidates.len() > 1);
         if self.guard == Some(true) && !is_of_use {
             let why =
                 "an A/A copy would give identical figures there, or would be the same mounted filesystem";

@@ -185,18 +185,16 @@ pub fn device(plan: &Resolved<'_>, candidate: &Candidate, testbed: &dyn Testbed)
 /// Names the unsupported layer, and what to try.
 pub fn carried(plan: &Resolved<'_>, candidate: &Candidate, testbed: &dyn Testbed) -> Result<(), Failure> {
     let layers = &plan.of_candidate(candidate).layers;
-    let guests = testbed.guests();
-    if !layers.is_empty() && guests.is_none() {
+    let built = testbed.builds(layers);
+    if !layers.is_empty() && built.is_none() {
         let text = format!(
-            "layers need a guest, and {testbed} has none\n  try: --on vm or model:DISK",
+            "layers need a guest, and {testbed} has none\n  try: --on vm or model:DISK, or claimed disks",
             testbed = testbed.name()
         );
         return Err(Failure::usage(text));
     }
     device(plan, candidate, testbed).map_err(Failure::usage)?;
-    guests
-        .map_or(Ok(()), |guests| guests.carries(layers))
-        .map_err(|missing| Failure::missing(missing.to_string()))
+    built.unwrap_or(Ok(())).map_err(|missing| Failure::missing(missing.to_string()))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use procfs::{CurrentSI, KernelStats};
 use super::fold::{Fold, Folded};
 use super::jobs;
 use super::resolved::Resolved;
+use crate::devices::Watch;
 use crate::host::interference::Reading;
 use crate::host::other_runs;
 use crate::random;
@@ -77,6 +78,7 @@ impl Launcher<'_> {
         let testbed = self.testbed(attempt);
         let in_virtual_time = testbed.traits().clock == ClockKind::Virtual;
         let mut watch = Stopwatch::start(!in_virtual_time);
+        let watched = testbed.watched();
         let mut launched = testbed.launch(job)?;
         let mut fold = Fold::new(self.plan, &attempt.trial, job, testbed.name(), testbed.traits());
         fold.launched(launched.provenance(), testbed.kernel().map(|(release, _)| release));
@@ -84,7 +86,9 @@ impl Launcher<'_> {
         if let Some(changed) = testbed.changed() {
             fold.is(changed);
         }
-        Ok(fold.finish(launched.end(), watch.stop()))
+        let ended = launched.end();
+        let drives = watched.into_iter().map(Watch::end).collect();
+        Ok(fold.finish(ended, Circumstances { drives, ..watch.stop() }))
     }
 
     /// Receives the agent's events; ends the agent if the agent hangs or the run is stopped.

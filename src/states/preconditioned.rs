@@ -19,10 +19,12 @@ impl StateKind for Preconditioned {
         Story {
             what: "The filesystem is empty, but the flash drive below is not: it was written completely and \
                    then overwritten at random until its write rate was steady. So garbage collection slows \
-                   every write from the first one on. Possible only on modelled flash drives.",
+                   every write from the first one on. Possible on modelled flash drives, and on a claimed disk: its \
+                   part is written twice in order and then at random until five rounds are steady, once in a run, \
+                   and before each trial a sixteenth of it at random.",
             origin: "SNIA's Solid State Storage Performance Test Specification: purge, precondition, steady \
                      state. `fsderby disk steady DISK` shows that the model reaches the steady state.",
-            limits: "A drive in use lies between this state and the initial state in its disk file, because \
+            limits: "A claimed disk is not purged first, so its state is only like SNIA's. A drive in use lies between this state and the initial state in its disk file, because \
                      discards and idle time free erased blocks.",
         }
     }

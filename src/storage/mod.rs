@@ -18,9 +18,10 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
+use crate::devices::Undo;
 use crate::host::StepError;
 use crate::host::own_folder::OwnFolder;
-use crate::schema::event::Seen;
+use crate::schema::event::{Seen, Steady};
 use crate::schema::job::Job;
 use crate::schema::setup::{Named, Volume};
 
@@ -68,6 +69,16 @@ pub enum Attached {
     Folder(OwnFolder),
 }
 
+/// What must be written to a drive before a trial, in the way of SNIA's performance test specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conditioning {
+    None,
+    /// Once in a run.
+    Precondition,
+    /// Before each trial, on a drive that was preconditioned.
+    Wash(Steady),
+}
+
 /// A block device. Dropping this value detaches the device.
 pub trait Device {
     /// The device, which may be formatted.
@@ -84,6 +95,27 @@ pub trait Device {
     /// After a failed trial: the fault of the storage below the device, on the host, which is no fault of the filesystem.
     fn fault_below(&self) -> Option<String> {
         None
+    }
+    /// On a machine that has other arrays and mappings: a unique name for what is built on this device.
+    fn owner(&self) -> Option<&str> {
+        None
+    }
+    /// Notes what is about to be built on the device, and the commands that undo it, last first; an empty list says that all of it is
+    /// down.
+    fn note(&self, _undo: &[Undo]) -> io::Result<()> {
+        Ok(())
+    }
+    /// What must be written to the device before it is used.
+    fn conditioning(&self) -> Conditioning {
+        Conditioning::None
+    }
+    /// Notes that the device was preconditioned, so that the other trials of the run find it so.
+    fn note_conditioned(&self, _steady: Steady) -> io::Result<()> {
+        Ok(())
+    }
+    /// Writes what a trial begins with, after conditioning.
+    fn reset_names(&self) -> io::Result<()> {
+        Ok(())
     }
     /// Processes that serve the device, as listed by [`crate::host::children`]; they keep running when a filesystem on it is unmounted.
     fn servers(&self) -> &[i32] {

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
-use crate::devices::{self, Held, Refusal, Reset};
+use crate::devices::{self, Held, Refusal, Reset, Watch};
 use crate::filesystems::KernelNeed;
+use crate::host::programs;
 use crate::names;
 use crate::schema::job::Job;
 use crate::schema::reason::Reason;
@@ -13,6 +14,7 @@ use crate::schema::setup::{ClockKind, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 use crate::storage::device;
+use crate::storage::layers::Layer;
 
 const RESETS: [(&str, Reset); 3] =
     [("zeros", Reset::Zeros), ("leftovers", Reset::Leftovers), ("discarded", Reset::Discarded)];
@@ -25,13 +27,13 @@ impl TestbedKind for DeviceKind {
     }
 
     fn usage(&self) -> &'static str {
-        "device:ID[,reset=zeros|leftovers|discarded]"
+        "device:ID[,ID…][,reset=zeros|leftovers|discarded]"
     }
 
     fn story(&self) -> Story {
         Story {
             what: "A disk of this machine, by the serial number under which `fsderby device claim` made it \
-                   disposable. Each candidate has the same part of it. Before each trial, that part is \
+                   disposable; several for layers such as RAID. Each candidate has the same part of it. Before each trial, that part is \
                    overwritten with zeros (the default), discarded, or left as the last trial left it. \
                    Needs root.",
             origin: "The kernel's own driver, with a linear device-mapper target over the part between the claim's marks.",
@@ -49,6 +51,10 @@ impl TestbedKind for DeviceKind {
         true
     }
 
+    fn is_always_guarded(&self) -> bool {
+        true
+    }
+
     fn is_on_host(&self, setting: &str) -> bool {
         !setting.contains('=')
     }
@@ -59,23 +65,29 @@ impl TestbedKind for DeviceKind {
 }
 
 struct Disk {
-    id: String,
+    /// By which the disks are claimed.
+    ids: Vec<String>,
     reset: Reset,
     /// Its node, for messages and the description of the machine; of nothing while it is not there.
     node: PathBuf,
-    /// From the first trial to the end of the run, with the length of its window.
-    held: Mutex<Option<(Bytes, Held)>>,
+    /// From the first trial to the end of the run, with the length of their windows.
+    held: Mutex<Option<(Bytes, Vec<Held>)>>,
 }
 
 impl Disk {
     fn parse(text: &str) -> Result<Self, String> {
-        let mut settings = text.split(',');
-        let id = settings.next().filter(|id| !id.is_empty());
-        let id = id.ok_or_else(|| format!("a disk is missing; write {}", DeviceKind.usage()))?;
-        if id.starts_with("/dev/") {
+        let (settings, ids): (Vec<&str>, Vec<&str>) =
+            text.split(',').filter(|word| !word.is_empty()).partition(|word| word.contains('='));
+        let [id, ..] = ids[..] else {
+            return Err(format!("a disk is missing; write {}", DeviceKind.usage()));
+        };
+        if let Some(node) = ids.iter().find(|id| id.starts_with("/dev/")) {
             return Err(format!(
-                "{id} can be another disk after the next boot\n  try: fsderby device list, which shows serial numbers"
+                "{node} can be another disk after the next boot\n  try: fsderby device list, which shows serial numbers"
             ));
+        }
+        if let Some(twice) = ids.iter().enumerate().find(|(at, id)| ids[..*at].contains(id)) {
+            return Err(format!("the disk {} is named twice", twice.1));
         }
         let mut reset = Reset::Zeros;
         for setting in settings {
@@ -88,11 +100,13 @@ impl Disk {
                 _ => return Err(names::unknown("setting", setting, ["reset=zeros"])),
             }
         }
+        let claimed = devices::claimed(id).map_or_else(|_| id.to_owned(), |mark| mark.id);
         let node = devices::all()
             .into_iter()
-            .find(|disk| [&disk.serial, &disk.wwid].into_iter().flatten().any(|own| own == id));
+            .find(|disk| [&disk.serial, &disk.wwid].into_iter().flatten().any(|own| *own == claimed));
         let node = node.map_or_else(|| "/dev".into(), |disk| disk.node());
-        Ok(Disk { id: id.to_owned(), reset, node, held: Mutex::new(None) })
+        let ids = ids.into_iter().map(str::to_owned).collect();
+        Ok(Disk { ids, reset, node, held: Mutex::new(None) })
     }
 
     fn hold(&self, length: Bytes) -> Result<(), Refusal> {
@@ -101,7 +115,8 @@ impl Disk {
             return Ok(());
         }
         *held = None;
-        *held = Some((length, Held::hold(&self.id, length)?));
+        let all = self.ids.iter().map(|id| Held::hold(id, length)).collect::<Result<_, _>>()?;
+        *held = Some((length, all));
         Ok(())
     }
 
@@ -109,8 +124,8 @@ impl Disk {
     fn refusal(&self, length: Bytes) -> Option<Refusal> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         match &*held {
-            Some((_, held)) => held.is_still_claimed().err(),
-            None => devices::is_ready(&self.id, length).err(),
+            Some((_, held)) => held.iter().find_map(|held| held.is_still_claimed().err()),
+            None => self.ids.iter().find_map(|id| devices::is_ready(id, length).err()),
         }
     }
 }
@@ -118,7 +133,11 @@ impl Disk {
 impl Testbed for Disk {
     fn name(&self) -> String {
         let reset = RESETS.iter().find(|(_, reset)| *reset == self.reset && *reset != Reset::Zeros);
-        format!("device:{}{}", self.id, reset.map_or(String::new(), |(name, _)| format!(",reset={name}")))
+        format!(
+            "device:{}{}",
+            self.ids.join(","),
+            reset.map_or(String::new(), |(name, _)| format!(",reset={name}"))
+        )
     }
 
     fn traits(&self) -> TestbedTraits {
@@ -151,15 +170,70 @@ impl Testbed for Disk {
         local::has_tool(program)
     }
 
+    fn preconditions(&self) -> Result<(), Missing> {
+        let refuse =
+            |what: &str, try_this: &str| Err(Missing { what: what.into(), try_this: try_this.into() });
+        match (self.reset, self.ids.len()) {
+            (Reset::Discarded, _) => refuse(
+                "reset=discarded undoes what preconditioning brings the drive to",
+                "without reset=, or without --state preconditioned",
+            ),
+            (_, 2..) => refuse(
+                "an array is assembled as clean, which only zeros are, and a preconditioned drive holds none",
+                "one disk, or without --state preconditioned",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn disks(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn builds(&self, layers: &[Box<dyn Layer>]) -> Option<Result<(), Missing>> {
+        let missing = |what: String, try_this: String| Some(Err(Missing { what, try_this }));
+        for layer in layers {
+            let (written, kind) = (layer.written(), layer.kind());
+            if layer.needs_zeros() && self.reset != Reset::Zeros {
+                let what = format!("{written} is assembled as clean, which only disks of zeros are");
+                return missing(what, "without reset=".into());
+            }
+            if let Some(tool) = kind.tools().iter().find(|tool| programs::find(tool).is_none()) {
+                return missing(
+                    format!("{written} needs {tool}"),
+                    format!("apt-get install {}", kind.package()),
+                );
+            }
+        }
+        Some(Ok(()))
+    }
+
+    fn owner(&self) -> String {
+        let mark = self.ids.first().and_then(|id| devices::claimed(id).ok());
+        mark.map_or_else(String::new, |mark| mark.short().to_owned())
+    }
+
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
-        let settings = device::Settings { id: self.id.clone(), reset: self.reset };
+        // Zeros could be a discard to the drive.
+        let reset = if moment.preconditioned { Reset::Leftovers } else { self.reset };
+        let (id, beside) =
+            self.ids.split_first().map_or_else(Default::default, |(id, rest)| (id.clone(), rest.to_vec()));
+        let settings = device::Settings { id, beside, reset, preconditioned: moment.preconditioned };
         (settings.named(), moment.volume())
     }
 
     fn changed(&self) -> Option<Reason> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, held) = held.as_ref()?;
-        held.is_still_claimed().err().map(|why| Reason::OtherDisk { why: why.what })
+        let changed = |(id, held): (&String, &Held)| {
+            let why = held.is_still_claimed().err()?;
+            Some(Reason::OtherDisk { why: devices::without_serial(id, why.what) })
+        };
+        self.ids.iter().zip(held).find_map(changed)
+    }
+
+    fn watched(&self) -> Vec<Watch> {
+        self.ids.iter().filter_map(|id| Watch::begin(id)).collect()
     }
 
     fn folder(&self) -> &Path {
@@ -178,7 +252,8 @@ mod tests {
 
     #[test]
     fn a_disk_is_named_as_it_is_written_and_never_by_a_letter() {
-        for text in ["S1", "S1,reset=leftovers", "eui.0025,reset=discarded"] {
+        for text in ["S1", "S1,S2", "S1,S2,reset=leftovers", "S1,reset=leftovers", "eui.0025,reset=discarded"]
+        {
             assert_eq!(Disk::parse(text).unwrap().name(), format!("device:{text}"));
         }
         for (text, says) in [
@@ -186,6 +261,8 @@ mod tests {
             ("/dev/sdb1", "another disk after the next boot"),
             ("S1,reset=zeroes", "did you mean 'zeros'?"),
             ("S1,size=3", "reset=zeros"),
+            ("S1,S2,S1", "S1 is named twice"),
+            ("reset=zeros", "a disk is missing"),
         ] {
             assert!(Disk::parse(text).err().unwrap().contains(says), "{text}");
         }

@@ -32,6 +32,7 @@ use std::time::Duration;
 
 use fsderby_diskmodel::Point;
 
+use crate::devices::Watch;
 use crate::filesystems::KernelNeed;
 use crate::guest::kernel::Index;
 use crate::schema::event::Event;
@@ -40,6 +41,7 @@ use crate::schema::reason::Reason;
 use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
+use crate::storage::layers::Layer;
 
 /// Least memory of a trial. In a guest with less memory, mkfs and fsck run out of memory. On this machine's kernel these tools are
 /// not limited, but `--scale` uses the same minimum, so that an experiment has equal memory on every testbed.
@@ -79,6 +81,10 @@ pub trait TestbedKind: Sync {
     /// Whether repeating a trial gives different figures.
     fn scatters(&self) -> bool {
         true
+    }
+    /// Whether every run has a candidate twice, to show the smallest difference that is credible here.
+    fn is_always_guarded(&self) -> bool {
+        false
     }
     /// The least memory for page cache and workload in trials with one client.
     fn least_memory(&self) -> Bytes {
@@ -125,6 +131,18 @@ pub trait Testbed: Sync {
     /// Why trials no longer run in the place where the run began; checked before and after each trial.
     fn changed(&self) -> Option<Reason> {
         None
+    }
+    /// Whether these layers can be built on the testbed's disks; `None` if it builds none.
+    fn builds(&self, layers: &[Box<dyn Layer>]) -> Option<Result<(), Missing>> {
+        self.guests().map(|guests| guests.carries(layers))
+    }
+    /// The part of device names that makes them unique on this machine; empty in guests.
+    fn owner(&self) -> String {
+        String::new()
+    }
+    /// Begins to watch the real drives below a trial; none if there are none of its own.
+    fn watched(&self) -> Vec<Watch> {
+        Vec::new()
     }
     /// Whether the testbed's machine can have this many CPUs. The CPUs of the host's own kernel cannot be limited reliably.
     fn has_cpus(&self, _cpus: u32) -> Result<(), Missing> {

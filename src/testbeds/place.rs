@@ -74,6 +74,11 @@ impl<'t> Place<'t> {
         self.kind.is_none_or(TestbedKind::scatters)
     }
 
+    /// Whether every run there has a candidate twice, however few its rounds.
+    pub fn is_always_guarded(&self) -> bool {
+        self.kind.is_some_and(TestbedKind::is_always_guarded)
+    }
+
     /// Whether the testbed's disk is sampled anew in each round.
     pub fn samples(&self) -> bool {
         self.kind.is_some_and(|kind| kind.samples(self.argument))

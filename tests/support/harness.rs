@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Seek, Write};
-use std::os::unix::fs::symlink;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -75,13 +75,24 @@ impl Disk {
     }
 
     fn hash(&self) -> String {
-        let mut image = File::open(path_of(&self.image)).unwrap();
-        image.rewind().unwrap();
-        let (mut hash, mut block) = (blake3::Hasher::new(), vec![0; MIB as usize]);
-        while let n @ 1.. = image.read(&mut block).unwrap() {
-            hash.update(&block[..n]);
+        // A terabyte of zeros takes no time: only what is written is read, and only what is not zero counts.
+        let size = self.image.metadata().unwrap().len();
+        let (mut hash, mut block, zeros) =
+            (blake3::Hasher::new(), vec![0; MIB as usize], vec![0; MIB as usize]);
+        let mut at = 0;
+        while let Ok(data) = rustix::fs::seek(&self.image, rustix::fs::SeekFrom::Data(at)) {
+            at = data / MIB * MIB;
+            let length = (size - at).min(MIB) as usize;
+            self.image.read_exact_at(&mut block[..length], at).unwrap();
+            if block[..length] != zeros[..length] {
+                hash.update(&at.to_le_bytes()).update(&block[..length]);
+            }
+            at += MIB;
+            if at >= size {
+                break;
+            }
         }
-        hash.finalize().to_hex().to_string()
+        hash.update(&size.to_le_bytes()).finalize().to_hex().to_string()
     }
 }
 
@@ -110,17 +121,33 @@ impl Order {
 }
 
 /// A machine that is a host: Debian's kernel, disks, modules, programs of this machine.
-#[derive(Default)]
 pub struct Host {
+    pub memory: Bytes,
     pub disks: Vec<Disk>,
     /// Where ext4 disks are mounted before the first order: serial number and folder.
     pub mounts: Vec<(String, String)>,
     /// By name or alias; those of loop devices and of every kind are there anyway.
     pub modules: Vec<String>,
+    /// Modules that are loaded with parameters, last.
+    pub drivers: Vec<(String, String)>,
     /// By name or path; those of every kind are there anyway.
     pub programs: Vec<String>,
     /// By path.
     pub files: Vec<(String, Vec<u8>)>,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Host {
+            memory: MEMORY,
+            disks: Vec::new(),
+            mounts: Vec::new(),
+            modules: Vec::new(),
+            drivers: Vec::new(),
+            programs: Vec::new(),
+            files: Vec::new(),
+        }
+    }
 }
 
 /// How the machine lived.
@@ -150,6 +177,7 @@ impl Lived {
 struct Orders {
     mounts: Vec<(String, String)>,
     disks: usize,
+    drivers: Vec<(String, String)>,
     orders: Vec<Order>,
 }
 
@@ -165,7 +193,12 @@ impl Host {
         let mut vm = Vm::default();
         vm.starts.agent = env!("CARGO_BIN_EXE_fsderby").into();
         let found = vm.found().expect("QEMU and a kernel");
-        let (modules, programs) = self.all();
+        let (mut modules, programs) = self.all();
+        // What a driver with parameters needs is loaded with the others.
+        for (driver, _) in &self.drivers {
+            let chain = found.kernel.index.with_hosts().chain([driver.as_str()]).unwrap();
+            modules.extend(chain.into_iter().filter(|module| module != driver));
+        }
         if let Err(lacks) = found.kernel.index.with_hosts().chain(modules.iter().map(String::as_str)) {
             let release = &found.kernel.index.release;
             skipped(
@@ -181,14 +214,18 @@ impl Host {
             modules: &modules,
             programs: &programs,
         };
-        let (base, own) = (bare.archive().unwrap(), self.archive(orders));
+        let drivers = self
+            .drivers
+            .iter()
+            .map(|(name, _)| (driver(name), slim::module(found.kernel.module(name).unwrap()).unwrap()));
+        let (base, own) = (bare.archive().unwrap(), self.archive(orders, drivers.collect()));
         let images: Vec<File> = self.disks.iter().map(|disk| disk.image.try_clone().unwrap()).collect();
         let serials: Vec<String> = self.disks.iter().map(|disk| disk.serial.to_owned()).collect();
         let machine = Machine {
             qemu: &found.qemu,
             kernel: found.kernel.image(),
             initramfs: vec![&base, &own],
-            memory: MEMORY,
+            memory: self.memory,
             root: "",
             cpu: found.cpu,
             cpus: 1,
@@ -238,7 +275,7 @@ impl Host {
         (modules, programs)
     }
 
-    fn archive(&self, orders: &[Order]) -> Vec<u8> {
+    fn archive(&self, orders: &[Order], drivers: Vec<(String, Vec<u8>)>) -> Vec<u8> {
         let mut archive = Archive::default();
         let program = fs::read(env!("CARGO_BIN_EXE_fsderby")).unwrap();
         archive.file("/usr/bin/fsderby", &slim::program(program).unwrap());
@@ -247,14 +284,20 @@ impl Host {
         }
         archive.link("/bin", "usr/bin");
         archive.link("/etc/mtab", "/proc/mounts");
-        for (path, content) in &self.files {
+        for (path, content) in self.files.iter().chain(&drivers) {
             archive.file(path, content);
         }
         let (mounts, disks) = (self.mounts.clone(), self.disks.len());
-        let orders = Orders { mounts, disks, orders: orders.to_vec() };
+        let drivers = self.drivers.clone();
+        let orders = Orders { mounts, disks, drivers, orders: orders.to_vec() };
         archive.file(ORDERS, &serde_json::to_vec(&orders).unwrap());
         archive.finish()
     }
+}
+
+/// Where the machine finds a driver that is loaded with parameters.
+fn driver(name: &str) -> String {
+    format!("/drivers/{name}.ko")
 }
 
 /// Lines as they come.
@@ -277,6 +320,10 @@ pub fn is_inside() -> bool {
     fs::write("/proc/sys/kernel/printk", "7").unwrap();
     mount("cgroup2", "/sys/fs/cgroup", "cgroup2", MountFlags::empty(), None).unwrap();
     let orders: Orders = serde_json::from_slice(&fs::read(ORDERS).unwrap()).unwrap();
+    for (name, parameters) in &orders.drivers {
+        let parameters = std::ffi::CString::new(parameters.as_str()).unwrap();
+        rustix::system::init_module(&fs::read(driver(name)).unwrap(), &parameters).unwrap();
+    }
     name_disks(orders.disks);
     for (serial, folder) in &orders.mounts {
         fs::create_dir_all(folder).unwrap();

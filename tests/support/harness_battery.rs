@@ -14,8 +14,38 @@ use super::harness::{Disk, Host, Order};
 use super::neighbours::{below, hostile, job_on};
 use super::say;
 
-/// Where the machine has its images.
-const TESTBED: &str = "loop:/var/tmp";
+/// Where the lists are tried.
+struct Ground {
+    testbed: &'static str,
+    size: fn(&dyn Filesystem) -> Bytes,
+    host: fn(Vec<u8>) -> Host,
+    /// Before and after the lists.
+    begin: fn() -> Vec<Order>,
+    end: fn() -> Vec<Order>,
+    altered: &'static [&'static str],
+}
+
+/// On images in a folder.
+const IMAGES: Ground = Ground {
+    testbed: "loop:/var/tmp",
+    size: smallest,
+    host: with_images,
+    begin: Vec::new,
+    end: Vec::new,
+    altered: &["home"],
+};
+
+/// On a claimed disk, whose window stands all the time.
+const CLAIMED: Ground = Ground {
+    testbed: "device:tenth,reset=leftovers",
+    size: |_| WINDOW,
+    host: with_claimed,
+    begin: open_window,
+    end: close_window,
+    altered: &["tenth"],
+};
+/// Enough for each kind.
+const WINDOW: Bytes = Bytes(304 * MIB);
 /// So many lists share a machine.
 const IN_ONE: usize = 100;
 /// A file of somebody else on the disk that also has the images.
@@ -24,17 +54,26 @@ const FILE: &str = "/var/tmp/of-somebody-else";
 /// So many lists, of which a third would make the kernel panic; drawn from this seed unless `FSDERBY_SEED` gives another. No other
 /// disk or file is altered, and the machine lives.
 pub fn no_list_harms_the_host(draws: usize, seed: u64) {
+    none_harms(&IMAGES, draws, seed);
+}
+
+/// The same on a claimed disk: its marks stay too.
+pub fn no_list_harms_another_disk(draws: usize, seed: u64) {
+    none_harms(&CLAIMED, draws, seed);
+}
+
+fn none_harms(ground: &Ground, draws: usize, seed: u64) {
     let seed = std::env::var("FSDERBY_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(seed);
     say(&format!("hostile arguments inside, of seed {seed}"));
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let targets = targets();
     let draw = |_| match below(&mut random, 3) {
-        0 => panicking(&mut random),
-        _ => hostile(TESTBED, smallest, &targets, &mut random),
+        0 => panicking(ground, &mut random),
+        _ => hostile(ground.testbed, ground.size, &targets, &mut random),
     };
     let jobs: Vec<Job> = (0..draws).map(draw).collect();
     for jobs in jobs.chunks(IN_ONE) {
-        if !carried_out(jobs, seed) {
+        if !carried_out(ground, jobs, seed) {
             return;
         }
     }
@@ -61,12 +100,12 @@ fn targets() -> Vec<String> {
 }
 
 /// A job whose filesystem would make its kernel panic at an error, which some have at once.
-fn panicking(random: &mut Xoshiro256PlusPlus) -> Job {
+fn panicking(ground: &Ground, random: &mut Xoshiro256PlusPlus) -> Job {
     let panics: Vec<&dyn Filesystem> =
         TABLE.iter().copied().filter(|kind| !kind.panics().is_empty()).collect();
     let kind = panics[below(random, panics.len())];
     let token = format!("{}-{}", std::process::id(), random.next_u64());
-    let mut job = job_on(kind.name(), TESTBED, smallest(kind), &token);
+    let mut job = job_on(kind.name(), ground.testbed, (ground.size)(kind), &token);
     job.steps
         .retain(|step| matches!(step, Step::Reset | Step::Make { .. } | Step::Mount { .. } | Step::Empty));
     let option = kind.panics()[0].to_owned();
@@ -110,19 +149,62 @@ fn give(step: &mut Step, option: String) {
     }
 }
 
-/// Whether they were carried out: not without guests, which is said.
-fn carried_out(jobs: &[Job], seed: u64) -> bool {
-    let noise: Vec<u8> = (0..8 * MIB).map(|n| (n.wrapping_mul(seed | 1) >> 5) as u8).collect();
-    let host = Host {
+fn with_images(noise: Vec<u8>) -> Host {
+    let mut host = with_claimed(noise);
+    host.disks.retain(|disk| disk.serial != "tenth");
+    host.disks.push(Disk::formatted("home", Bytes(2048 * MIB)));
+    host.mounts = vec![("home".into(), "/var/tmp".into())];
+    host
+}
+
+fn with_claimed(noise: Vec<u8>) -> Host {
+    Host {
         disks: vec![
             Disk::with("first", &noise, Bytes(32 * MIB)),
+            Disk::with("tenth", &[], Bytes(320 * MIB)),
             Disk::with("second", b"of somebody else", Bytes(32 * MIB)),
-            Disk::formatted("home", Bytes(2048 * MIB)),
         ],
-        mounts: vec![("home".into(), "/var/tmp".into())],
-        programs: ["sha256sum", "tune2fs", "debugfs"].map(str::to_owned).to_vec(),
+        modules: vec!["dm-mod".into()],
+        programs: [
+            "sha256sum",
+            "tune2fs",
+            "debugfs",
+            "blkid",
+            "dmsetup",
+            "grep",
+            "cut",
+            "cat",
+            "readlink",
+            "basename",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
         ..Host::default()
-    };
+    }
+}
+
+/// What a run's process does for its agents.
+fn open_window() -> Vec<Order> {
+    let create = format!(
+        "fsderby device claim tenth --yes-erase tenth; \
+         dmsetup --noudevsync create fsderby-$(grep -o '[0-9a-f]\\{{32\\}}' /var/lib/fsderby/devices/*.json | cut -c1-16) \
+         --table \"0 {} linear $(cat /sys/block/$(basename $(readlink -f {}))/dev) 2048\"",
+        WINDOW.0 / 512,
+        Disk::path("tenth")
+    );
+    vec![Order::of(&["sh", "-ec", &create])]
+}
+
+fn close_window() -> Vec<Order> {
+    let close =
+        "dmsetup --noudevsync remove $(cat /sys/block/dm-0/dm/name); fsderby device release tenth 2>&1";
+    vec![Order::of(&["sh", "-ec", close])]
+}
+
+/// Whether they were carried out: not without guests, which is said.
+fn carried_out(ground: &Ground, jobs: &[Job], seed: u64) -> bool {
+    let noise: Vec<u8> = (0..8 * MIB).map(|n| (n.wrapping_mul(seed | 1) >> 5) as u8).collect();
+    let host = (ground.host)(noise);
     let look = Order::of(&[
         "sh",
         "-c",
@@ -133,16 +215,26 @@ fn carried_out(jobs: &[Job], seed: u64) -> bool {
         argv: ["fsderby", "agent"].map(str::to_owned).to_vec(),
         input: format!("{}\n", serde_json::to_string(job).unwrap()),
     };
-    let mut orders = vec![first, look.clone()];
+    let mut orders = (ground.begin)();
+    orders.extend([first, look.clone()]);
+    let begun = orders.len();
     orders.extend(jobs.iter().map(line));
     orders.push(look);
+    orders.extend((ground.end)());
     let Some(lived) = host.carry_out(&orders) else { return false };
-    let last = |n: usize| jobs.get(n.saturating_sub(2)).map(|job| (&job.trial, &job.steps));
+    let last = |n: usize| jobs.get(n.saturating_sub(begun)).map(|job| (&job.trial, &job.steps));
     assert_eq!(lived.panic, None, "seed {seed}: {:#?}\n{:#?}", last(lived.said.len()), lived.log);
-    assert_eq!(lived.altered(), ["home"], "seed {seed}");
-    let looked = [&lived.said[1].out, &lived.said[orders.len() - 1].out];
+    assert_eq!(lived.altered(), ground.altered, "seed {seed}");
+    let ends = &lived.said[begun + jobs.len() + 1..];
+    let is_whole = |said: &Said| said.code == 0 && !said.out.contains("note:");
+    assert!(
+        lived.said[..begun].iter().chain(ends).all(is_whole),
+        "seed {seed}: {ends:#?} {:#?}",
+        &lived.said[..begun]
+    );
+    let looked = [&lived.said[begun - 1].out, &lived.said[begun + jobs.len()].out];
     assert!(looked[0].lines().count() == 4 && looked[0] == looked[1], "seed {seed}: {looked:#?}");
-    let tried = &lived.said[2..orders.len() - 1];
+    let tried = &lived.said[begun..begun + jobs.len()];
     let mut refused = 0;
     for (job, said) in jobs.iter().zip(tried) {
         let events = events(said);

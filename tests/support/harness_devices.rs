@@ -6,7 +6,7 @@ use super::harness::{Disk, Host, Lived, Order};
 
 pub const SIZE: Bytes = Bytes(96 * MIB);
 pub const RUN: &str = "run quick --filesystems ext4 --workloads postmark-quick --scale 1/64 --rounds 2 --seed 3 --size 128m \
-    --on device:tenth --quiet --output /root/run";
+    --on device:tenth --guard=false --quiet --output /root/run";
 /// What is left of a run that has ended: windows, and mounts of its disk.
 pub const LEFT: &str = "sleep 2; cat /sys/block/dm-*/dm/name /proc/mounts 2>/dev/null | grep -e fsderby- -e /dev/dm- -e tenth || true";
 
@@ -23,6 +23,22 @@ pub fn with_one_disk() -> Host {
         ..Host::default()
     }
 }
+
+/// The same host with a disk whose driver is an emulated SCSI controller: it has a temperature, and sectors that cannot be read behind
+/// the range of [`RUN`].
+pub fn with_scsi_disk() -> Host {
+    let mut host = with_one_disk();
+    host.modules.push("sd_mod".into());
+    let bad = 150 * MIB / 512;
+    host.drivers.push((
+        "scsi_debug".into(),
+        format!("dev_size_mb=192 opts=2 medium_error_start={bad} medium_error_count=8"),
+    ));
+    host
+}
+
+/// The serial number of that disk.
+pub const SCSI: &str = "2000";
 
 pub fn noise() -> Vec<u8> {
     (0..SIZE.0).map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 29) as u8).collect()

@@ -107,8 +107,21 @@ pub enum Seen {
     /// `asleep_ns`: the longest time by which a thread that wakes twice a second overslept. `suspended_ns`: the machine's sleep,
     /// which no other time includes. `continued`: a client was stopped and continued.
     Halted { asleep_ns: u64, suspended_ns: u64, continued: bool },
+    /// Before each trial on a preconditioned real drive: mean time of a random write at the end of a fixed number of them, beside
+    /// the mean of the steady state.
+    Washed { writes: u64, write_ns: u64, steady: Steady },
     /// Time of a 4 KiB read on a modelled disk, and the time of the same read when the disk takes no time.
     Floor { floor_ns: u64, service_ns: u64 },
+}
+
+/// A real drive that was written twice in order, and then at random for so many rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Steady {
+    pub rounds: u32,
+    /// Whether the last five rounds were steady.
+    pub is_steady: bool,
+    /// Mean time of a write in them.
+    pub write_ns: u64,
 }
 
 /// A machine's sleep up to this length is the tolerance between its two clocks, which cannot be read at the same instant.

@@ -316,6 +316,10 @@ pub struct Guard {
     pub p: Option<f64>,
     /// Whether the run is void.
     pub voids: bool,
+    /// The largest ratio, above 1, by which two identical candidates may differ in a headline metric here; absent if the rounds are too
+    /// few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credible: Option<f64>,
 }
 
 impl Verdict {
@@ -546,7 +550,14 @@ mod tests {
 
     #[test]
     fn a_run_whose_copy_differs_has_no_verdict() {
-        let guard = |voids| Guard { copy: "b".into(), of: "a".into(), rounds: 12, p: Some(0.5), voids };
+        let guard = |voids| Guard {
+            copy: "b".into(),
+            of: "a".into(),
+            rounds: 12,
+            p: Some(0.5),
+            voids,
+            credible: None,
+        };
         let verdict = |guard| Verdict {
             schema: SCHEMA,
             records: 24,

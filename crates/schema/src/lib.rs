@@ -7,6 +7,7 @@
 pub mod candidate;
 pub mod change;
 pub mod declared;
+pub mod drive;
 pub mod event;
 pub mod finding;
 pub mod import;

@@ -59,6 +59,8 @@ pub enum Condition {
     Device,
     /// The machine's resources were available to the trial.
     Interference,
+    /// The drive below the trial was neither throttled nor reset, and kept its settings.
+    Drive,
     /// The work wrote enough and lasted long enough for its figures to be those of a longer one.
     Stationary,
 }
@@ -79,6 +81,7 @@ impl Condition {
             Condition::Survivors => "survivors",
             Condition::Device => "device",
             Condition::Interference => "interference",
+            Condition::Drive => "drive",
             Condition::Stationary => "stationary",
         }
     }

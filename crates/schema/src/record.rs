@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::drive::Drive;
 use crate::event::{Client, Phase, Seen, Series, Space, Stepped, Survivors, Tree};
 use crate::job::{Purpose, StepName, WorkSpec, is_one, one};
 use crate::metric::Metric;
@@ -213,6 +214,9 @@ pub struct Circumstances {
     /// Other activity on the machine, and its effects; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interference: Option<Interference>,
+    /// The claimed disks below the trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drives: Vec<Drive>,
 }
 
 /// Resources of the machine that the trial lacked, over the launch. Values that its kernel does not report are absent.

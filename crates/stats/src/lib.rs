@@ -2,6 +2,7 @@
 //! its source and when it misleads.
 
 pub mod agreement;
+pub mod credible;
 pub mod discovery;
 pub mod ensemble;
 pub mod family;

@@ -303,7 +303,7 @@ mod tests {
     fn who_entered_a_second_time_is_not_compared() {
         let mut verdict = verdict::of_one_workload(12);
         let (copy, of) = ("rowanfs".to_owned(), "maplefs".to_owned());
-        verdict.guard = Some(Guard { copy, of, rounds: 12, p: Some(0.4), voids: false });
+        verdict.guard = Some(Guard { copy, of, rounds: 12, p: Some(0.4), voids: false, credible: None });
         let comparison = compared(verdict, None);
         assert!(comparison.line("rowanfs").is_none() && comparison.left_out.is_empty());
     }

@@ -71,6 +71,7 @@ pub fn of(
     let choice = choosing.filter(|_| standing.may_recommend());
     let choice = choice.map(|choosing| choosing.brief.clone()).unwrap_or_default();
     let mut sentences = vec![compared(run, filesystems, workloads, setups), place(run, setups), trials(run)];
+    sentences.extend(verdict.guard.as_ref().filter(|_| is_claimed(run)).map(same::credible));
     sentences.extend(clients(workloads));
     if progress.is_modelled {
         sentences.push(model::LIMITS.to_owned());

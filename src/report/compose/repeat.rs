@@ -12,6 +12,7 @@ use crate::runner::scenarios;
 use crate::schema::plan::{Candidate, FIRST_LOOK, Factors, Plan, Rounds};
 use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::Bytes;
+use crate::testbeds::Place;
 use crate::workloads;
 
 /// `makes_filesystem` is a property of the testbed: without mkfs each candidate is a directory, and a single one needs no name.
@@ -71,10 +72,12 @@ fn command(plan: &Plan, candidates: &[Candidate], makes_filesystem: bool) -> Str
         words.push(format!("--budget {budget}"));
     }
     words.push(format!("--margin {}", plan.margin));
-    // On by default from ten rounds on.
-    words.extend(match (&plan.guard, plan.rounds.at_least() >= FIRST_LOOK) {
+    // On by default from ten rounds on, and on claimed disks.
+    let is_always = Place::asked(&plan.testbed).is_ok_and(|place| place.is_always_guarded());
+    let is_due = is_always || (plan.rounds.at_least() >= FIRST_LOOK && candidates.len() > 1);
+    words.extend(match (&plan.guard, is_due) {
         (Some(_), false) => Some("--guard".to_owned()),
-        (None, true) if candidates.len() > 1 => Some("--guard=false".to_owned()),
+        (None, true) => Some("--guard=false".to_owned()),
         _ => None,
     });
     words.extend(profile(plan).map(|profile| format!("--needs {profile}")));

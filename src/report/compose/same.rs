@@ -2,11 +2,12 @@
 
 use crate::analysis::dataset::counted;
 use crate::report::view::heading::Standing;
-use crate::report::view::number::{chance, list, named};
+use crate::report::view::number::{chance, count, list, named};
 use crate::schema::finding::{Finding, Found, Guard, Verdict};
 use crate::schema::plan::{Candidate, Plan};
 use crate::schema::setup::Variant;
 use crate::store::Run;
+use fsderby_stats::credible::FEWEST;
 
 /// The sentence on them.
 pub struct Same {
@@ -68,6 +69,22 @@ fn of_twins(twins: &[&Candidate], guard: Option<&Guard>, verdict: &Verdict, stan
         }
     };
     format!("{who} are the same filesystem ({kind} with {options} options){result}.", kind = first.kind)
+}
+
+/// The smallest difference that means anything on this device.
+pub fn credible(guard: &Guard) -> String {
+    let of = named(&guard.of);
+    match guard.credible {
+        Some(ratio) => format!(
+            "On this device two identical candidates, {of} and its copy, may differ by {:.1} % (95 % interval over {}); no smaller \
+             difference is credible here.",
+            100.0 * (ratio - 1.0),
+            count(guard.rounds as usize, "round")
+        ),
+        None => format!(
+            "{of} entered twice; the smallest difference that is credible on this device takes {FEWEST} rounds."
+        ),
+    }
 }
 
 /// The result of the A/A check, unless it voids the run.

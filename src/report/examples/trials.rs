@@ -128,6 +128,7 @@ pub fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> R
             steal_ns: 0,
             clock_drift_ns: 0,
             interference: None,
+            drives: Vec::new(),
         },
         previous: String::new(),
     }

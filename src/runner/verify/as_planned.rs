@@ -12,7 +12,8 @@ use crate::schema::job::{Purpose, Step, StepName, WorkJob, WorkSpec};
 use crate::schema::plan::Trial;
 use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::{Record, RecordedWork, StageRecord};
-use crate::schema::setup::{ClockKind, Modelled, Named};
+use crate::schema::setup::{ClockKind, Fidelity, Modelled, Named};
+use crate::storage::device;
 use crate::store::Run;
 
 /// The plan's trials of the rounds in the records, by name.
@@ -160,7 +161,8 @@ fn is_sampled_for(record: &Record, purpose: Purpose) -> bool {
 
 /// Whether the trial's disks were preconditioned; only modelled disks can be.
 fn preconditioned(record: &Record) -> bool {
-    record.storage.settings::<Modelled>().is_ok_and(|modelled| modelled.preconditioned)
+    let modelled = record.storage.settings::<Modelled>().is_ok_and(|modelled| modelled.preconditioned);
+    modelled || record.storage.settings::<device::Settings>().is_ok_and(|device| device.preconditioned)
 }
 
 fn has_clients(record: &Record, stage: &StageRecord) -> bool {
@@ -234,6 +236,16 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
         (
             "the load of the trial's machine",
             record.circumstances.interference.is_some() || record.clock == ClockKind::Virtual,
+        ),
+        (
+            "the condition of the trial's drive",
+            record.circumstances.drives.is_empty() != (record.fidelity == Fidelity::Device),
+        ),
+        (
+            "the state of the trial's drive",
+            record.fidelity != Fidelity::Device
+                || preconditioned(record)
+                    == record.seen.iter().any(|seen| matches!(seen, Seen::Washed { .. })),
         ),
         (
             "the trial's free space",

@@ -127,8 +127,9 @@ impl Crypt {
     }
 
     fn names(place: &Place) -> impl Iterator<Item = String> {
+        let owner = if place.owner.is_empty() { String::new() } else { format!("{}-", place.owner) };
         let at = place.at;
-        (0..place.below.len()).map(move |n| format!("fsderby-{at}-{n}"))
+        (0..place.below.len()).map(move |n| format!("fsderby-{owner}{at}-{n}"))
     }
 }
 
@@ -189,7 +190,11 @@ mod tests {
     use super::*;
 
     fn place() -> Place {
-        Place { at: 2, below: vec![Below { path: "/dev/md1".into(), bytes: Bytes(1 << 20) }] }
+        Place {
+            at: 2,
+            owner: String::new(),
+            below: vec![Below { path: "/dev/md1".into(), bytes: Bytes(1 << 20) }],
+        }
     }
 
     #[test]

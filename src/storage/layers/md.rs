@@ -172,7 +172,11 @@ impl Md {
     }
 
     fn device(place: &Place) -> String {
-        format!("/dev/md{}", place.at)
+        // Beside the arrays of a machine, which mdadm numbers from 0 up and from 127 down.
+        const FIRST: usize = 1000;
+        const NUMBERS: usize = 1 << 19;
+        let own = usize::from_str_radix(&place.owner, 16);
+        format!("/dev/md{}", own.map_or(place.at, |own| FIRST + (own.wrapping_add(place.at)) % NUMBERS))
     }
 }
 
@@ -215,6 +219,10 @@ impl Layer for Md {
 
     fn modules(&self) -> Vec<&'static str> {
         vec!["md-mod", self.level.module()]
+    }
+
+    fn needs_zeros(&self) -> bool {
+        self.level.is_redundant()
     }
 
     fn build(&self, place: &Place) -> Vec<Argv> {
@@ -277,7 +285,7 @@ mod tests {
 
     fn lines(text: &str, disks: usize) -> [String; 3] {
         let below = (0..disks).map(|n| Below { path: format!("/dev/d{n}"), bytes: Bytes(1 << 30) }).collect();
-        let place = Place { at: 1, below };
+        let place = Place { at: 1, owner: String::new(), below };
         let layer = MdKind.with(text).unwrap();
         [layer.build(&place), layer.assemble(&place), layer.take_down(&place)]
             .map(|commands| commands.iter().map(|argv| argv.join(" ")).collect::<Vec<_>>().join("; "))

@@ -55,12 +55,17 @@ pub trait Layer: Send + Sync {
     fn above(&self, below: &[Bytes]) -> Result<Vec<Bytes>, String>;
     /// Kernel modules that the layer needs, by name or alias.
     fn modules(&self) -> Vec<&'static str>;
+    /// Whether the disks must hold nothing but zeros.
+    fn needs_zeros(&self) -> bool {
+        false
+    }
     /// Commands that build the layer on devices that contain only zeros.
     fn build(&self, place: &Place) -> Vec<Argv>;
     /// Commands that assemble the layer again from devices that already contain it, such as after a power cut.
     fn assemble(&self, place: &Place) -> Vec<Argv> {
         self.build(place)
     }
+    /// Commands that remove the layer, one for each of its devices.
     fn take_down(&self, place: &Place) -> Vec<Argv>;
     /// The devices that the layer makes, in the order of [`Layer::above`].
     fn devices(&self, place: &Place) -> Vec<String>;
@@ -76,6 +81,8 @@ pub trait Layer: Send + Sync {
 pub struct Place {
     /// Position of the layer in the stack, from 0; it makes device names unique in the stack.
     pub at: usize,
+    /// On a machine that has other arrays and mappings: eight hex digits that make device names unique there. Empty in a guest.
+    pub owner: String,
     pub below: Vec<Below>,
 }
 
@@ -142,12 +149,12 @@ pub fn top(layers: &[Box<dyn Layer>], disks: &[Bytes]) -> Result<Bytes, String> 
 }
 
 /// All commands that build these layers on disks with these names and this size, as far as they are known in advance.
-pub fn commands(layers: &[Box<dyn Layer>], disks: &[String], size: Bytes) -> Vec<Argv> {
+pub fn commands(layers: &[Box<dyn Layer>], disks: &[String], size: Bytes, owner: &str) -> Vec<Argv> {
     let mut below: Vec<Below> = disks.iter().map(|path| Below { path: path.clone(), bytes: size }).collect();
     let mut commands = Vec::new();
     for (at, layer) in layers.iter().enumerate() {
         let sizes: Vec<Bytes> = below.iter().map(|below| below.bytes).collect();
-        let place = Place { at, below };
+        let place = Place { at, owner: owner.to_owned(), below };
         commands.extend(layer.build(&place));
         let sizes = layer.above(&sizes).unwrap_or_default();
         below =
@@ -238,7 +245,7 @@ mod tests {
     #[test]
     fn a_stack_is_built_from_the_disks_up() {
         let disks: Vec<String> = ["/dev/vda", "/dev/vdb", "/dev/vdc"].map(str::to_owned).into();
-        let commands = commands(&parse(&["md:raid5", "crypt"]).unwrap(), &disks, Bytes(GIB));
+        let commands = commands(&parse(&["md:raid5", "crypt"]).unwrap(), &disks, Bytes(GIB), "");
         let lines: Vec<String> = commands.iter().map(|argv| argv.join(" ")).collect();
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert!(

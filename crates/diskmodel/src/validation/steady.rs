@@ -14,7 +14,7 @@ use crate::{Op, Spec};
 const PART: u64 = 16;
 const ROUNDS: usize = 8;
 /// Rounds that the rule considers.
-const WINDOW: usize = 5;
+pub const WINDOW: usize = 5;
 /// 234 MiB: less than the initially erased flash of any shipped disk, on a sixteenth of it.
 const ROUND_WRITES: u64 = 60_000;
 
@@ -82,7 +82,7 @@ fn is_steady(rates: &[f64]) -> bool {
 }
 
 /// Index of the first round of the first five consecutive steady rounds.
-fn steady_from(rates: &[f64]) -> Option<usize> {
+pub fn steady_from(rates: &[f64]) -> Option<usize> {
     rates.windows(WINDOW).position(is_steady)
 }
 

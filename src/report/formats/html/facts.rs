@@ -1,5 +1,6 @@
 //! The factors that all candidates have in common, and the host.
 
+use crate::analysis::drive;
 use crate::report::compose::{model, setups};
 use crate::report::view::Summary;
 use crate::report::view::number::count;
@@ -31,13 +32,16 @@ pub fn of(run: &Run, summary: &Summary) -> Vec<(&'static str, String)> {
         return common.chain(host).collect();
     }
     let memory = plan.memory.map_or_else(String::new, |memory| format!(", {memory} of memory"));
-    vec![
+    [
         ("Testbed", format!("{}, a volume of {}{memory}", plan.testbed, plan.size)),
         ("Linux", linux),
         ("Processor", model::cpu(run).unwrap_or_else(|| processor(&on, machine))),
         ("Memory", machine.memory.to_string()),
         ("Disk", model::disk(run).unwrap_or_else(|| disk_in_words(&on.disk))),
     ]
+    .into_iter()
+    .chain(drive::over(&run.records).map(|text| ("Drive", text)))
+    .collect()
 }
 
 fn processor(on: &OnMachine, machine: &Machine) -> String {

@@ -154,6 +154,7 @@ fn the_page_opens_with_the_verdict_over_rounds() {
         rounds: 12,
         p: Some(0.0002),
         voids: true,
+        credible: None,
     });
     let void = judged(void, None);
     leave("report-verdict-void.html", &void);
