@@ -18,7 +18,29 @@ use crate::testbeds::guests::Guests;
 pub const DISK: &str = "/dev/vda";
 
 /// For looking around; those that this machine lacks are left out.
-const PROGRAMS: [&str; 21] = ["sh", "cat", "cmp", "cp", "df", "dmesg", "du", "find", "grep", "head", "ls", "mkdir", "mount", "od", "ps", "sha256sum", "stat", "sync", "tail", "umount", "uname"];
+const PROGRAMS: [&str; 21] = [
+    "sh",
+    "cat",
+    "cmp",
+    "cp",
+    "df",
+    "dmesg",
+    "du",
+    "find",
+    "grep",
+    "head",
+    "ls",
+    "mkdir",
+    "mount",
+    "od",
+    "ps",
+    "sha256sum",
+    "stat",
+    "sync",
+    "tail",
+    "umount",
+    "uname",
+];
 /// A shell, and a check of the filesystem.
 const MEMORY: Bytes = Bytes(512 * MIB);
 
