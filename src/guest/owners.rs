@@ -64,8 +64,8 @@ mod tests {
         );
         write("info/tar.list", "/.\n/bin\n/bin/tar\n/usr/share/x\n");
         write("info/libc6:amd64.list", "/usr/lib/libc.so.6\n");
-        write("info/tar.md5sums", "/home/tar\n");
-        let found = packages(dpkg.path(), ["/usr/bin/tar", "/lib/libc.so.6", "/home/tar"].into_iter());
+        write("info/tar.md5sums", "/srv/tar\n");
+        let found = packages(dpkg.path(), ["/usr/bin/tar", "/lib/libc.so.6", "/srv/tar"].into_iter());
         let expected =
             [("/usr/bin/tar", "tar 1.34".to_owned()), ("/lib/libc.so.6", "libc6 2.36-9".to_owned())];
         assert_eq!(found, BTreeMap::from(expected));
