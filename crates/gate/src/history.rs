@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 const FILE: &str = "docs/measurements/gate.md";
 
 /// A test that takes longer is not part of `make check`.
-pub const LONG: Duration = Duration::from_secs(2);
+pub const LONG: Duration = Duration::from_secs(1);
 
 /// The last entry: seconds of each test, and of each module.
 #[derive(Default, Debug, PartialEq)]
