@@ -114,6 +114,8 @@ impl Listed {
 }
 
 fn list(json: bool) -> anyhow::Result<()> {
+    // Otherwise a disk would be listed as in use by a run that was killed.
+    devices::clear_left();
     let (all, claims) = (devices::all(), devices::claims());
     let listed: Vec<Listed> = all.iter().map(|disk| Listed::of(disk, &all, &claims)).collect();
     if json {

@@ -133,6 +133,16 @@ pub(super) fn remove_left(mark: &Mark) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Removes from each claim that no run holds what a killed process left, as far as that is possible.
+pub fn clear_left() {
+    for mark in registry::all() {
+        if let Ok(_lock) = registry::lock_if_there(&mark) {
+            // Who uses the disk next tries again and says what cannot be removed.
+            let _ = remove_left(&mark);
+        }
+    }
+}
+
 impl Held {
     /// Opens the window of this length on the claimed disk.
     ///

@@ -27,7 +27,7 @@ pub use content::Content;
 pub use disk::{Described, Partition, all};
 pub use drive::Watch;
 pub use here::is_init_of_machine;
-pub use hold::{Held, Reset, Volume, is_ready};
+pub use hold::{Held, Reset, Volume, clear_left, is_ready};
 pub use marks::{Mark, Range};
 pub use refusal::{Check, Refusal};
 pub use registry::{all as claims, find as claimed, hash, without_serial};

@@ -263,6 +263,9 @@ fn a_circle_of_imports_is_found_and_a_table_of_children_is_none() {
     let [b, c] = ["src/a/b.rs", "src/a/c.rs"];
     let round = [table[0], (b, "use crate::a::c::C;\n"), (c, "use super::B;\n")];
     assert_eq!(circles(&round), [vec![b.to_owned(), c.to_owned()]]);
+    let written_out =
+        [table[0], (b, "fn f() {\n    super::c::g();\n}\n"), (c, "fn g(b: crate::a::b::B) {}\n")];
+    assert_eq!(circles(&written_out), [vec![b.to_owned(), c.to_owned()]]);
     let own = [table[0], (b, "pub(crate) use super::c::{self, C as D};\n"), (c, "use fsderby_b::B;\n")];
     assert_eq!(circles(&own), Vec::<Vec<String>>::new());
 }

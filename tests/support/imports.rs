@@ -1,4 +1,4 @@
-//! Which file imports which, by the `use` declarations of the program, and where they go round in a circle.
+//! Which file imports which, by `use` and by paths written out, and where they go round in a circle.
 //!
 //! A name that a module only passes on (`pub use child::Name`) counts as the child's. A module that declares its children
 //! (`mod child;`) or has them in a table (`&child::Row`) does not import them.
@@ -67,6 +67,8 @@ fn modules(sources: &Sources) -> BTreeMap<Path, Module> {
                 module.imports.push(used);
             }
         }
+        let written_out = inline(&sources.0[*file]).into_iter();
+        module.imports.extend(written_out.filter_map(|used| absolute(used, path, &known)));
         (path.clone(), module)
     };
     paths.iter().map(module).collect()
@@ -143,6 +145,31 @@ fn uses(program: &str) -> Vec<(bool, Path, Option<String>)> {
             let name = (!name.is_empty()).then(|| name.trim().to_owned());
             found.push((is_public, names, name));
         }
+    }
+    found
+}
+
+/// Paths that stand out in the program: `crate::a::B`, `super::c::f()`, `fsderby_d::E`.
+fn inline(program: &str) -> Vec<Path> {
+    let is_use = |line: &str| {
+        let line = line.trim_start();
+        let line = line.strip_prefix("pub(crate)").or(line.strip_prefix("pub")).unwrap_or(line);
+        line.trim_start().starts_with("use ")
+    };
+    let mut found = Vec::new();
+    let mut within_use = false;
+    for line in program.lines() {
+        if within_use || is_use(line) {
+            within_use = !line.contains(';');
+            continue;
+        }
+        let names = line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+        let paths = names.map(|path| path.trim_matches(':')).filter(|path| path.contains("::"));
+        let paths = paths.map(|path| path.split("::").map(str::to_owned).collect::<Path>());
+        let is_ours = |path: &Path| {
+            ["crate", "self", "super"].contains(&path[0].as_str()) || path[0].starts_with("fsderby_")
+        };
+        found.extend(paths.filter(is_ours));
     }
     found
 }
