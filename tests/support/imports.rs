@@ -149,7 +149,7 @@ fn uses(program: &str) -> Vec<(bool, Path, Option<String>)> {
     found
 }
 
-/// Paths that stand out in the program: `crate::a::B`, `super::c::f()`, `fsderby_d::E`.
+/// Paths written out in the program, outside comments: `crate::a::B`, `super::c::f()`, `fsderby_d::E`.
 fn inline(program: &str) -> Vec<Path> {
     let is_use = |line: &str| {
         let line = line.trim_start();
@@ -158,7 +158,7 @@ fn inline(program: &str) -> Vec<Path> {
     };
     let mut found = Vec::new();
     let mut within_use = false;
-    for line in program.lines() {
+    for line in program.lines().filter(|line| !line.trim_start().starts_with("//")) {
         if within_use || is_use(line) {
             within_use = !line.contains(';');
             continue;
