@@ -121,7 +121,9 @@ pub fn lock(mark: &Mark) -> Result<File, Refusal> {
 pub fn lock_if_there(mark: &Mark) -> Result<Option<File>, Refusal> {
     match File::open(file(&mark.claim, LOCK)) {
         Ok(lock) => locked(mark, lock).map(Some),
-        Err(_) => Ok(None),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        // It could be held: whoever cannot see that must not take anything down.
+        Err(e) => Err(Refusal::io(Check::Claim, "open the lock of", &mark.id, &e)),
     }
 }
 

@@ -40,7 +40,12 @@ fn a_trial_beside_thirty_two_busy_processes_on_one_cpu_is_void() {
         assert!(record.metrics.is_empty());
     }
     let checks = run.records.iter().filter(|r| r.purpose == Purpose::Integrity);
-    assert!(checks.map(|r| r.outcome).eq([Outcome::Done]), "what is not timed cannot be disturbed");
+    let disturbed: Vec<String> =
+        checks.clone().filter(|r| r.outcome != Outcome::Done).map(Record::why).collect();
+    assert!(
+        checks.map(|r| r.outcome).eq([Outcome::Done]),
+        "what is not timed cannot be disturbed: {disturbed:?}"
+    );
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
 }
 

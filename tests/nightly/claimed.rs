@@ -202,9 +202,6 @@ mod layers {
         ];
         let Some(lived) = host.carry_out(&orders) else { return };
         let told = told(&lived);
-        if let Ok(path) = std::env::var("FSDERBY_TOLD") {
-            std::fs::write(path, &told).unwrap();
-        }
         assert_eq!((lived.panic.as_deref(), lived.said.len()), (None, orders.len()), "{told}");
         let out = |n: usize| lived.said[n].err.clone() + &lived.said[n].out;
         assert!(
@@ -497,9 +494,6 @@ mod users {
             steps.into_iter().map(|(order, code, says)| (order, (code, says))).unzip();
         let Some(lived) = host.carry_out(&orders) else { return };
         let told = told(&lived);
-        if let Ok(path) = std::env::var("FSDERBY_TOLD") {
-            std::fs::write(path, &told).unwrap();
-        }
         assert_eq!((lived.panic.as_deref(), lived.said.len()), (None, orders.len()), "{told}");
         for (n, ((code, says), said)) in expected.iter().zip(&lived.said).enumerate() {
             let all = said.err.clone() + &said.out;
@@ -538,9 +532,6 @@ mod preconditioned {
         ];
         let Some(lived) = host.carry_out(&orders) else { return };
         let told = told(&lived);
-        if let Ok(path) = std::env::var("FSDERBY_TOLD") {
-            std::fs::write(path, &told).unwrap();
-        }
         assert_eq!((lived.panic.as_deref(), lived.said.len()), (None, orders.len()), "{told}");
         let out = |n: usize| lived.said[n].err.clone() + &lived.said[n].out;
         assert!(out(1).contains("Preconditioning writes at most 328 MiB"), "{told}");

@@ -64,8 +64,7 @@ pub struct Record {
     pub cpus: Option<u32>,
     pub workload_seed: u64,
     /// BLAKE3 of the guest's boot files, such as `kernel` and `tools`, and of the copied files of each package, such as
-    /// `sqlite3 3.40.1-2+deb12u2`. Lists only what decides a figure and is not
-    /// elsewhere in the record.
+    /// `sqlite3 3.40.1-2+deb12u2`. Lists only what decides a figure and is not elsewhere in the record.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub provenance: BTreeMap<String, String>,
     pub clock: ClockKind,
