@@ -11,7 +11,7 @@ use crate::devices::{self, Mark, Undo};
 use crate::exit;
 use crate::filesystems::{self, Filesystem};
 use crate::host::{memory_group, programs};
-use crate::runner::machine;
+use crate::runner::preflight::machine;
 use crate::schema::units::{Bytes, GIB};
 use crate::storage::layers::{self, LayerKind};
 use crate::testbeds::vm::Vm;

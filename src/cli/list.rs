@@ -14,7 +14,7 @@ use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::report::view::heading;
 use crate::runner::experiment::{Experiment, SHIPPED};
-use crate::runner::{eras, profiles};
+use crate::runner::experiment::{eras, profiles};
 use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 use crate::testbeds::model::disks::{self, Spec};

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::exit::Failure;
-use crate::runner::entry::WorkloadEntry;
-use crate::runner::own_command::{self, Asked};
+use crate::runner::experiment::entry::WorkloadEntry;
+use crate::runner::experiment::own_command::{self, Asked};
 
 #[derive(Args)]
 pub struct Commands {

@@ -8,9 +8,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::foresight;
 use crate::report::view::number::{count, named};
-use crate::runner::launch::Tick;
-use crate::runner::rounds::Watch;
-use crate::runner::skips::Skip;
+use crate::runner::execute::launch::Tick;
+use crate::runner::execute::rounds::Watch;
+use crate::runner::preflight::skips::Skip;
 use crate::schema::plan::{Plan, Rounds};
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;

@@ -21,7 +21,7 @@ use crate::report::formats::svg::Picture;
 use crate::report::formats::terminal::{self, Detail};
 use crate::report::formats::{self, Format, Goes, How};
 use crate::report::view::imported::Imported;
-use crate::runner::planned;
+use crate::runner::experiment::planned;
 use crate::runner::verify::other_version::{Others, recomputed};
 use crate::runner::verify::{verify, verify_and_read};
 use crate::schema::plan::Plan;

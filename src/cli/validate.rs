@@ -13,7 +13,7 @@ use super::output::{print, say};
 use super::run::stop_on_signals;
 use crate::exit::{self, Failure};
 use crate::names;
-use crate::runner::raw::{Done, Raw};
+use crate::runner::execute::raw::{Done, Raw};
 use crate::schema::units::Bytes;
 use crate::testbeds::model::disks;
 use crate::testbeds::{self, Testbed};

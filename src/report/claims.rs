@@ -220,7 +220,7 @@ mod tests {
     use crate::report::formats::terminal::{self, Detail};
     use crate::report::formats::{Format, html, markdown};
     use crate::report::view::sentence::Which;
-    use crate::runner::comparable;
+    use crate::runner::verify::comparable;
     use crate::schema::finding::Found;
 
     fn wrong(report: &Report<'_>) -> Vec<String> {

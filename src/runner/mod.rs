@@ -1,40 +1,12 @@
 //! From an experiment to a plan, to jobs, to records: the meeting point of filesystems, workloads, testbeds and probes.
+//!
+//! ```text
+//! plan <- preflight <- experiment        the user's file and flags become a plan
+//!             ^------- execute <- verify
+//! ```
 
-pub mod at_once;
-mod bounds;
-pub mod candidate_check;
-mod changed;
-pub mod comparable;
-pub mod crossing;
-pub mod entry;
-pub mod eras;
+pub mod execute;
 pub mod experiment;
-pub mod extras;
-mod floor;
-pub mod fold;
-pub mod jobs;
-pub mod judgeable;
-mod labels;
-pub mod launch;
-pub mod longer;
-pub mod machine;
-pub mod mounted;
-mod named;
-pub mod needs;
-pub mod own_command;
-pub mod pace;
-pub mod planned;
-pub mod profiles;
-pub mod raw;
-pub mod rerun;
-pub mod resolved;
-pub mod rounds;
-pub mod scaled;
-pub mod scenarios;
-mod side_by_side;
-mod skipped;
-pub mod skips;
-mod steps;
-mod values;
+pub mod plan;
+pub mod preflight;
 pub mod verify;
-pub mod written;

@@ -60,8 +60,8 @@ fn the_keys_of_an_experiment_are_the_programs() {
     let (experiment, rest) = page.split_once("\n## `[[filesystem]]`").unwrap();
     let (filesystem, _) = rest.split_once("\n## ").unwrap();
     for (prose, file, list) in [
-        (experiment, "src/runner/experiment.rs", "const KEYS"),
-        (filesystem, "src/runner/entry.rs", "const FILESYSTEM_KEYS"),
+        (experiment, "src/runner/experiment/mod.rs", "const KEYS"),
+        (filesystem, "src/runner/experiment/entry.rs", "const FILESYSTEM_KEYS"),
     ] {
         let source = fs::read_to_string(project().join(file)).unwrap();
         let (_, list) = source.split_once(list).unwrap();

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use fsderby::agent::channel::decode;
-use fsderby::runner::fold::Fold;
-use fsderby::runner::jobs;
-use fsderby::runner::resolved::Resolved;
+use fsderby::runner::execute::fold::Fold;
+use fsderby::runner::plan::jobs;
+use fsderby::runner::plan::resolved::Resolved;
 use fsderby::schema::event::Event;
 use fsderby::schema::plan::{Plan, Trial};
 use fsderby::schema::reason::{Outcome, Reason};

@@ -3,8 +3,8 @@
 
 use fsderby::filesystems;
 use fsderby::runner::experiment::{Experiment, SHIPPED};
-use fsderby::runner::jobs;
-use fsderby::runner::resolved::Resolved;
+use fsderby::runner::plan::jobs;
+use fsderby::runner::plan::resolved::Resolved;
 use fsderby::schema::job::Job;
 use fsderby::schema::plan::Plan;
 use fsderby::workloads;

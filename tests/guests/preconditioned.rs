@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use crate::support::quiet::{Quiet, has_guests};
 use crate::support::scripted::machine;
+use fsderby::runner::execute::rounds::Runner;
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::jobs;
-use fsderby::runner::rerun::{Compared, candidates, rerun};
-use fsderby::runner::resolved::Resolved;
-use fsderby::runner::rounds::Runner;
+use fsderby::runner::plan::jobs;
+use fsderby::runner::plan::resolved::Resolved;
+use fsderby::runner::verify::rerun::{Compared, candidates, rerun};
 use fsderby::runner::verify::verify;
 use fsderby::schema::plan::Plan;
 use fsderby::schema::reason::Outcome;

@@ -2,7 +2,7 @@
 
 use crate::support::desk::Desk;
 use crate::support::quiet::has_guests;
-use fsderby::runner::raw::{Done, Raw};
+use fsderby::runner::execute::raw::{Done, Raw};
 use fsderby::schema::units::Bytes;
 use fsderby::testbeds::model::{Model, disks};
 use fsderby_diskmodel::Spec;

@@ -15,10 +15,10 @@ use fsderby::agent::Mishap;
 use fsderby::filesystems::KernelNeed;
 use fsderby::guest::kernel;
 use fsderby::probes;
+use fsderby::runner::execute::rounds::Runner;
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::resolved::Resolved;
-use fsderby::runner::rounds::Runner;
-use fsderby::runner::skips::skips;
+use fsderby::runner::plan::resolved::Resolved;
+use fsderby::runner::preflight::skips::skips;
 use fsderby::runner::verify::verify;
 use fsderby::schema::event::Event;
 use fsderby::schema::job::{Job, Purpose, StepName};
@@ -67,7 +67,7 @@ fn compared(plan: Plan, testbed: &dyn Testbed) -> Vec<Record> {
     let mut folder = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
     let before = store::read(&path).unwrap();
     let plan = Resolved::of(&plan).unwrap();
-    testbed.ready(&fsderby::runner::jobs::need(&plan)).unwrap();
+    testbed.ready(&fsderby::runner::plan::jobs::need(&plan)).unwrap();
     let skips = skips(&plan, &testbeds);
     let stop = AtomicBool::new(false);
     Runner {

@@ -51,7 +51,7 @@ fn a_folder_planted_under_a_name_that_could_be_guessed_survives() {
 }
 
 fn below(folder: &Path) -> String {
-    fsderby::runner::machine::below(folder).map_or_else(|| "unknown".into(), |(fstype, _)| fstype)
+    fsderby::runner::preflight::machine::below(folder).map_or_else(|| "unknown".into(), |(fstype, _)| fstype)
 }
 
 #[test]

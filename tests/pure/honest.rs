@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::support::carry::carry_out;
 use crate::support::scripted::Scripted;
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::skips::Skip;
+use fsderby::runner::preflight::skips::Skip;
 use fsderby::runner::verify::{Verified, verify};
 use fsderby::schema::event::Event;
 use fsderby::schema::job::At;

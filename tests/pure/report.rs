@@ -7,7 +7,7 @@ use crate::support::forger::Forger;
 use crate::support::scripted::Scripted;
 use crate::support::{fsderby, quiet};
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::skips::Skip;
+use fsderby::runner::preflight::skips::Skip;
 use fsderby::testbeds::Testbeds;
 
 const EXPERIMENT: &str = r#"

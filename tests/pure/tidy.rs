@@ -277,12 +277,19 @@ fn texts_of_a_plan_are_understood_in_one_place() {
         ["workloads::parsed(", "layers::parse(", "testbeds::parse(", "stages::find(", "states::parse("];
     let of_texts = of_texts.iter().chain(&["Place::parse(", "Place::asked("]);
     // What takes an experiment's texts, of which a testbed is made before there is a plan.
-    let allowed = [("src/runner/crossing.rs", "testbeds::parse(")];
+    let allowed = [("src/runner/experiment/crossing.rs", "testbeds::parse(")];
     // An experiment has no plan yet, an engine names stages of its own, and two runs are compared before their plans are resolved.
-    let may_ask = ["comparable", "experiment", "planned", "resolved", "scaled", "scenarios"]
-        .map(|of| format!("src/runner/{of}.rs"));
+    let may_ask = [
+        "experiment/mod",
+        "experiment/planned",
+        "experiment/scaled",
+        "plan/resolved",
+        "plan/scenarios",
+        "verify/comparable",
+    ]
+    .map(|of| format!("src/runner/{of}.rs"));
     let mut found = Vec::new();
-    for file in files("src/runner", "rs").into_iter().filter(|file| file != "src/runner/values.rs") {
+    for file in files("src/runner", "rs").into_iter().filter(|file| file != "src/runner/plan/values.rs") {
         for (number, line) in program(&file) {
             let is_allowed = |of: &str| allowed.iter().any(|(f, a)| *f == file && *a == of);
             let understands = of_texts.clone().any(|of| line.contains(of) && !is_allowed(of));
@@ -410,26 +417,26 @@ fn every_experiment_is_shipped_and_parses() {
 
 #[test]
 fn every_profile_of_needs_is_shipped_and_parses() {
-    let shipped = runner::profiles::TABLE;
+    let shipped = runner::experiment::profiles::TABLE;
     for file in files("profiles", "toml") {
         let name = Path::new(&file).file_stem().unwrap().to_string_lossy().into_owned();
         let row = shipped.iter().find(|(n, _)| *n == name);
         let (_, text_of_row) =
-            row.unwrap_or_else(|| panic!("{file} is not in the TABLE of src/runner/profiles.rs"));
+            row.unwrap_or_else(|| panic!("{file} is not in the TABLE of src/runner/experiment/profiles.rs"));
         assert_eq!(*text_of_row, text(&file));
-        runner::profiles::find(&name).unwrap();
+        runner::experiment::profiles::find(&name).unwrap();
     }
     assert_eq!(files("profiles", "toml").len(), shipped.len());
 }
 
 #[test]
 fn every_era_is_shipped() {
-    let shipped = runner::eras::TABLE;
+    let shipped = runner::experiment::eras::TABLE;
     for file in files("eras", "toml") {
         let name = Path::new(&file).file_stem().unwrap().to_string_lossy().into_owned();
         let row = shipped.iter().find(|(n, _)| *n == name);
         let (_, text_of_row) =
-            row.unwrap_or_else(|| panic!("{file} is not in the TABLE of src/runner/eras.rs"));
+            row.unwrap_or_else(|| panic!("{file} is not in the TABLE of src/runner/experiment/eras.rs"));
         assert_eq!(*text_of_row, text(&file));
     }
     assert_eq!(files("eras", "toml").len(), shipped.len());

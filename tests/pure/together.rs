@@ -6,11 +6,11 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use crate::support::scripted::{Scripted, machine};
+use fsderby::runner::execute::launch::Tick;
+use fsderby::runner::execute::rounds::{Finish, Runner, Watch};
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::launch::Tick;
-use fsderby::runner::resolved::Resolved;
-use fsderby::runner::rounds::{Finish, Runner, Watch};
-use fsderby::runner::skips::Skip;
+use fsderby::runner::plan::resolved::Resolved;
+use fsderby::runner::preflight::skips::Skip;
 use fsderby::runner::verify::verify;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::Outcome;

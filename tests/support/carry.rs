@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fsderby::runner::resolved::Resolved;
-use fsderby::runner::rounds::Runner;
-use fsderby::runner::skips::Skip;
+use fsderby::runner::execute::rounds::Runner;
+use fsderby::runner::plan::resolved::Resolved;
+use fsderby::runner::preflight::skips::Skip;
 use fsderby::schema::plan::Plan;
 use fsderby::store::{self, Folder, Run};
 use fsderby::testbeds::Testbeds;

@@ -34,11 +34,11 @@ const ADDED: [(&str, &str); 14] = [
     ("src/states/littered.rs", "src/states/mod.rs"),
     ("src/testbeds/shm.rs", "src/testbeds/mod.rs"),
     ("src/report/formats/outcomes.rs", "src/report/formats/mod.rs"),
-    ("experiments/touch-shm.toml", "src/runner/experiment.rs"),
+    ("experiments/touch-shm.toml", "src/runner/experiment/mod.rs"),
     ("disks/made-up-volume.toml", "crates/diskmodel/src/shipped.rs"),
     ("machines/made-up-board.toml", "src/testbeds/model/machines.rs"),
     ("papers/made-up.toml", "src/papers/mod.rs"),
-    ("profiles/archive.toml", "src/runner/profiles.rs"),
+    ("profiles/archive.toml", "src/runner/experiment/profiles.rs"),
 ];
 
 /// Which of the commands that prove it are run.

@@ -3,10 +3,10 @@
 use std::sync::atomic::AtomicBool;
 
 use fsderby::probes;
+use fsderby::runner::execute::rounds::Runner;
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::rerun::{Compared, candidates, rerun};
-use fsderby::runner::resolved::Resolved;
-use fsderby::runner::rounds::Runner;
+use fsderby::runner::plan::resolved::Resolved;
+use fsderby::runner::verify::rerun::{Compared, candidates, rerun};
 use fsderby::schema::event::Seen;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::Outcome;

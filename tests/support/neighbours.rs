@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use fsderby::filesystems::{self, Filesystem, TABLE};
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::jobs;
-use fsderby::runner::resolved::Resolved;
+use fsderby::runner::plan::jobs;
+use fsderby::runner::plan::resolved::Resolved;
 use fsderby::schema::event::Event;
 use fsderby::schema::job::{Job, Step};
 use fsderby::schema::setup::{Argv, DEVICE, Mount};

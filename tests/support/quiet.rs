@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use fsderby::guest::kernel;
 use fsderby::host::programs;
-use fsderby::runner::launch::Tick;
-use fsderby::runner::resolved::Resolved;
-use fsderby::runner::rounds::{Runner, Watch};
-use fsderby::runner::skips::Skip;
+use fsderby::runner::execute::launch::Tick;
+use fsderby::runner::execute::rounds::{Runner, Watch};
+use fsderby::runner::plan::resolved::Resolved;
+use fsderby::runner::preflight::skips::Skip;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::record::Record;
 use fsderby::store::{self, Folder, Run};

@@ -264,7 +264,7 @@ mod tests {
     use crate::analysis::changes::{self, Asked};
     use crate::report::Beside;
     use crate::report::examples::{Example, model};
-    use crate::runner::comparable;
+    use crate::runner::verify::comparable;
     use crate::schema::finding::Found;
     use crate::schema::metric::Metric;
 

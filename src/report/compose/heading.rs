@@ -16,7 +16,7 @@ use crate::report::view::number::{count, grouped, list, named};
 use crate::report::view::sentence::Sentence;
 use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
-use crate::runner::{longer, scaled};
+use crate::runner::experiment::{longer, scaled};
 use crate::schema::candidate::said;
 use crate::schema::finding::Verdict;
 use crate::schema::job::Purpose;

@@ -47,7 +47,7 @@ use super::view::workload::WorkloadSummary;
 use crate::analysis::dataset::Dataset;
 use crate::analysis::latencies::Latencies;
 use crate::report::view::look::Look;
-use crate::runner::eras;
+use crate::runner::experiment::eras;
 use crate::schema::finding::Verdict;
 use crate::schema::plan::Candidate;
 use crate::store::Run;

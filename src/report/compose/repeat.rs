@@ -4,11 +4,10 @@ use shell_words::quote;
 
 use crate::filesystems;
 use crate::report::view::repeat::Repeat;
-use crate::runner::entry::FilesystemEntry;
+use crate::runner::experiment::entry::FilesystemEntry;
 use crate::runner::experiment::{Experiment, SHIPPED};
-use crate::runner::own_command;
-use crate::runner::profiles;
-use crate::runner::scenarios;
+use crate::runner::experiment::{own_command, profiles};
+use crate::runner::plan::scenarios;
 use crate::schema::plan::{Candidate, FIRST_LOOK, Factors, Plan, Rounds};
 use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::Bytes;

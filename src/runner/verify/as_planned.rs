@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::understood::Known;
-use crate::runner::jobs;
-use crate::runner::resolved::Resolved;
-use crate::runner::scenarios::LaidWork;
-use crate::runner::skipped;
+use crate::runner::execute::skipped;
+use crate::runner::plan::jobs;
+use crate::runner::plan::resolved::Resolved;
+use crate::runner::plan::scenarios::LaidWork;
 use crate::schema::event::Seen;
 use crate::schema::job::{Purpose, Step, StepName, WorkJob, WorkSpec};
 use crate::schema::plan::Trial;

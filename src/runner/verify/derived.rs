@@ -7,7 +7,7 @@ use super::other_version;
 use super::understood::Understood;
 use crate::analysis::metrics;
 use crate::analysis::validity::{self, Witness};
-use crate::runner::fold::not_held;
+use crate::runner::execute::fold::not_held;
 use crate::schema::event::{Client, Stepped};
 use crate::schema::job::{Step, StepName};
 use crate::schema::reason::{Held, Outcome, Reason};

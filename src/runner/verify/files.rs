@@ -2,8 +2,8 @@
 
 use super::Verified;
 use super::as_planned::is_whole;
-use crate::runner::extras;
-use crate::runner::resolved::Resolved;
+use crate::runner::plan::extras;
+use crate::runner::plan::resolved::Resolved;
 use crate::schema::event::Buckets;
 use crate::schema::plan::Trial;
 use crate::schema::record::{FileRef, Record};

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::Verified;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
-use crate::runner::extras;
-use crate::runner::resolved::Resolved;
-use crate::runner::rounds::ATTEMPTS;
+use crate::runner::execute::rounds::ATTEMPTS;
+use crate::runner::plan::extras;
+use crate::runner::plan::resolved::Resolved;
 use crate::schema::finding;
 use crate::schema::job::Purpose;
 use crate::schema::plan::Trial;

@@ -2,10 +2,12 @@
 //! and completeness. Pure except for reading the run's folder.
 
 mod as_planned;
+pub mod comparable;
 mod derived;
 mod files;
 mod missing;
 pub mod other_version;
+pub mod rerun;
 mod understood;
 mod verdict;
 
@@ -14,7 +16,7 @@ use self::other_version::Others;
 use self::understood::Known;
 use crate::analysis::latencies::{Counted, Latencies};
 use crate::parallel::parallel;
-use crate::runner::resolved::Resolved;
+use crate::runner::plan::resolved::Resolved;
 use crate::schema::event::Buckets;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use super::fold::{Folded, blank};
 use super::launch::{Attempt, Launcher, Tick};
-use super::resolved::Resolved;
 use super::side_by_side::{Hear, side_by_side};
 use super::skipped;
-use super::skips::Skip;
-use super::{extras, jobs};
 use crate::analysis::dataset::Dataset;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::analysis::{rounds, verdict};
+use crate::runner::plan::resolved::Resolved;
+use crate::runner::plan::{extras, jobs};
+use crate::runner::preflight::skips::Skip;
 use crate::schema::finding::Verdict;
 use crate::schema::job::Purpose;
 use crate::schema::plan::{Plan, Rounds, Trial};

@@ -1,10 +1,10 @@
 //! The evidence that a planned run will offer to a comparison, for `--fail-if`.
 
-use super::resolved::Resolved;
 use crate::analysis::condition::{Evidenced, Judgeable};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::analysis::metrics;
 use crate::analysis::rounds::FEWEST;
+use crate::runner::plan::resolved::Resolved;
 use crate::schema::declared::{Declared, Section};
 use crate::schema::plan::{Candidate, Rounds};
 

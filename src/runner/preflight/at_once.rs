@@ -3,8 +3,8 @@
 
 use procfs::Current;
 
-use super::resolved::Resolved;
-use super::written::Amounts;
+use crate::runner::plan::resolved::Resolved;
+use crate::runner::plan::written::Amounts;
 use crate::schema::plan::Trial;
 use crate::schema::units::{Bytes, GIB, MIB};
 use crate::testbeds::Testbeds;

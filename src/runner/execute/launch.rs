@@ -6,12 +6,12 @@ use anyhow::Context;
 use procfs::{CurrentSI, KernelStats};
 
 use super::fold::{Fold, Folded};
-use super::jobs;
-use super::resolved::Resolved;
 use crate::devices::Watch;
 use crate::host::interference::Reading;
 use crate::host::other_runs;
 use crate::random;
+use crate::runner::plan::jobs;
+use crate::runner::plan::resolved::Resolved;
 use crate::schema::event::Event;
 use crate::schema::job::Job;
 use crate::schema::plan::Trial;

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use super::experiment::{Experiment, SHIPPED};
-use super::pace::{EMULATED, Pace};
-use super::resolved::Resolved;
+use super::{Experiment, SHIPPED};
 use crate::analysis::dataset::counted;
 use crate::analysis::elapsed::elapsed;
+use crate::runner::plan::resolved::Resolved;
+use crate::runner::preflight::pace::{EMULATED, Pace};
 use crate::schema::plan::{Candidate, Factors, Plan};
 use crate::schema::reason::{Condition, Held};
 use crate::schema::record::Record;

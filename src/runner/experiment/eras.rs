@@ -17,7 +17,7 @@ use crate::schema::setup::Variant;
 /// The shipped option sets by name.
 pub static TABLE: &[(&str, &str)] = &[
     // One row a line.
-    ("2006", include_str!("../../eras/2006.toml")),
+    ("2006", include_str!("../../../eras/2006.toml")),
 ];
 
 #[derive(Clone, Debug, Deserialize)]

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use procfs::Current;
 
-use super::resolved::Resolved;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::guest::Files;
 use crate::guest::bundle::Bundle;
 use crate::host::{memory_group, programs};
+use crate::runner::plan::resolved::Resolved;
 use crate::schema::machine::{Build, Disk, Machine, OnMachine, Tool};
 use crate::schema::plan::Candidate;
 use crate::schema::setup::Fidelity;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::values;
 use crate::exit::Failure;
+use crate::runner::plan::values;
 use crate::schema::change::{Difference, Point, Reach};
 use crate::schema::machine::{Machine, OnMachine};
 use crate::schema::plan::{Candidate, Plan, PlannedWork, Setup};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::extras;
-use super::resolved::Resolved;
 use super::skips::Skip;
-use super::written::{Amounts, Expected};
+use crate::runner::plan::extras;
+use crate::runner::plan::resolved::Resolved;
+use crate::runner::plan::written::{Amounts, Expected};
 use crate::schema::job::Purpose;
 use crate::schema::plan::{Plan, Trial};
 use crate::schema::setup::Fidelity;

@@ -2,11 +2,11 @@
 
 use anyhow::Context;
 
-use super::fold::Folded;
-use super::launch::{Attempt, Launcher};
-use super::resolved::Resolved;
-use super::side_by_side::{Hear, side_by_side};
 use crate::names;
+use crate::runner::execute::fold::Folded;
+use crate::runner::execute::launch::{Attempt, Launcher};
+use crate::runner::execute::side_by_side::{Hear, side_by_side};
+use crate::runner::plan::resolved::Resolved;
 use crate::schema::job::Purpose;
 use crate::schema::plan::{Plan, Trial};
 use crate::schema::reason::Outcome;

@@ -1,7 +1,7 @@
 //! An experiment changed by flags states so in its name and question, so that it is not mistaken for the original.
 
 use super::entry::MOUNTED;
-use super::experiment::{Experiment, SIZE};
+use super::{Experiment, SIZE};
 use crate::schema::plan::{Candidate, Factors, Plan};
 use crate::schema::setup::Variant;
 use crate::schema::units::Bytes;

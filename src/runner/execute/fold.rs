@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::resolved::Resolved;
-use super::scenarios::LaidWork;
 use crate::analysis::metrics;
 use crate::analysis::validity::{self, Witness};
 use crate::probes;
+use crate::runner::plan::resolved::Resolved;
+use crate::runner::plan::scenarios::LaidWork;
 use crate::schema::candidate::setup_name;
 use crate::schema::event::{Buckets, Event, Stepped};
 use crate::schema::job::{Job, Purpose, Step, StepName};

@@ -2,9 +2,9 @@
 //! experiment yields was not made by fsderby, and is damage.
 
 use super::entry::FilesystemEntry;
-use super::experiment::{Experiment, RoundsAsked};
-use super::{scenarios, values};
+use super::{Experiment, RoundsAsked};
 use crate::exit::{DAMAGED, Failure};
+use crate::runner::plan::{scenarios, values};
 use crate::schema::plan::{Candidate, Plan, Rounds};
 use crate::store::Run;
 use crate::testbeds;

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::{bounds, labels, values};
+use super::bounds;
+use super::labels;
+use super::values;
 use crate::exit::Failure;
 use crate::names;
 use crate::schema::job::Portion;
@@ -346,7 +348,7 @@ impl<'p> Laid<'p> {
 mod tests {
     use super::*;
     use crate::runner::experiment::Experiment;
-    use crate::runner::resolved::Resolved;
+    use crate::runner::plan::resolved::Resolved;
 
     /// The laid scenario at that index of the plan.
     fn laid(plan: &Plan, at: usize) -> Laid<'_> {

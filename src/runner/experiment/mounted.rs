@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
+use super::crossing;
 use super::entry::{FilesystemEntry, MOUNTED};
-use super::{crossing, machine};
 use crate::exit::Failure;
 use crate::filesystems;
+use crate::runner::preflight::machine;
 use crate::schema::plan::{Candidate, Plan};
 use crate::testbeds::{Testbeds, is_directory};
 

@@ -1,5 +1,19 @@
 //! The user's input: an experiment file and flags, and how they become a plan.
 
+pub(super) mod changed;
+pub mod crossing;
+pub mod entry;
+pub mod eras;
+pub mod judgeable;
+pub mod longer;
+pub mod mounted;
+pub(super) mod named;
+pub mod needs;
+pub mod own_command;
+pub mod planned;
+pub mod profiles;
+pub mod scaled;
+
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -7,14 +21,15 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::crossing::{self, CROSS_KEYS, Cross};
-use super::entry::{FILESYSTEM_KEYS, FilesystemEntry, WorkloadEntry};
-use super::resolved::Resolved;
-use super::{bounds, floor, labels, mounted, needs, own_command, scenarios, values};
+use self::crossing::{CROSS_KEYS, Cross};
+use self::entry::{FILESYSTEM_KEYS, FilesystemEntry, WorkloadEntry};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::exit::Failure;
 use crate::filesystems;
 use crate::older::{self, Stood};
+use crate::runner::plan::resolved::Resolved;
+use crate::runner::plan::{bounds, floor, labels};
+use crate::runner::plan::{scenarios, values};
 use crate::schema::job::WorkSpec;
 use crate::schema::needs::Needs;
 use crate::schema::plan::{
@@ -39,22 +54,22 @@ pub(super) const ALL: &str = "all";
 
 /// The shipped experiments by name.
 pub static SHIPPED: &[(&str, &str)] = &[
-    ("quick", include_str!("../../experiments/quick.toml")),
-    ("mailserver", include_str!("../../experiments/mailserver.toml")),
-    ("fileserver", include_str!("../../experiments/fileserver.toml")),
-    ("desktop", include_str!("../../experiments/desktop.toml")),
-    ("hard-disk", include_str!("../../experiments/hard-disk.toml")),
-    ("mail-2008", include_str!("../../experiments/mail-2008.toml")),
-    ("fileserver-2002", include_str!("../../experiments/fileserver-2002.toml")),
-    ("mailserver-2002", include_str!("../../experiments/mailserver-2002.toml")),
-    ("mbox-2002", include_str!("../../experiments/mbox-2002.toml")),
-    ("fileserver-2006", include_str!("../../experiments/fileserver-2006.toml")),
-    ("einsatzgebiete", include_str!("../../experiments/einsatzgebiete.toml")),
-    ("raid-backup", include_str!("../../experiments/raid-backup.toml")),
-    ("raid-backup-as-published", include_str!("../../experiments/raid-backup-as-published.toml")),
-    ("raid-recovery", include_str!("../../experiments/raid-recovery.toml")),
-    ("provao", include_str!("../../experiments/provao.toml")),
-    ("provao-literal", include_str!("../../experiments/provao-literal.toml")),
+    ("quick", include_str!("../../../experiments/quick.toml")),
+    ("mailserver", include_str!("../../../experiments/mailserver.toml")),
+    ("fileserver", include_str!("../../../experiments/fileserver.toml")),
+    ("desktop", include_str!("../../../experiments/desktop.toml")),
+    ("hard-disk", include_str!("../../../experiments/hard-disk.toml")),
+    ("mail-2008", include_str!("../../../experiments/mail-2008.toml")),
+    ("fileserver-2002", include_str!("../../../experiments/fileserver-2002.toml")),
+    ("mailserver-2002", include_str!("../../../experiments/mailserver-2002.toml")),
+    ("mbox-2002", include_str!("../../../experiments/mbox-2002.toml")),
+    ("fileserver-2006", include_str!("../../../experiments/fileserver-2006.toml")),
+    ("einsatzgebiete", include_str!("../../../experiments/einsatzgebiete.toml")),
+    ("raid-backup", include_str!("../../../experiments/raid-backup.toml")),
+    ("raid-backup-as-published", include_str!("../../../experiments/raid-backup-as-published.toml")),
+    ("raid-recovery", include_str!("../../../experiments/raid-recovery.toml")),
+    ("provao", include_str!("../../../experiments/provao.toml")),
+    ("provao-literal", include_str!("../../../experiments/provao-literal.toml")),
 ];
 
 /// An experiment from a file or from flags.

@@ -13,10 +13,10 @@
 //!
 //! If memory or volume cannot shrink enough, the plan records it ([`Shortfall`]), and dry run, run and report state it.
 
-use super::experiment::{Experiment, SIZE};
-use super::values;
+use super::{Experiment, SIZE};
 use crate::exit::Failure;
 use crate::filesystems;
+use crate::runner::plan::values;
 use crate::schema::plan::{Plan, Shortfall};
 use crate::schema::units::{Bytes, MIB, Scale};
 use crate::testbeds;

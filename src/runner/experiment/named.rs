@@ -1,7 +1,7 @@
 //! Filesystems named on the command line instead of the experiment's; matching entries of the experiment stay.
 
 use super::entry::FilesystemEntry;
-use super::experiment::{ALL, Experiment};
+use super::{ALL, Experiment};
 use crate::filesystems;
 
 impl Experiment {

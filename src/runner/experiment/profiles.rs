@@ -8,11 +8,11 @@ use crate::schema::needs::Needs;
 /// The shipped profiles by name.
 pub static TABLE: &[(&str, &str)] = &[
     // One row a line.
-    ("mail-server", include_str!("../../profiles/mail-server.toml")),
-    ("file-server", include_str!("../../profiles/file-server.toml")),
-    ("desktop", include_str!("../../profiles/desktop.toml")),
-    ("backup", include_str!("../../profiles/backup.toml")),
-    ("old-hardware", include_str!("../../profiles/old-hardware.toml")),
+    ("mail-server", include_str!("../../../profiles/mail-server.toml")),
+    ("file-server", include_str!("../../../profiles/file-server.toml")),
+    ("desktop", include_str!("../../../profiles/desktop.toml")),
+    ("backup", include_str!("../../../profiles/backup.toml")),
+    ("old-hardware", include_str!("../../../profiles/old-hardware.toml")),
 ];
 
 /// The content of a profile. It weighs no workload by label, since labels belong to experiments.

@@ -3,9 +3,9 @@
 //! candidates with options of their own are tried.
 
 use super::launch::{Attempt, Launcher};
-use super::resolved::Resolved;
-use super::skips::Skip;
 use crate::exit::Failure;
+use crate::runner::plan::resolved::Resolved;
+use crate::runner::preflight::skips::Skip;
 use crate::schema::job::Purpose;
 use crate::schema::plan::{Candidate, Trial};
 use crate::testbeds::Testbeds;

@@ -3,11 +3,11 @@
 use std::cell::LazyCell;
 use std::collections::HashSet;
 
-use super::jobs;
-use super::resolved::Resolved;
-use super::scenarios::LaidWork;
 use crate::filesystems::{self, BESIDE, Filesystem};
 use crate::host::programs;
+use crate::runner::plan::jobs;
+use crate::runner::plan::resolved::Resolved;
+use crate::runner::plan::scenarios::LaidWork;
 use crate::schema::plan::Candidate;
 use crate::schema::scenario::Scenario;
 use crate::schema::units::Bytes;
