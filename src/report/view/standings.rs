@@ -167,12 +167,24 @@ fn pair_shown(pair: &Finding) -> PairShown<'_> {
 
 /// Why a pair is not told apart although its interval over the samples excludes 1; `None` for every other pair.
 pub fn why_open(pair: &Finding) -> Option<String> {
-    let excludes_one = pair.low.is_some_and(|low| low > 1.0) || pair.high.is_some_and(|high| high < 1.0);
-    let is_open = pair.finding == Found::CannotTell && excludes_one;
-    if !is_open {
+    if !is_open_despite_interval(pair) {
         return None;
     }
     Withheld::of(pair).map(|withheld| withheld.why()).or_else(|| beyond::refuted(pair))
+}
+
+/// [`why_open`] in a few words.
+pub fn why_open_briefly(pair: &Finding) -> Option<&'static str> {
+    if !is_open_despite_interval(pair) {
+        return None;
+    }
+    let withheld = Withheld::of(pair).map(|_| "the disk model's overhead could cause the difference");
+    withheld.or_else(|| beyond::refuted_briefly(pair))
+}
+
+fn is_open_despite_interval(pair: &Finding) -> bool {
+    let excludes_one = pair.low.is_some_and(|low| low > 1.0) || pair.high.is_some_and(|high| high < 1.0);
+    pair.finding == Found::CannotTell && excludes_one
 }
 
 /// The reasons of one metric's pairs, a sentence each. If there are many, the last sentence gives the number of further reasons.
