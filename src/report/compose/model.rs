@@ -33,6 +33,8 @@ pub fn disk(run: &Run) -> Option<String> {
         1 => ("a modelled disk".to_owned(), ""),
         several => (format!("{several} modelled disks"), "on each "),
     };
+    // A model of a class begins with an article: `A SATA SSD`.
+    let title = title.strip_prefix("A ").map_or(title.clone(), |class| format!("a {class}"));
     Some(format!("{disks} ({title}; {each}a volume of {size} at {begin}{moved})", size = run.plan.size))
 }
 
