@@ -35,6 +35,7 @@ mod requests;
 mod run;
 mod setups;
 mod shell;
+mod terms;
 mod twin;
 mod validate;
 mod verify;
