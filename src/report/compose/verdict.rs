@@ -249,7 +249,7 @@ mod tests {
         );
         assert_eq!(
             said[4],
-            "Disk-model overhead shifts no ratio by more than 0.2%; findings hold with and without it."
+            "Disk-model overhead shifts the ratios by up to 0.2%; the findings hold with and without it."
         );
         assert!(summary.heading.sure[0].contains("was found in all 13 samples"));
         assert!(summary.heading.next.is_none());

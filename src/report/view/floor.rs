@@ -105,14 +105,16 @@ pub fn said(findings: &[Finding]) -> Vec<String> {
     let others = findings.iter().filter(|f| floor(f).is_some() && Withheld::of(f).is_none());
     let (chance, told): (Vec<&Finding>, Vec<&Finding>) = others.partition(|f| moves_as_chance(f));
     let most = told.into_iter().filter_map(floor).map(|floor| floor.moves).max_by(f64::total_cmp);
-    let other = if withheld.is_empty() { "" } else { "other " };
+    let the = if withheld.is_empty() { "the" } else { "the other" };
     let moves = match (most, chance.is_empty()) {
         (None, true) => return said,
-        (None, false) => format!("{other}ratios {AS_CHANCE}"),
-        (Some(most), true) => format!("no {other}ratio by more than {}", share(most)),
-        (Some(most), false) => format!("no {other}ratio by more than {}, the rest {AS_CHANCE}", share(most)),
+        (None, false) => AS_CHANCE.to_owned(),
+        (Some(most), true) => format!("by up to {}", share(most)),
+        (Some(most), false) => format!("by up to {}, or {AS_CHANCE}", share(most)),
     };
-    said.push(format!("Disk-model overhead shifts {moves}; findings hold with and without it."));
+    said.push(format!(
+        "Disk-model overhead shifts {the} ratios {moves}; the findings hold with and without it."
+    ));
     said
 }
 
@@ -164,7 +166,7 @@ mod tests {
                 && said[0].contains("alderfs ÷ birchfs in mail (1.10, shifted by up to 3.1%)"),
             "{said:?}"
         );
-        assert!(said[1].contains("shifts no other ratio by more than 0.1%"), "{said:?}");
+        assert!(said[1].contains("shifts the other ratios by up to 0.1%"), "{said:?}");
     }
 
     #[test]
@@ -187,11 +189,8 @@ mod tests {
                 *withheld = None;
             }
             let beside = said(&[open.clone(), finding(Found::Better, None, Some(0.0002))]);
-            assert!(
-                beside[0].contains("no ratio by more than 0.1%, the rest no more than chance"),
-                "{beside:?}"
-            );
-            assert!(said(&[chance, open])[1].contains("shifts other ratios no more than chance"));
+            assert!(beside[0].contains("the ratios by up to 0.1%, or no more than chance"), "{beside:?}");
+            assert!(said(&[chance, open])[1].contains("shifts the other ratios no more than chance"));
         }
     }
 
