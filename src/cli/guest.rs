@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Subcommand;
@@ -43,45 +42,20 @@ pub fn run(command: &Guest) -> anyhow::Result<ExitCode> {
     match command {
         Guest::Build { kernel, packages } => build(kernel.as_deref(), packages.as_deref())?,
         Guest::List { id: None } => list()?,
-        Guest::List { id: Some(id) } => print_packages(&*found(id)?)?,
+        Guest::List { id: Some(id) } => print_packages(&*bundle::named(id)?)?,
         Guest::Export { id, file } => {
-            let bundle = found(id)?;
+            let bundle = bundle::named(id)?;
             bundle_file::export(&bundle, file)?;
             let (file, id) = (file.display(), &bundle.id);
             print_line(&format!("{file} is the guest bundle {id}"))?;
         }
-        Guest::Import { file } => print_line(&shown(&taken(file)?))?,
+        Guest::Import { file } => print_line(&shown(&bundle_file::taken(file)?))?,
         Guest::Remove { id } => {
             let removed = bundle::remove(id).map_err(|e| Failure::missing(format!("{e:#}")))?;
             print_line(&format!("removed {removed}"))?;
         }
     }
     Ok(ExitCode::from(exit::OK))
-}
-
-/// The bundle with this name in the cache, or the bundle in this file.
-pub fn named(text: &str) -> anyhow::Result<Arc<Bundle>> {
-    match text.contains('/') || Path::new(text).is_file() {
-        true => Ok(Arc::new(taken(Path::new(text))?)),
-        false => found(text),
-    }
-}
-
-/// The bundle from this file, after importing it into the cache.
-pub fn taken(file: &Path) -> anyhow::Result<Bundle> {
-    if let Err(e) = std::fs::metadata(file) {
-        let text = format!(
-            "could not open {}: {e}\n  try: fsderby guest export ID FILE, on a machine that has the bundle",
-            file.display()
-        );
-        return Err(Failure::usage(text).into());
-    }
-    let bundle = bundle_file::import(file);
-    Ok(bundle.map_err(|e| Failure::new(exit::DAMAGED, format!("could not import a guest bundle: {e:#}")))?)
-}
-
-fn found(id: &str) -> anyhow::Result<Arc<Bundle>> {
-    Ok(bundle::find(id).map_err(|e| Failure::missing(format!("{e:#}")))?)
 }
 
 fn build(release: Option<&str>, packages: Option<&Path>) -> anyhow::Result<()> {

@@ -16,33 +16,28 @@ use super::foresight::Known;
 use super::output::print_line;
 use super::own_program;
 use super::progress::Progress;
-use super::setups::{Memory, common_testbed, give_guest, give_kernels, given, limits, memory};
+use super::setups::common_testbed;
 use crate::analysis::condition::Condition;
 use crate::exit::{self, Failure};
 use crate::host::other_runs;
 use crate::keys::Key;
-use crate::names;
 use crate::report::view::number::count;
 use crate::runner::execute::candidate_check::CandidateCheck;
 use crate::runner::execute::rounds::{Finish, Runner};
-use crate::runner::experiment::crossing::Cross;
 use crate::runner::experiment::entry::FilesystemEntry;
-use crate::runner::experiment::scaled::Given;
+use crate::runner::experiment::options::Flags;
 use crate::runner::experiment::{Experiment, RoundsAsked};
-use crate::runner::experiment::{mounted, needs, planned};
+use crate::runner::experiment::{mounted, planned};
 use crate::runner::plan::resolved::Resolved;
 use crate::runner::preflight::pace::{self, Time};
 use crate::runner::preflight::skips::Skip;
 use crate::runner::verify::verify;
-use crate::schema::needs::Needs;
 use crate::schema::plan::{Plan, Rounds};
-use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
-use crate::schema::setup::ImageState;
-use crate::schema::units::{Bytes, Percent, Scale, Span};
+use crate::schema::units::Span;
 use crate::store::signature;
 use crate::store::{self, Door, Folder, Run};
-use crate::testbeds::{self, Made, Testbeds};
+use crate::testbeds::{Made, Testbeds};
 
 /// Folder of runs unless `--output` is given.
 const RESULTS: &str = "results";
@@ -65,70 +60,8 @@ pub struct Arguments {
     workloads: Vec<String>,
     #[command(flatten)]
     own: own_program::Commands,
-    #[arg(long, value_name = "TESTBED", help = testbeds_help())]
-    on: Vec<String>,
-    /// Kernel of guests: a release from the cache, or a package; repeat to compare kernels
-    #[arg(long, value_name = "VERSION|PATH")]
-    kernel: Vec<String>,
-    /// Guest bundle, whose kernel, programs and agent replace this machine's: an ID of `fsderby guest list`, or a file
-    #[arg(long, value_name = "ID|FILE", conflicts_with = "kernel")]
-    guest: Option<String>,
-    /// Size of the volume given to mkfs: 512m, 2g
-    #[arg(long)]
-    size: Option<Bytes>,
-    /// Memory limit for page cache and workload: 64m; `none` for no limit; repeat to compare several
-    #[arg(long, value_parser = memory)]
-    memory: Vec<Memory>,
-    /// Number of vCPUs of a guest with --on vm; default 1; repeat to compare several
-    #[arg(long, value_name = "N")]
-    cpus: Vec<u32>,
-    /// State of the image before mkfs: `sparse`, `allocated` or `written`
-    #[arg(long, value_name = "STATE", value_parser = image)]
-    image: Option<ImageState>,
-    /// Layer between disks and filesystem: md:raid5,chunk=64k or crypt; repeat to stack, lowest first; replaces the
-    /// experiment's layers
-    #[arg(long = "layer", value_name = "SPEC")]
-    layers: Vec<String>,
-    /// Initial state: `fresh`, 'filled 80%', 'allocated 80%', 'aged by SET', or the drive state `preconditioned`;
-    /// repeat to compare several
-    #[arg(long, value_name = "STATE")]
-    state: Vec<String>,
-    /// Number of rounds, or `auto`
-    #[arg(long, value_name = "N|auto")]
-    rounds: Option<RoundsAsked>,
-    /// With `--rounds auto`: the minimum number of rounds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    at_least: Option<u32>,
-    /// With `--rounds auto`: run as many complete rounds as fit into this time
-    #[arg(long)]
-    budget: Option<Span>,
-    /// Smallest difference of interest, such as 3%; filesystems that differ by less count as equivalent
-    #[arg(long)]
-    margin: Option<Percent>,
-    /// A/A check: enter the first filesystem twice; on by default from ten rounds on and on claimed disks, off with `--guard=false`
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    guard: Option<bool>,
-    /// Profile of needs, such as mail-server, from which the report derives a recommendation; replaces the experiment's
-    /// needs
-    #[arg(long, value_name = "PROFILE")]
-    needs: Option<String>,
-    /// Seed of the trial order and of the workloads' random choices
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Scale the workload: 1/16. A scale below 1 also scales the experiment's memory and, if a state fills it, its
-    /// volume; --memory and --size are not scaled
-    #[arg(long)]
-    scale: Option<Scale>,
-    /// Begin every trial with cold caches, and verify that they are cold
-    #[arg(long)]
-    cold: bool,
-    /// Cut the power in each trial after this number of operations (700) or share of the workload (50%), and measure the
-    /// recovery time
-    #[arg(long, value_name = "N|SHARE")]
-    power_cut: Option<PowerCut>,
-    /// Number of clients; each does the whole workload in its own directory
-    #[arg(long, value_name = "N")]
-    clients: Option<u32>,
+    #[command(flatten)]
+    settings: Flags,
     /// Compare all candidates in the report with this one (its label) instead of the best
     #[arg(long, value_name = "LABEL")]
     baseline: Option<String>,
@@ -145,7 +78,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Continue an interrupted run, or add rounds to it with --rounds or --budget
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "commands", "jobs", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients", "fail_if"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "commands", "jobs", "fail_if"])]
     resume: Option<PathBuf>,
     /// With --resume: continue although the folder, or a file in it, belongs to another user; that user's plan is executed
     #[arg(long, requires = "resume")]
@@ -166,13 +99,6 @@ pub struct Arguments {
     /// Show no progress
     #[arg(long, short)]
     quiet: bool,
-}
-
-/// Help of `--on`: the syntax of all testbeds.
-fn testbeds_help() -> String {
-    let usages: Vec<String> = testbeds::TABLE.iter().map(|kind| format!("`{}`", kind.usage())).collect();
-    let usages = usages.join(", ");
-    format!("{usages} or `{auto}`; repeat to compare several", auto = testbeds::AUTO)
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
@@ -280,7 +206,7 @@ fn tell_other_runs(testbeds: &Testbeds<'_>) {
 /// rounds. A new budget counts from now; from the plan's own budget, the time used so far is subtracted.
 fn longer(before: &Run, arguments: &Arguments, jobs: usize) -> Plan {
     let plan = before.plan.clone();
-    match (arguments.rounds, arguments.budget) {
+    match (arguments.settings.one("rounds"), arguments.settings.one("budget")) {
         (Some(RoundsAsked::Exactly(n)), _) => Plan { rounds: Rounds::Exactly(n), budget: None, ..plan },
         (_, Some(budget)) => Plan { rounds: Rounds::AtLeast(1), budget: Some(budget), ..plan },
         _ => {
@@ -289,12 +215,6 @@ fn longer(before: &Run, arguments: &Arguments, jobs: usize) -> Plan {
             Plan { budget: plan.budget.map(|budget| Span(budget.0.saturating_sub(taken))), ..plan }
         }
     }
-}
-
-fn image(text: &str) -> Result<ImageState, String> {
-    let known = ImageState::ALL.map(ImageState::name);
-    let found = ImageState::ALL.into_iter().find(|state| state.name() == text);
-    found.ok_or_else(|| names::unknown("state of an image", text, known))
 }
 
 /// The experiment with the command-line options applied.
@@ -310,41 +230,7 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
         // Weights of workloads that the options have removed.
         experiment.needs.iter_mut().for_each(|needs| needs.workload.clear());
     }
-    if let Some(profile) = &arguments.needs {
-        let named = Needs { profile: Some(profile.clone()), ..Needs::default() };
-        experiment.needs = Some(needs::whole(named)?);
-    }
-    let Cross { on, memory, cpus, state, .. } = &mut experiment.cross;
-    given(&arguments.state, &mut experiment.state, state);
-    given(&arguments.on, &mut experiment.on, on);
-    given(&arguments.cpus, &mut experiment.cpus, cpus);
-    given(&limits(&arguments.memory)?, &mut experiment.memory, memory);
-    if matches!(arguments.memory[..], [Memory::None]) {
-        experiment.memory = None;
-        experiment.cross.memory.clear();
-    }
-    give_kernels(&arguments.kernel, &mut experiment)?;
-    give_guest(arguments.guest.as_deref(), &mut experiment)?;
-    experiment.size = arguments.size.or(experiment.size);
-    experiment.image = arguments.image.or(experiment.image);
-    if !arguments.layers.is_empty() {
-        experiment.layers.clone_from(&arguments.layers);
-    }
-    experiment.rounds = arguments.rounds.or(experiment.rounds);
-    experiment.at_least = arguments.at_least.or(experiment.at_least);
-    experiment.budget = arguments.budget.or(experiment.budget);
-    experiment.margin = arguments.margin.or(experiment.margin);
-    experiment.guard = arguments.guard.or(experiment.guard);
-    if arguments.seed.is_some() {
-        (experiment.seed, experiment.workload_seed) = (arguments.seed, None);
-    }
-    experiment.power_cut = arguments.power_cut.or(experiment.power_cut);
-    experiment.clients = arguments.clients.or(experiment.clients);
-    if let Some(scale) = arguments.scale {
-        let given = Given { memory: !arguments.memory.is_empty(), size: arguments.size.is_some() };
-        experiment.take_scale(scale, given)?;
-    }
-    experiment.cold = experiment.cold.or(Some(false)).map(|cold| cold || arguments.cold);
+    experiment.take(&arguments.settings)?;
     Ok(experiment.told_from(&own))
 }
 

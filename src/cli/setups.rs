@@ -1,91 +1,12 @@
-//! Setups from options: testbeds, kernels, memory and CPUs; one value applies to all candidates, several values are combined with
-//! each candidate.
-
-use std::path::Path;
+//! The testbed that `auto` chooses, and candidates whose setups are the same.
 
 use crate::exit::Failure;
 use crate::filesystems;
-use crate::guest::kernel::{self, Same};
 use crate::runner::experiment::Experiment;
-use crate::runner::experiment::crossing;
 use crate::runner::plan::jobs;
 use crate::runner::plan::resolved::Resolved;
 use crate::schema::plan::{Candidate, Setup};
-use crate::schema::units::Bytes;
 use crate::testbeds::{self, Testbeds};
-
-#[derive(Clone, Copy, Debug)]
-pub enum Memory {
-    Limit(Bytes),
-    None,
-}
-
-pub fn memory(text: &str) -> Result<Memory, String> {
-    if text == "none" { Ok(Memory::None) } else { text.parse().map(Memory::Limit) }
-}
-
-/// One value applies to all candidates; several values are combined with each candidate.
-pub fn given<T: Clone>(values: &[T], common: &mut Option<T>, cross: &mut Vec<T>) {
-    match values {
-        [] => {}
-        [one] => {
-            *common = Some(one.clone());
-            cross.clear();
-        }
-        several => {
-            *common = None;
-            *cross = several.to_vec();
-        }
-    }
-}
-
-/// `none` means no limit, so it cannot be combined with limits.
-pub fn limits(memory: &[Memory]) -> Result<Vec<Bytes>, Failure> {
-    let limit = |memory: &Memory| match memory {
-        Memory::Limit(limit) => Some(*limit),
-        Memory::None => None,
-    };
-    let limits: Vec<Bytes> = memory.iter().filter_map(limit).collect();
-    if limits.len() < memory.len() && memory.len() > 1 {
-        let text =
-            "--memory none cannot be combined with other limits\n  try: the machine's memory size as a limit";
-        return Err(Failure::usage(text));
-    }
-    Ok(limits)
-}
-
-/// Adds kernels to the testbeds' settings; kernel files are imported into the cache.
-pub fn give_kernels(kernels: &[String], experiment: &mut Experiment) -> anyhow::Result<()> {
-    let release = |kernel: &String| match kernel.contains('/') {
-        true => Ok(kernel::import(Path::new(kernel), Same::Refuse)?.index.release),
-        false => Ok(kernel.clone()),
-    };
-    let releases: Vec<String> = kernels.iter().map(release).collect::<anyhow::Result<_>>()?;
-    match releases.as_slice() {
-        [] => {}
-        [one] if experiment.cross.on.is_empty() => {
-            let on = experiment.on.as_deref().unwrap_or(testbeds::AUTO);
-            experiment.on = Some(crossing::with_kernel(on, one).map_err(Failure::usage)?);
-            experiment.cross.kernel.clear();
-        }
-        _ => experiment.cross.kernel = releases,
-    }
-    Ok(())
-}
-
-/// Adds a guest bundle to the testbeds' settings; a bundle file is imported into the cache.
-pub fn give_guest(guest: Option<&str>, experiment: &mut Experiment) -> anyhow::Result<()> {
-    let Some(guest) = guest else { return Ok(()) };
-    let bundle = super::guest::named(guest)?;
-    let with = |on: &str| crossing::with_guest(on, bundle.short()).map_err(Failure::usage);
-    if experiment.cross.on.is_empty() {
-        experiment.on = Some(with(experiment.on.as_deref().unwrap_or(testbeds::AUTO))?);
-    }
-    for on in &mut experiment.cross.on {
-        *on = with(on)?;
-    }
-    Ok(())
-}
 
 /// The testbed of all candidates that do not name a testbed.
 pub fn common_testbed(experiment: &Experiment) -> anyhow::Result<String> {

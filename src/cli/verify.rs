@@ -10,10 +10,10 @@ use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 
-use super::guest;
 use super::output::{print_json, print_line};
 use crate::exit::{self, Failure};
 use crate::filesystems;
+use crate::guest::bundle_file;
 use crate::imports;
 use crate::keys;
 use crate::runner::experiment::planned;
@@ -159,7 +159,7 @@ fn not_verified(names: &[String]) -> Option<String> {
 
 /// Imports the guest bundle that the run names, and no other.
 fn take_guest(file: &Path, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
-    let bundle = guest::taken(file)?;
+    let bundle = bundle_file::taken(file)?;
     let named: Vec<String> = testbeds
         .each()
         .filter_map(|testbed| testbed.guests()?.starts().bundle_id())

@@ -25,6 +25,7 @@ use super::cache;
 use super::closure::Files;
 use super::kernel::{self, Index, Kernel};
 use super::tree;
+use crate::exit::Failure;
 use crate::schema::job::PROTOCOL;
 use crate::schema::units::{Bytes, MIB};
 
@@ -225,6 +226,11 @@ pub fn all() -> anyhow::Result<Vec<anyhow::Result<Bundle>>> {
 pub fn find(id: &str) -> anyhow::Result<Arc<Bundle>> {
     let guests = cache::folder(GUESTS)?;
     Ok(Arc::new(open(&guests, &whole_id(&guests, id)?)?))
+}
+
+/// Like [`find`], for a user who may not have it.
+pub fn named(id: &str) -> anyhow::Result<Arc<Bundle>> {
+    Ok(find(id).map_err(|e| Failure::missing(format!("{e:#}")))?)
 }
 
 /// Removes the bundle with this ID prefix, damaged or not, and returns its ID. A run that has the bundle open keeps the data that

@@ -8,12 +8,14 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use sha2::{Digest, Sha256};
 
 use super::bounded::{ALL, Bounded, PACKAGE, open_as, xz, zstd};
 use super::bundle::{self, Bundle, File, LONGEST_MANIFEST, MANIFEST, Manifest};
+use crate::exit::{self, Failure};
 use crate::schema::units::Bytes;
 
 /// Name of the entry with the manifest's SHA-256, which detects any altered byte.
@@ -24,6 +26,27 @@ const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const LONGEST_ID: Bytes = Bytes(64);
 /// Limit of headers and padding, which the archive of the largest bundle needs.
 const FRAMES: u64 = 16 << 20;
+
+/// The bundle with this name in the cache, or the bundle in this file.
+pub fn named(text: &str) -> anyhow::Result<Arc<Bundle>> {
+    match text.contains('/') || Path::new(text).is_file() {
+        true => Ok(Arc::new(taken(Path::new(text))?)),
+        false => bundle::named(text),
+    }
+}
+
+/// The bundle from this file, after importing it into the cache.
+pub fn taken(file: &Path) -> anyhow::Result<Bundle> {
+    if let Err(e) = fs::metadata(file) {
+        let text = format!(
+            "could not open {}: {e}\n  try: fsderby guest export ID FILE, on a machine that has the bundle",
+            file.display()
+        );
+        return Err(Failure::usage(text).into());
+    }
+    Ok(import(file)
+        .map_err(|e| Failure::new(exit::DAMAGED, format!("could not import a guest bundle: {e:#}")))?)
+}
 
 /// Writes a bundle to a new file.
 ///

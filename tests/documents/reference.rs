@@ -8,6 +8,8 @@ use std::fs;
 use serde_json::Value;
 
 use crate::support::{documents, fsderby, project};
+use fsderby::runner::experiment::entry::FILESYSTEM_KEYS;
+use fsderby::runner::experiment::keys;
 
 #[test]
 fn the_metrics_are_the_programs() {
@@ -71,20 +73,13 @@ fn the_keys_of_an_experiment_are_the_programs() {
     let page = documents::document("docs/reference/experiment.md").prose;
     let (experiment, rest) = page.split_once("\n## `[[filesystem]]`").unwrap();
     let (filesystem, _) = rest.split_once("\n## ").unwrap();
-    for (prose, file, list) in [
-        (experiment, "src/runner/experiment/mod.rs", "const KEYS"),
-        (filesystem, "src/runner/experiment/entry.rs", "const FILESYSTEM_KEYS"),
-    ] {
-        let source = fs::read_to_string(project().join(file)).unwrap();
-        let (_, list) = source.split_once(list).unwrap();
-        let (_, list) = list.split_once("= [").unwrap();
-        let mut read: Vec<&str> = list.split("];").next().unwrap().split('"').skip(1).step_by(2).collect();
+    for (prose, mut read) in [(experiment, keys()), (filesystem, FILESYSTEM_KEYS.to_vec())] {
         let first = prose.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
         let mut told: Vec<&str> =
             first.flat_map(|keys| keys.split(", ")).map(|key| key.trim_matches(['`', '[', ']'])).collect();
         read.sort_unstable();
         told.sort_unstable();
-        assert_eq!(told, read, "{file}");
+        assert_eq!(told, read);
     }
 }
 

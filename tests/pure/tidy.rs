@@ -281,6 +281,7 @@ fn texts_of_a_plan_are_understood_in_one_place() {
     // An experiment has no plan yet, an engine names stages of its own, and two runs are compared before their plans are resolved.
     let may_ask = [
         "experiment/mod",
+        "experiment/options/rounds",
         "experiment/planned",
         "experiment/scaled",
         "plan/resolved",

@@ -20,7 +20,7 @@ pub const SCHEMA: u32 = 4;
 pub const MARK: &str = "schema";
 
 /// Contents of `plan.toml`: everything that determines a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     pub schema: u32,
@@ -116,6 +116,12 @@ pub enum Rounds {
     AtLeast(u32),
     /// Rounds until the figures decide, at interim analyses fixed before the first round.
     Auto,
+}
+
+impl Default for Rounds {
+    fn default() -> Self {
+        Rounds::Exactly(0)
+    }
 }
 
 /// Rounds before the first look of [`Rounds::Auto`].

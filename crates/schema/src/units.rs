@@ -124,7 +124,7 @@ impl<'de> Deserialize<'de> for Span {
 }
 
 /// A percentage, written `3%`.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Percent(pub f64);
 
 impl FromStr for Percent {

@@ -6,12 +6,10 @@ use crate::filesystems;
 use crate::report::view::repeat::Repeat;
 use crate::runner::experiment::entry::FilesystemEntry;
 use crate::runner::experiment::{Experiment, SHIPPED};
-use crate::runner::experiment::{own_command, profiles};
+use crate::runner::experiment::{options, own_command, profiles};
 use crate::runner::plan::scenarios;
-use crate::schema::plan::{Candidate, FIRST_LOOK, Factors, Plan, Rounds};
-use crate::schema::setup::{ImageState, Variant};
-use crate::schema::units::Bytes;
-use crate::testbeds::Place;
+use crate::schema::plan::{Candidate, Factors, Plan};
+use crate::schema::setup::Variant;
 use crate::workloads;
 
 /// `makes_filesystem` is a property of the testbed: without mkfs each candidate is a directory, and a single one needs no name.
@@ -38,49 +36,15 @@ fn command(plan: &Plan, candidates: &[Candidate], makes_filesystem: bool) -> Str
             words.extend(candidates.iter().map(|c| format!("--filesystem {}", quote(&directory(plan, c)))))
         }
     }
-    let (_, power_cut) = scenarios::given(plan);
     let works: Vec<&str> = plan.workloads.iter().map(|w| w.label.as_str()).collect();
     words.push(match own_command::options(plan) {
         Some(options) => shell_words::join(options),
         None => format!("--workloads {}", quote(&works.join(","))),
     });
-    if makes_filesystem || candidates.is_empty() {
-        words.push(format!("--on {}", quote(&plan.testbed)));
-    }
-    words.push(format!("--size {}", plan.size.written()));
-    words.push(format!("--memory {}", plan.memory.map_or_else(|| "none".to_owned(), Bytes::written)));
-    words.extend(plan.cpus.map(|cpus| format!("--cpus {cpus}")));
-    if plan.image != ImageState::default() {
-        words.push(format!("--image {}", plan.image.name()));
-    }
-    words.extend(plan.state.iter().map(|state| format!("--state {}", quote(state))));
-    words.extend(plan.layers.iter().map(|layer| format!("--layer {}", quote(layer))));
-    if plan.cold {
-        words.push("--cold".to_owned());
-    }
-    words.extend(power_cut.map(|cut| format!("--power-cut {cut}")));
-    if plan.clients != 1 {
-        words.push(format!("--clients {}", plan.clients));
-    }
-    words.push(match plan.rounds {
-        Rounds::Exactly(n) => format!("--rounds {n}"),
-        Rounds::AtLeast(n) => format!("--rounds auto --at-least {n}"),
-        Rounds::Auto => "--rounds auto".to_owned(),
-    });
-    if let (Rounds::AtLeast(_), Some(budget)) = (plan.rounds, plan.budget) {
-        words.push(format!("--budget {budget}"));
-    }
-    words.push(format!("--margin {}", plan.margin));
-    // On by default from ten rounds on, and on claimed disks.
-    let is_always = Place::asked(&plan.testbed).is_ok_and(|place| place.is_always_guarded());
-    let is_due = is_always || (plan.rounds.at_least() >= FIRST_LOOK && candidates.len() > 1);
-    words.extend(match (&plan.guard, is_due) {
-        (Some(_), false) => Some("--guard".to_owned()),
-        (None, true) => Some("--guard=false".to_owned()),
-        _ => None,
-    });
-    words.extend(profile(plan).map(|profile| format!("--needs {profile}")));
-    words.push(format!("--seed {}", plan.plan_seed));
+    // Directories stand with their candidates.
+    let says_testbed = makes_filesystem || candidates.is_empty();
+    let settings = options::all().filter(|setting| setting.name != options::TESTBED || says_testbed);
+    words.extend(settings.flat_map(|setting| (setting.printed)(plan)));
     words.join(" ")
 }
 
@@ -88,13 +52,6 @@ fn command(plan: &Plan, candidates: &[Candidate], makes_filesystem: bool) -> Str
 fn shipped(plan: &Plan) -> Option<&'static str> {
     let same = |text: &str, name: &str| Experiment::parse(text, name).is_ok_and(|e| e.describes(plan));
     SHIPPED.iter().find(|(name, text)| same(text, name)).map(|(name, _)| *name)
-}
-
-/// The shipped needs profile, if the plan's needs equal it.
-fn profile(plan: &Plan) -> Option<&str> {
-    let needs = plan.needs.as_ref()?;
-    let name = needs.profile.as_deref()?;
-    profiles::find(name).is_ok_and(|profile| profile.needs == *needs).then_some(name)
 }
 
 /// `--filesystems` for the leading kinds without options (for which the experiment gives none either), then `--filesystem` for
@@ -183,7 +140,7 @@ fn beyond(plan: &Plan, candidates: &[Candidate]) -> Vec<String> {
     beyond.extend(scenarios.iter().map(|scenario| format!("the stages of {}", scenario.label)));
     let own = plan.workloads.iter().filter(|w| w.clients.is_some());
     beyond.extend(own.map(|w| format!("the number of clients of {workload}", workload = w.label)));
-    if plan.needs.is_some() && profile(plan).is_none() {
+    if plan.needs.as_ref().is_some_and(|needs| profiles::equal_to(needs).is_none()) {
         beyond.push("the needs".to_owned());
     }
     if plan.workload_seed != plan.plan_seed {

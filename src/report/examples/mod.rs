@@ -155,30 +155,23 @@ fn plan(rounds: u32) -> Plan {
         work: work(if at == 0 { 50_000 } else { 5_000 }),
     };
     Plan {
-        guard: None,
         schema: 1,
         name: "mail server, eight candidates".into(),
         analysis: "Which of them should hold the mail spool?".into(),
         testbed: "loop".into(),
         size: Bytes(2 * GIB),
         memory: Some(Bytes(512 * MIB)),
-        cpus: None,
         image: ImageState::Allocated,
-        layers: Vec::new(),
-        state: None,
         cold: true,
         clients: 1,
         rounds: Rounds::Exactly(rounds),
-        budget: None,
         margin: Percent(3.0),
-        floor: false,
-        shortfall: None,
         plan_seed: 42,
         workload_seed: 7,
-        needs: None,
         candidates: CANDIDATES.iter().map(candidate).collect(),
         workloads: vec![planned(0), planned(1)],
         scenarios: WORKS.map(Scenario::of_work).to_vec(),
+        ..Plan::default()
     }
 }
 

@@ -1,11 +1,10 @@
 //! An experiment changed by flags states so in its name and question, so that it is not mistaken for the original.
 
+use super::Experiment;
 use super::entry::MOUNTED;
-use super::{Experiment, SIZE};
+use super::options::{self, Change, Side};
 use crate::schema::plan::{Candidate, Factors, Plan};
 use crate::schema::setup::Variant;
-use crate::schema::units::Bytes;
-use crate::states;
 
 const CHANGED: &str = ", changed";
 
@@ -72,67 +71,38 @@ impl Experiment {
 
     /// The differences in setup and work. Every report states duration and testbed anyway.
     fn changes(&self, own: &Experiment) -> Vec<String> {
-        let candidates = |of: &Experiment| of.candidates().ok().filter(|all| !all.is_empty());
-        let (before, after) = (candidates(own), candidates(self));
+        let [before, after] = [own, self].map(Side::of);
+        let (was, is) = (before.candidates.as_deref(), after.candidates.as_deref());
         // The same filesystem more than once.
-        let is_crossed = after.as_deref().is_some_and(|all| all.len() > filesystems(all).len());
+        let is_crossed = is.is_some_and(|all| all.len() > filesystems(all).len());
         let has_other = |distinct: fn(&[Candidate]) -> Vec<(&str, &Variant)>| {
-            before.is_some() && before.as_deref().map(distinct) != after.as_deref().map(distinct)
+            was.is_some() && was.map(distinct) != is.map(distinct)
         };
         let is_only_crossed = is_crossed && !has_other(filesystems);
         let labels = self.planned_workloads(self.scale).unwrap_or_default();
         let labels: Vec<&str> = labels.iter().map(|work| work.label.as_str()).collect();
         let works = format!("other workloads ({})", labels.join(", "));
         let is_choice = self.chosen(own).is_some();
-        // A consequence of the scale is not listed beside it.
-        let mut scaled = own.clone();
-        if let Some(scale) = self.scale.filter(|_| self.scale != own.scale) {
-            scaled = scaled.clone().at_scale(scale).unwrap_or(scaled);
-        }
-        let at_scale = candidates(&scaled);
         let scale = self.scale.map_or("another scale".to_owned(), |scale| format!("a scale of {scale}"));
         let is_other = [
             ("other filesystems", has_other(all) && !is_only_crossed && !is_choice),
             ("filesystems in several setups", has_other(all) && is_only_crossed && !is_choice),
             (works.as_str(), self.has_other_works(own)),
             (scale.as_str(), self.scale != own.scale),
-            ("another size", self.size.unwrap_or(SIZE) != scaled.size.unwrap_or(SIZE)),
-            ("another memory limit", memory(self, after.as_deref()) != memory(&scaled, at_scale.as_deref())),
-            ("another number of CPUs", cpus(self, after.as_deref()) != cpus(own, before.as_deref())),
-            ("other image states", self.image.unwrap_or_default() != own.image.unwrap_or_default()),
-            ("another state", state(self, after.as_deref()) != state(&scaled, at_scale.as_deref())),
-            ("other layers", layers(self, after.as_deref()) != layers(own, before.as_deref())),
-            ("cold caches", self.cold.unwrap_or_default() && !own.cold.unwrap_or_default()),
-            ("another power cut", self.power_cut != own.power_cut),
-            ("other scenarios", self.scenario != own.scenario),
-            ("another number of clients", self.clients.unwrap_or(1) != own.clients.unwrap_or(1)),
         ];
-        is_other.into_iter().filter(|(_, is_other)| *is_other).map(|(what, _)| what.to_owned()).collect()
+        // A consequence of the scale is not listed beside it.
+        let other_scale = self.scale.filter(|_| self.scale != own.scale);
+        let scaled = other_scale.and_then(|scale| own.clone().at_scale(scale).ok());
+        let before = scaled.as_ref().map_or(before, Side::of);
+        let changes = options::all().filter_map(|setting| setting.change);
+        let changes = changes.map(|Change { what, value }| (what, value(&before) != value(&after)));
+        is_other
+            .into_iter()
+            .chain(changes)
+            .filter(|(_, is_other)| *is_other)
+            .map(|(what, _)| what.to_owned())
+            .collect()
     }
-}
-
-/// The common memory limit of the plan; if each candidate states a limit itself, the first candidate's limit.
-fn memory(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<Bytes> {
-    first_where_all(candidates, |c| c.own.memory).or(of.memory)
-}
-
-fn cpus(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<u32> {
-    first_where_all(candidates, |c| c.own.cpus).or(of.cpus)
-}
-
-/// The common state; a stated `fresh` equals no stated state.
-fn state(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<String> {
-    let state = first_where_all(candidates, |c| c.own.state.clone()).or(of.state.clone());
-    state.filter(|state| state != states::FRESH)
-}
-
-fn layers(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<Vec<String>> {
-    first_where_all(candidates, |c| c.own.layers.clone()).or(of.written_layers().ok())
-}
-
-fn first_where_all<T>(candidates: Option<&[Candidate]>, own: fn(&Candidate) -> Option<T>) -> Option<T> {
-    let all = candidates?;
-    if all.iter().all(|candidate| own(candidate).is_some()) { own(all.first()?) } else { None }
 }
 
 /// The distinct filesystems of these candidates, each once, whatever setups it has.

@@ -9,6 +9,7 @@ pub mod longer;
 pub mod mounted;
 pub(super) mod named;
 pub mod needs;
+pub mod options;
 pub mod own_command;
 pub mod planned;
 pub mod profiles;
@@ -125,35 +126,14 @@ pub struct Experiment {
     pub as_they_come: bool,
 }
 
-/// The keys of an experiment, for suggestions.
-const KEYS: [&str; 26] = [
-    "name",
-    "analysis",
-    "on",
-    "size",
-    "memory",
-    "cpus",
-    "image",
-    "layers",
-    "state",
-    "cold",
-    "power_cut",
-    "clients",
-    "workloads",
-    "filesystems",
-    "rounds",
-    "at_least",
-    "budget",
-    "margin",
-    "guard",
-    "seed",
-    "scale",
-    "filesystem",
-    "workload",
-    "scenario",
-    "cross",
-    "needs",
-];
+/// The keys without a row among the [`options`].
+const OWN_KEYS: [&str; 7] =
+    ["name", "analysis", "workloads", "filesystems", "filesystem", "workload", "cross"];
+
+/// All keys of an experiment's file.
+pub fn keys() -> Vec<&'static str> {
+    OWN_KEYS.into_iter().chain(options::keys()).collect()
+}
 
 /// `rounds = 10` or `rounds = "auto"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,7 +200,7 @@ impl Experiment {
         if let Some(now) = table.keys().find_map(|key| older::instead(Stood::Key, key)) {
             return Err(Failure::usage(format!("{from}: {now}")));
         }
-        known_keys(&table, "key", &KEYS, from)?;
+        known_keys(&table, "key", &keys(), from)?;
         for (key, instead) in [("filesystem", "filesystems"), ("workload", "workloads")] {
             let is_list_of_tables = |v: &Value| v.as_array().is_some_and(|a| a.iter().all(Value::is_table));
             if table.get(key).is_some_and(|v| !is_list_of_tables(v)) {
@@ -286,27 +266,17 @@ impl Experiment {
             name: if self.name.is_empty() { "unnamed".into() } else { self.name.clone() },
             analysis: self.analysis.clone(),
             testbed,
-            size: self.size.unwrap_or(SIZE),
-            memory: self.memory,
-            cpus: self.cpus,
-            image: self.image.unwrap_or_default(),
-            layers: self.written_layers()?,
-            state: self.state.clone(),
-            cold: self.cold.unwrap_or(false),
-            clients: self.clients.unwrap_or(1),
             rounds,
-            budget: self.budget.filter(|_| matches!(rounds, Rounds::AtLeast(_))),
-            margin: self.margin.unwrap_or(MARGIN),
             guard: guard.map(|(twice, _)| twice),
-            floor: false,
             shortfall: self.shortfall,
             plan_seed: seed,
             workload_seed: self.workload_seed.unwrap_or(seed),
-            needs: self.whole_needs()?,
             candidates,
             workloads,
             scenarios,
+            ..Plan::default()
         };
+        self.put_into(&mut plan)?;
         plan.settle();
         bounds::check(&plan)?;
         let has_floor = !floor::trials(&Resolved::of(&plan)?).is_empty();
@@ -345,7 +315,7 @@ impl Experiment {
     }
 
     /// A stored plan's needs are complete already; their profile may have changed.
-    fn whole_needs(&self) -> Result<Option<Needs>, Failure> {
+    pub(super) fn whole_needs(&self) -> Result<Option<Needs>, Failure> {
         match self.is_stored() {
             true => Ok(self.needs.clone()),
             false => self.needs.clone().map(needs::whole).transpose(),

@@ -1,11 +1,11 @@
 //! Reads a stored plan back as an experiment that expands to the same plan: `fsderby run results/…/plan.toml`. A plan that no
 //! experiment yields was not made by fsderby, and is damage.
 
+use super::Experiment;
 use super::entry::FilesystemEntry;
-use super::{Experiment, RoundsAsked};
 use crate::exit::{DAMAGED, Failure};
-use crate::runner::plan::{scenarios, values};
-use crate::schema::plan::{Candidate, Plan, Rounds};
+use crate::runner::plan::values;
+use crate::schema::plan::{Candidate, Plan};
 use crate::store::Run;
 use crate::testbeds;
 
@@ -45,12 +45,15 @@ fn differing(plan: &Plan, again: &Plan) -> Option<String> {
 
 impl Experiment {
     fn of(plan: Plan) -> Self {
-        let (scenario, power_cut) = scenarios::given(&plan);
-        let (rounds, at_least) = match plan.rounds {
-            Rounds::Exactly(n) => (RoundsAsked::Exactly(n), None),
-            Rounds::AtLeast(n) => (RoundsAsked::Auto, Some(n)),
-            Rounds::Auto => (RoundsAsked::Auto, None),
+        let mut experiment = Experiment {
+            name: plan.name.clone(),
+            analysis: plan.analysis.clone(),
+            floor: Some(plan.floor),
+            shortfall: plan.shortfall,
+            planned: plan.workloads.clone(),
+            ..Experiment::default()
         };
+        experiment.take_stored(&plan);
         let on: Vec<String> = plan.candidates.iter().map(|c| plan.setup(c).testbed.to_owned()).collect();
         let is_copy = |c: &Candidate| plan.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
         let candidates = plan.candidates.into_iter().zip(on).filter(|(candidate, _)| !is_copy(candidate));
@@ -60,41 +63,15 @@ impl Experiment {
             let own = testbeds::is_directory(&on).then_some(on);
             FilesystemEntry { on: entry.on.or(own), ..entry }
         };
-        let filesystem = candidates.map(entry).collect();
-        Experiment {
-            name: plan.name,
-            analysis: plan.analysis,
-            on: Some(plan.testbed),
-            size: Some(plan.size),
-            memory: plan.memory,
-            cpus: plan.cpus,
-            image: Some(plan.image),
-            layers: plan.layers,
-            state: plan.state,
-            cold: Some(plan.cold),
-            power_cut,
-            scenario,
-            clients: Some(plan.clients),
-            filesystem,
-            rounds: Some(rounds),
-            at_least,
-            budget: plan.budget,
-            margin: Some(plan.margin),
-            guard: Some(plan.guard.is_some()),
-            seed: Some(plan.plan_seed),
-            workload_seed: Some(plan.workload_seed),
-            floor: Some(plan.floor),
-            shortfall: plan.shortfall,
-            needs: plan.needs,
-            planned: plan.workloads,
-            ..Experiment::default()
-        }
+        experiment.filesystem = candidates.map(entry).collect();
+        experiment
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::plan::Rounds;
 
     fn plan() -> Plan {
         let text = "name = 'x'\nfilesystems = ['ext4', 'xfs']\nworkloads = ['postmark-quick']\nrounds = 2";

@@ -39,6 +39,12 @@ pub fn find(name: &str) -> Result<Profile, String> {
     Ok(profile)
 }
 
+/// The name of the shipped profile that these needs are.
+pub fn equal_to(needs: &Needs) -> Option<&str> {
+    let name = needs.profile.as_deref()?;
+    find(name).is_ok_and(|profile| profile.needs == *needs).then_some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
