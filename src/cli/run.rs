@@ -39,6 +39,7 @@ use crate::schema::plan::{Plan, Rounds};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
 use crate::schema::setup::ImageState;
+use crate::schema::shard::Shard;
 use crate::schema::units::{Bytes, Percent, Scale, Span};
 use crate::store::signature;
 use crate::store::{self, Door, Folder, Run};
@@ -138,6 +139,9 @@ pub struct Arguments {
     /// Folder of the run; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Carry out only share I of N of the trials, so that N machines share a plan: 2/4; later join them with fsderby merge
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
     /// Number of parallel trials, only in virtual time; default: as many as there are CPUs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
@@ -145,7 +149,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Continue an interrupted run, or add rounds to it with --rounds or --budget
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "commands", "jobs", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients", "fail_if"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "shard", "filesystems", "filesystem", "workloads", "commands", "jobs", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients", "fail_if"])]
     resume: Option<PathBuf>,
     /// With --resume: continue although the folder, or a file in it, belongs to another user; that user's plan is executed
     #[arg(long, requires = "resume")]
@@ -176,7 +180,7 @@ fn testbeds_help() -> String {
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    let key = arguments.sign.as_deref().map(|path| Key::read(path, || ask_password(path))).transpose()?;
+    let key = read_key(arguments.sign.as_deref())?;
     let ending = Ending { stop: stop_on_signals()?, key };
     match &arguments.resume {
         Some(folder) => resume(&arguments, folder, &ending),
@@ -245,6 +249,14 @@ fn resume(arguments: &Arguments, folder: &Path, ending: &Ending) -> anyhow::Resu
     let made = Made::of(&before.plan).map_err(Failure::usage)?;
     let testbeds = made.testbeds();
     let jobs = jobs(arguments.jobs, &Resolved::of(&before.plan)?, &testbeds)?;
+    if let (Some(shard), true) =
+        (&before.plan.shard, arguments.rounds.is_some() || arguments.budget.is_some())
+    {
+        let text = format!(
+            "shard {shard} has the rounds of its plan\n  try: --resume without --rounds and --budget"
+        );
+        return Err(Failure::usage(text).into());
+    }
     before.plan = longer(&before, arguments, jobs);
     let plan = Resolved::of(&before.plan)?;
     let checked = Check {
@@ -338,6 +350,7 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     if arguments.seed.is_some() {
         (experiment.seed, experiment.workload_seed) = (arguments.seed, None);
     }
+    experiment.take_shard(arguments.shard.as_ref());
     experiment.power_cut = arguments.power_cut.or(experiment.power_cut);
     experiment.clients = arguments.clients.or(experiment.clients);
     if let Some(scale) = arguments.scale {
@@ -401,7 +414,7 @@ fn carry_out(
 }
 
 /// Signs the run, unless its files were altered before it continued.
-fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
+pub fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
     match verify(&store::read_through(run.clone())?).wrong.first() {
         None => signature::sign(run, key),
         Some(wrong) => {
@@ -410,6 +423,11 @@ fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
             Err(Failure::new(exit::DAMAGED, text).into())
         }
     }
+}
+
+/// The key to sign with, if one is asked for.
+pub fn read_key(path: Option<&Path>) -> anyhow::Result<Option<Key>> {
+    Ok(path.map(|path| Key::read(path, || ask_password(path))).transpose()?)
 }
 
 /// Asks for the password of a key, only on a terminal.

@@ -81,6 +81,7 @@ fn command(plan: &Plan, candidates: &[Candidate], makes_filesystem: bool) -> Str
     });
     words.extend(profile(plan).map(|profile| format!("--needs {profile}")));
     words.push(format!("--seed {}", plan.plan_seed));
+    words.extend(plan.shard.iter().map(|shard| format!("--shard {shard}")));
     words.join(" ")
 }
 
@@ -185,6 +186,9 @@ fn beyond(plan: &Plan, candidates: &[Candidate]) -> Vec<String> {
     beyond.extend(own.map(|w| format!("the number of clients of {workload}", workload = w.label)));
     if plan.needs.is_some() && profile(plan).is_none() {
         beyond.push("the needs".to_owned());
+    }
+    if plan.shard.as_ref().is_some_and(|shard| !shard.due.is_empty()) {
+        beyond.push("the trials of the shard".to_owned());
     }
     if plan.workload_seed != plan.plan_seed {
         beyond.push(format!("the workload's seed {}", plan.workload_seed));

@@ -173,6 +173,7 @@ fn plan(rounds: u32) -> Plan {
         margin: Percent(3.0),
         floor: false,
         shortfall: None,
+        shard: None,
         plan_seed: 42,
         workload_seed: 7,
         needs: None,

@@ -28,7 +28,7 @@ use crate::exit::Failure;
 use crate::filesystems;
 use crate::older::{self, Stood};
 use crate::runner::plan::resolved::Resolved;
-use crate::runner::plan::{bounds, floor, labels};
+use crate::runner::plan::{bounds, floor, labels, sharded};
 use crate::runner::plan::{scenarios, values};
 use crate::schema::job::WorkSpec;
 use crate::schema::needs::Needs;
@@ -38,6 +38,7 @@ use crate::schema::plan::{
 use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::Scenario;
 use crate::schema::setup::{ImageState, Variant};
+use crate::schema::shard::Shard;
 use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
 use crate::{mistakes, names, store, testbeds, workloads};
 
@@ -120,6 +121,9 @@ pub struct Experiment {
     /// See [`Plan::shortfall`].
     #[serde(skip)]
     pub shortfall: Option<Shortfall>,
+    /// The share of the trials to carry out; absent: all.
+    #[serde(skip)]
+    pub shard: Option<Shard>,
     /// Whether the user asked for all available kinds, although the plan lists each of them.
     #[serde(skip)]
     pub as_they_come: bool,
@@ -300,6 +304,7 @@ impl Experiment {
             guard: guard.map(|(twice, _)| twice),
             floor: false,
             shortfall: self.shortfall,
+            shard: self.sharded()?,
             plan_seed: seed,
             workload_seed: self.workload_seed.unwrap_or(seed),
             needs: self.whole_needs()?,
@@ -311,11 +316,30 @@ impl Experiment {
         bounds::check(&plan)?;
         let has_floor = !floor::trials(&Resolved::of(&plan)?).is_empty();
         plan.floor = self.floor.unwrap_or(has_floor);
+        sharded::check(&Resolved::of(&plan)?)?;
         needs::check(&plan)?;
         labels::distinct("filesystem", plan.candidates.iter().map(|e| e.label.as_str()))?;
         labels::distinct("workload", plan.workloads.iter().map(|w| w.label.as_str()))?;
         labels::distinct("scenario", plan.scenarios.iter().map(|s| s.label.as_str()))?;
         Ok(plan)
+    }
+
+    /// Another share of the same trials.
+    pub fn take_shard(&mut self, asked: Option<&Shard>) {
+        let Some(asked) = asked else { return };
+        let due = self.shard.take().map(|shard| shard.due).unwrap_or_default();
+        self.shard = Some(Shard { due, ..asked.clone() });
+    }
+
+    /// The shard. All shards need one seed.
+    fn sharded(&self) -> Result<Option<Shard>, Failure> {
+        match (&self.shard, self.seed) {
+            (Some(shard), None) => Err(Failure::usage(format!(
+                "shard {shard}: the experiment has no seed, so every shard would draw another\n  try: --seed 1 in every \
+                 shard, or the plan.toml of fsderby slurm"
+            ))),
+            (shard, _) => Ok(shard.clone()),
+        }
     }
 
     /// The copy of the first candidate, if the A/A check is on.

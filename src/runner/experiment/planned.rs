@@ -85,6 +85,7 @@ impl Experiment {
             workload_seed: Some(plan.workload_seed),
             floor: Some(plan.floor),
             shortfall: plan.shortfall,
+            shard: plan.shard,
             needs: plan.needs,
             planned: plan.workloads,
             ..Experiment::default()
