@@ -25,6 +25,7 @@ mod kernel;
 mod key;
 mod list;
 mod machine;
+mod merge;
 mod output;
 mod own_program;
 mod own_run;
@@ -77,6 +78,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
+    /// Merge the shards of a plan, which several machines carried out, into one run
+    Merge(merge::Arguments),
     /// Compare two runs of the same workloads, such as before and after a change
     Compare(compare::Arguments),
     /// Import figures that another program measured, to show them in reports
@@ -160,6 +163,7 @@ impl Cli {
             Command::Bonnie { options } => bonnie::run(&options),
             Command::Iozone { options } => iozone::run(&options),
             Command::Run(arguments) => run::run(*arguments),
+            Command::Merge(arguments) => merge::run(&arguments),
             Command::Compare(arguments) => compare::run(&arguments),
             Command::Import(arguments) => import::run(&arguments),
             Command::Verify(arguments) => verify::run(&arguments),

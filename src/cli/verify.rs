@@ -21,10 +21,10 @@ use crate::runner::plan::jobs;
 use crate::runner::plan::resolved::Resolved;
 use crate::runner::preflight::at_once;
 use crate::runner::verify::rerun::{self, Compared};
-use crate::runner::verify::{Verified, verify};
+use crate::runner::verify::{Verified, shards, verify};
 use crate::schema::record::Record;
 use crate::schema::setup::{ClockKind, DEVICE, MOUNTPOINT, Mount, Variant};
-use crate::store::{self, Run, signature};
+use crate::store::{self, Run};
 use crate::testbeds::vm::shell::{DISK, Shell};
 use crate::testbeds::{self, Kept, Made, Testbeds};
 use crate::visible::{visible, visible_line};
@@ -109,7 +109,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
     let run = planned::judged(store::read_through(door)?);
     let mut found = verify(&run);
-    found.wrong.extend(key.and_then(|key| signature::check(&run, &key).err()));
+    found.wrong.extend(key.and_then(|key| shards::signed(&run, &key).err()));
     if arguments.json {
         let Verified { records, metrics, histograms, consoles, findings, .. } = found;
         let shown = json!({ "schema_version": 1, "records": records, "metrics": metrics, "histograms": histograms, "consoles": consoles, "findings": findings,

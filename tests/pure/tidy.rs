@@ -333,6 +333,7 @@ fn a_runs_folder_is_opened_by_its_door_alone() {
         ("src/store/folder.rs", "fs::create_dir_all(parent)"),
         ("src/store/folder.rs", "fs::remove_dir(p)"),
         ("src/store/folder.rs", "rustix::fs::access(holds"),
+        ("src/store/merge.rs", "std::fs::create_dir_all(parent)"),
         ("src/store/mod.rs", "File::open(folder)"),
     ];
     let mut found = Vec::new();

@@ -25,6 +25,7 @@ pub mod request;
 pub mod scenario;
 pub mod seal;
 pub mod setup;
+pub mod shard;
 pub mod story;
 pub mod units;
 pub mod work;

@@ -128,7 +128,7 @@ impl Flags {
         Ok(())
     }
 
-    fn is_given(&self, name: &str) -> bool {
+    pub fn is_given(&self, name: &str) -> bool {
         self.0.contains_id(name)
     }
 
