@@ -160,7 +160,7 @@ mod tests {
         // Seven times 43 s are 301 s.
         let over = said("budget = '5m'\nat_least = 6", 43).unwrap();
         assert!(
-            over.contains("minimum of 6 rounds take about 6 min") && over.contains("--at-least 1"),
+            over.contains("minimum of 6 rounds take about 6 min") && over.contains("--at-least 5 "),
             "{over}"
         );
         assert_eq!(said("budget = '5m'\nat_least = 6", 42), None);
