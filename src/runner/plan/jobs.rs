@@ -76,7 +76,7 @@ pub fn job(plan: &Resolved<'_>, trial: &Trial<'_>, attempt: u32, testbed: &dyn T
     let source = laid.works.iter().any(LaidWork::copies_from_beside);
     let moment = Moment { source, ..moment_of(plan, trial) };
     let (storage, volume) = testbed.storage(&moment);
-    let steps = steps(kind, trial, laid, plan.cold);
+    let steps = steps(kind, plan, trial, laid);
     let layers = &plan.of_candidate(trial.candidate).layers;
     // In virtual time nothing is sent between steps, so that only the trial takes time.
     let is_virtual = traits.clock == ClockKind::Virtual;
@@ -122,7 +122,7 @@ pub fn only_mount(plan: &Resolved<'_>, trial: &Trial<'_>, testbed: &dyn Testbed,
 /// The steps of a trial, for a new or an existing filesystem.
 pub fn steps_of(plan: &Resolved<'_>, trial: &Trial<'_>, makes_filesystem: bool) -> Vec<Step> {
     let kind = filesystems::find(&trial.candidate.kind).filter(|_| makes_filesystem);
-    steps(kind, trial, plan.laid_of(trial), plan.cold)
+    steps(kind, plan, trial, plan.laid_of(trial))
 }
 
 /// The works of the trial's stages, in order.
