@@ -7,6 +7,7 @@
 pub mod candidate;
 pub mod change;
 pub mod declared;
+pub mod description;
 pub mod drive;
 pub mod event;
 pub mod finding;
@@ -25,6 +26,5 @@ pub mod request;
 pub mod scenario;
 pub mod seal;
 pub mod setup;
-pub mod story;
 pub mod units;
 pub mod work;
