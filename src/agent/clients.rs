@@ -11,7 +11,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::site::Site;
 use super::work::{self, TO_END, Worker};
-use super::worker::Told;
+use super::worker::WorkerReport;
 use super::{StepError, tools};
 use crate::probes::Progress;
 use crate::schema::event::{Buckets, Client, Phase, Stepped};
@@ -67,7 +67,7 @@ pub struct Done {
 }
 
 /// The result of one client.
-struct Heard {
+struct ClientResult {
     client: Client,
     histograms: Vec<Buckets>,
     live: Vec<LiveFile>,
@@ -120,10 +120,10 @@ impl Clients {
         begin: Instant,
         limit: Duration,
         watch: &mut Watch<'_>,
-    ) -> Result<Vec<Heard>, StepError> {
+    ) -> Result<Vec<ClientResult>, StepError> {
         let progress = self.progress();
         let (mut looked, mut ticked) = (begin, begin);
-        let mut heard: Vec<Option<Heard>> = self.workers.iter().map(|_| None).collect();
+        let mut heard: Vec<Option<ClientResult>> = self.workers.iter().map(|_| None).collect();
         while heard.iter().any(Option::is_none) {
             let left = limit.saturating_sub(begin.elapsed());
             let wait =
@@ -155,7 +155,7 @@ impl Clients {
     }
 
     /// The clients that have not reported yet, but have output or have ended.
-    fn who_speaks(&self, heard: &[Option<Heard>], wait: Duration) -> Result<Vec<usize>, StepError> {
+    fn who_speaks(&self, heard: &[Option<ClientResult>], wait: Duration) -> Result<Vec<usize>, StepError> {
         let timeout =
             Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: i64::from(wait.subsec_nanos()) };
         let silent: Vec<usize> = (0..heard.len()).filter(|at| heard[*at].is_none()).collect();
@@ -170,19 +170,19 @@ impl Clients {
         Ok(silent.into_iter().zip(&voices).filter_map(speaks).collect())
     }
 
-    fn hear(&mut self, at: usize, over: &mut dyn FnMut()) -> Result<Heard, StepError> {
+    fn hear(&mut self, at: usize, over: &mut dyn FnMut()) -> Result<ClientResult, StepError> {
         let (client, clients) = (at as u32, self.workers.len() as u32);
         let failed = |e| of_client(e, client, clients);
         match self.workers[at].told(over).map_err(failed)? {
-            Told::Failed { operation, path, errno, text } => {
+            WorkerReport::Failed { operation, path, errno, text } => {
                 Err(failed(StepError { operation, path: inside(client, clients, &path), errno, text }))
             }
-            Told::Done { began_ns, ended_ns, cost, phases, histograms, live } => {
+            WorkerReport::Done { began_ns, ended_ns, cost, phases, histograms, live } => {
                 let client = Client { client, began_ns, ended_ns, phases, cost };
                 let folder = PathBuf::from(inside(client.client, clients, ""));
                 let below = |file: LiveFile| LiveFile { path: folder.join(&file.path), ..file };
                 let live = live.into_iter().map(below).collect();
-                Ok(Heard { client, histograms, live })
+                Ok(ClientResult { client, histograms, live })
             }
         }
     }
@@ -215,7 +215,7 @@ fn worker(start: &Start<'_>, client: u32, gate: &SharedGate) -> Result<Worker, S
     })
 }
 
-fn done(heard: Vec<Heard>) -> Done {
+fn done(heard: Vec<ClientResult>) -> Done {
     let (mut clients, mut histograms, mut live) = (Vec::new(), Vec::new(), Vec::new());
     for one in heard {
         clients.push(one.client);

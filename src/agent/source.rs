@@ -12,7 +12,7 @@ use rustix::fs::{Gid, Mode, OFlags, Uid};
 
 use super::sandbox::Sandbox;
 use super::work::{Start, Worker};
-use super::worker::Told;
+use super::worker::WorkerReport;
 use super::{StepError, harmless, mounting, tools};
 use crate::schema::job::{Portion, WorkJob};
 use crate::schema::setup::{Argv, DEVICE, Identity, Mount};
@@ -121,8 +121,8 @@ impl Source {
         })?;
         let begin = Instant::now();
         let done = gate.open().map_err(fault).and_then(|()| match worker.told(&mut || ())? {
-            Told::Done { .. } => Ok(()),
-            Told::Failed { operation, path, errno, text } => {
+            WorkerReport::Done { .. } => Ok(()),
+            WorkerReport::Failed { operation, path, errno, text } => {
                 Err(StepError { operation, path: format!("{WHAT}: {path}"), errno, text })
             }
         });

@@ -39,7 +39,7 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
         blocked::of_this_guest();
     }
     let watchdog = Watchdog::start(tell, job)?;
-    let mut hands = Hands {
+    let mut resources = Resources {
         job,
         probes: Vec::new(),
         clients: None,
@@ -56,9 +56,9 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
         watchdog.begins(step.name(), job.limit(step.name()));
         tell.send(&Event::Step { step: step.name(), clock_ns: monotonic_ns() })?;
         let mut told = Vec::new();
-        hands.is_last = job.steps.get(at + 1) == Some(&Step::PowerCut);
-        match hands.step(step, &mut told, tell)? {
-            Ok(work) if hands.is_last => return go_dark(hands.is_cut, work, told, tell),
+        resources.is_last = job.steps.get(at + 1) == Some(&Step::PowerCut);
+        match resources.step(step, &mut told, tell)? {
+            Ok(work) if resources.is_last => return go_dark(resources.is_cut, work, told, tell),
             Ok(stepped) => {
                 for event in &told {
                     tell.send(event)?;
@@ -66,21 +66,21 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
                 tell.send(&Event::Stepped(Stepped { step: step.name(), ..stepped }))?;
             }
             Err(e) => {
-                if let Some(text) = hands.fault_below(step, &e) {
+                if let Some(text) = resources.fault_below(step, &e) {
                     tell.send(&Event::HostFault { text })?;
                 }
-                let StepError { operation, path, errno, text } = hands.explained(e);
+                let StepError { operation, path, errno, text } = resources.explained(e);
                 return tell.send(&Event::Failed { step: step.name(), operation, path, errno, text });
             }
         }
     }
-    if let Err(e) = hands.take_down() {
+    if let Err(e) = resources.take_down() {
         let StepError { operation, path, errno, text } = e;
         let step = job.steps.last().map(Step::name).unwrap_or_default();
         return tell.send(&Event::Failed { step, operation, path, errno, text });
     }
-    let was_continued = hands.was_continued;
-    drop(hands);
+    let was_continued = resources.was_continued;
+    drop(resources);
     if let Some(halted) = watchdog.end(was_continued) {
         tell.send(&Event::Seen(halted))?;
     }
@@ -108,7 +108,7 @@ fn cut_power(storage: &dyn Storage) -> Result<bool, StepError> {
 }
 
 /// The agent's resources during a trial. Dropped in this order.
-struct Hands<'a> {
+struct Resources<'a> {
     job: &'a Job,
     probes: Vec<(&'static str, Box<dyn Running>)>,
     clients: Option<Clients>,
@@ -131,7 +131,7 @@ struct Hands<'a> {
 
 type Outcome = Result<Stepped, StepError>;
 
-impl Hands<'_> {
+impl Resources<'_> {
     /// Carries out one step. Events that are not urgent go into `told`, so that writing them is not timed.
     fn step(&mut self, step: &Step, told: &mut Vec<Event>, tell: &Teller) -> io::Result<Outcome> {
         let limit = self.job.limit(step.name());
@@ -142,45 +142,45 @@ impl Hands<'_> {
             Step::Make { argv } | Step::Revert { argv } => self.command(argv, &[0], limit),
             Step::Repair { check } => self.command(&check.argv, &check.clean, limit),
             Step::Mount { mount } | Step::MountAgain { mount } => self.mount(mount, limit, told),
-            Step::Space { at } => self.timed(|hands| {
-                told.push(Event::Space(hands.site_mut()?.space(*at)?));
+            Step::Space { at } => self.timed(|resources| {
+                told.push(Event::Space(resources.site_mut()?.space(*at)?));
                 Ok(())
             }),
             Step::Settle { cold } => self.settle(*cold, told),
             Step::Cool { mount } => self.cool(mount.as_ref(), limit, told),
             Step::ForcedCheck { check, mount } => self.forced_check(check, mount, limit, told),
-            Step::Source { work, make, mount } => self.timed(|hands| {
-                let work = hands.work_job(*work)?.clone();
-                hands.site_mut()?.fill_source(&work, make, mount, limit)
+            Step::Source { work, make, mount } => self.timed(|resources| {
+                let work = resources.work_job(*work)?.clone();
+                resources.site_mut()?.fill_source(&work, make, mount, limit)
             }),
-            Step::ProbesOn { work } => self.timed(|hands| hands.probes_on(*work, told)),
-            Step::Sync { .. } => self.timed(|hands| hands.site()?.sync()),
-            Step::ProbesOff { work } => self.timed(|hands| hands.probes_off(*work, told)),
-            Step::Verify { at } => self.timed(|hands| {
-                let site = hands.site()?;
+            Step::ProbesOn { work } => self.timed(|resources| resources.probes_on(*work, told)),
+            Step::Sync { .. } => self.timed(|resources| resources.site()?.sync()),
+            Step::ProbesOff { work } => self.timed(|resources| resources.probes_off(*work, told)),
+            Step::Verify { at } => self.timed(|resources| {
+                let site = resources.site()?;
                 let free = site.stack().map(|_| site.free()).transpose()?;
-                let aside = hands.kept_nothing(site);
-                let tree = tree::read_back(site.place(), *at, hands.live.as_deref(), &aside)?;
+                let aside = resources.kept_nothing(site);
+                let tree = tree::read_back(site.place(), *at, resources.live.as_deref(), &aside)?;
                 told.push(Event::Tree(Tree { free, ..tree }));
                 Ok(())
             }),
-            Step::Empty => self.timed(|hands| hands.site()?.empty()),
+            Step::Empty => self.timed(|resources| resources.site()?.empty()),
             Step::Unmount => self.unmount(limit),
             Step::Check { check, .. } => self.check(check, limit),
-            Step::FirstFile => self.timed(|hands| first_file(hands.site()?.place())),
-            Step::Survivors { work } => self.timed(|hands| {
-                let work = hands.work_job(*work)?;
-                let site = hands.site()?;
+            Step::FirstFile => self.timed(|resources| first_file(resources.site()?.place())),
+            Step::Survivors { work } => self.timed(|resources| {
+                let work = resources.work_job(*work)?;
+                let site = resources.site()?;
                 let seen = survivors(site.mountpoint(), &site.place_of(work), work)?;
                 told.push(Event::Survivors(seen));
                 Ok(())
             }),
-            Step::Own { stage } => self.timed(|hands| {
+            Step::Own { stage } => self.timed(|resources| {
                 let own = stages::find(&stage.name).map_err(|e| StepError::new("find", &stage.name, e))?;
-                own.carry_out(stage.argument.as_deref(), hands.site()?.place())
+                own.carry_out(stage.argument.as_deref(), resources.site()?.place())
             }),
-            Step::Raw { work } => self.timed(|hands| {
-                let stack = hands.site()?.stack();
+            Step::Raw { work } => self.timed(|resources| {
+                let stack = resources.site()?.stack();
                 let stack = stack.ok_or_else(|| StepError::new("use", "the device", "there is none"))?;
                 told.push(Event::Phase(raw::carry_out(stack.top(), stack.bytes(), work)?));
                 Ok(())
@@ -229,8 +229,8 @@ impl Hands<'_> {
     fn reset(&mut self, how: Raise, told: &mut Vec<Event>) -> Outcome {
         self.site = None;
         let job = self.job;
-        let stepped = self.timed(|hands| {
-            hands.site = Some(Site::new(job, how)?);
+        let stepped = self.timed(|resources| {
+            resources.site = Some(Site::new(job, how)?);
             Ok(())
         })?;
         match self.site()?.stack() {
@@ -295,8 +295,8 @@ impl Hands<'_> {
 
     fn settle(&mut self, cold: bool, told: &mut Vec<Event>) -> Outcome {
         let mut seen = None;
-        let stepped = self.timed(|hands| {
-            seen = settle::settle(hands.site()?, cold)?;
+        let stepped = self.timed(|resources| {
+            seen = settle::settle(resources.site()?, cold)?;
             Ok(())
         })?;
         told.extend(seen.map(Event::Seen));
@@ -471,7 +471,7 @@ impl Hands<'_> {
     /// Unmounts and waits for a FUSE daemon to end; its CPU time belongs to this step. A daemon that does not end may still
     /// write, and a check must not race it.
     fn unmount(&mut self, limit: Duration) -> Outcome {
-        let mut unmounted = self.timed(|hands| hands.site_mut()?.unmount())?;
+        let mut unmounted = self.timed(|resources| resources.site_mut()?.unmount())?;
         let begin = Instant::now();
         let servers: Vec<i32> = self.site()?.stack().into_iter().flat_map(|stack| stack.servers()).collect();
         let is_left = || host::children().iter().any(|child| !servers.contains(child));

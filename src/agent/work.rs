@@ -15,7 +15,7 @@ use fsderby_sys::process::{tied_command, was_continued};
 use fsderby_sys::shared::SharedProgress;
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use super::worker::{OVER, Orders, READY, Told};
+use super::worker::{OVER, Orders, READY, WorkerReport};
 use super::{StepError, tools};
 use crate::host::{control_group, memory_group};
 use crate::schema::job::WorkJob;
@@ -109,7 +109,7 @@ impl Worker {
     }
 
     /// The worker's result at the end of its work. Calls `over` after the last operation, if the worker reports that operation.
-    pub fn told(&mut self, over: &mut dyn FnMut()) -> Result<Told, StepError> {
+    pub fn told(&mut self, over: &mut dyn FnMut()) -> Result<WorkerReport, StepError> {
         let fault = |e: io::Error| StepError::io("run", "the workload", e);
         let mut line = self.hear().map_err(fault)?;
         if line.trim_end() == OVER {
@@ -119,8 +119,8 @@ impl Worker {
         let told = serde_json::from_str(&line).map_err(|_| self.died("run"))?;
         Ok(match told {
             // A program that it started may have been killed instead of it.
-            Told::Failed { operation, path, errno, text } if self.is_out_of_memory() => {
-                Told::Failed { operation, path, errno, text: format!("{text}; {OUT_OF_MEMORY}") }
+            WorkerReport::Failed { operation, path, errno, text } if self.is_out_of_memory() => {
+                WorkerReport::Failed { operation, path, errno, text: format!("{text}; {OUT_OF_MEMORY}") }
             }
             told => told,
         })

@@ -49,7 +49,7 @@ pub struct Orders {
 
 /// The worker's report at the end of its work, one line.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Told {
+pub enum WorkerReport {
     Done {
         began_ns: u64,
         ended_ns: u64,
@@ -121,7 +121,7 @@ pub fn main() -> anyhow::Result<u8> {
         Ok(()) => {
             // A client's report takes CPU time, which must not disturb a client that still works.
             gate.leave_with(orders.work.clients).context("could not wait for the other clients")?;
-            Told::Done {
+            WorkerReport::Done {
                 began_ns,
                 ended_ns,
                 cost: Stepped {
@@ -181,8 +181,8 @@ impl Schedule {
     }
 }
 
-fn failed(error: &OpError) -> Told {
-    Told::Failed {
+fn failed(error: &OpError) -> WorkerReport {
+    WorkerReport::Failed {
         operation: error.operation.to_owned(),
         path: error.path.display().to_string(),
         errno: error.error.raw_os_error().unwrap_or(0),

@@ -7,7 +7,7 @@
 
 use super::dataset::{Dataset, Series};
 use super::{ensemble, rounds};
-use crate::schema::finding::{Basis, Finding, Look, Verdict};
+use crate::schema::finding::{Basis, Finding, Interim, Verdict};
 use crate::schema::metric::Better;
 use crate::schema::plan::Plan;
 
@@ -26,7 +26,7 @@ pub fn findings(
         Basis::Samples { .. } => ensemble::findings_on(&dataset.workloads, verdict.margin, &is_asked),
         basis @ Basis::Rounds { .. } => match basis.looks().last() {
             Some(look) => {
-                let look = Look { alpha: look.alpha / SHARE, ..*look };
+                let look = Interim { alpha: look.alpha / SHARE, ..*look };
                 rounds::findings_on(plan, dataset, look, &is_asked)
             }
             None => Vec::new(),
@@ -126,7 +126,7 @@ mod tests {
         assert_ne!(found(&findings, "lean", "alike"), Found::Better);
         assert_ne!(found(&findings, "lean", "alike"), Found::Worse);
         let at = |alpha| {
-            rounds::findings_on(&plan, &data, Look { rounds: 12, alpha }, &|s: &Series| s.name == CPU)
+            rounds::findings_on(&plan, &data, Interim { rounds: 12, alpha }, &|s: &Series| s.name == CPU)
         };
         assert_eq!(findings, at(0.01));
         let width = |findings: &[Finding]| findings[0].high.unwrap_or(0.0) / findings[0].low.unwrap_or(1.0);

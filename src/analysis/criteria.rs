@@ -53,7 +53,7 @@ pub fn stated(
     aspect_of: &dyn Fn(&str) -> Option<Aspect>,
     candidates: &[String],
 ) -> Vec<Stated> {
-    let look = Look { dataset, aspect_of, candidates };
+    let look = Criteria { dataset, aspect_of, candidates };
     let weighed = weighed(&look, needs);
     // Aspects are judged only in workloads that carry a weight: a candidate is not worse for lacking other workloads.
     let has_weight = |work: &&Work<'_>| {
@@ -84,14 +84,14 @@ pub fn stated(
     all
 }
 
-struct Look<'d> {
+struct Criteria<'d> {
     dataset: &'d Dataset<'d>,
     aspect_of: &'d dyn Fn(&str) -> Option<Aspect>,
     candidates: &'d [String],
 }
 
 /// The needs with their weights. If no need has a weight, only the workloads count.
-fn weighed(look: &Look<'_>, needs: &Needs) -> Vec<(Need, f64)> {
+fn weighed(look: &Criteria<'_>, needs: &Needs) -> Vec<(Need, f64)> {
     let is_own = |label: &str| needs.workload.contains_key(label);
     let shared: Vec<&Work<'_>> =
         look.dataset.workloads.iter().filter(|w| !is_own(&w.label) && !look.is_for_an_aspect(w)).collect();
@@ -114,7 +114,7 @@ fn weighed(look: &Look<'_>, needs: &Needs) -> Vec<(Need, f64)> {
     all
 }
 
-impl Look<'_> {
+impl Criteria<'_> {
     /// Whether the metric is a headline metric that shows speed: it measures no aspect, and does not stand in for times.
     fn is_headline(&self, series: &Series) -> bool {
         series.headline && !series.stands_in && (self.aspect_of)(&series.name).is_none()

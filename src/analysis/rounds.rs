@@ -15,7 +15,7 @@ use fsderby_stats::redrawn::Noise;
 
 use super::dataset::{Cell, Dataset, Series, Work};
 use crate::schema::finding::{
-    self, Basis, Evidence, Finding, Found, Guard, Look, Overall, Place, Ranks, Verdict,
+    self, Basis, Evidence, Finding, Found, Guard, Interim, Overall, Place, Ranks, Verdict,
 };
 use crate::schema::metric::Better;
 use crate::schema::plan::{Plan, Rounds, Twice};
@@ -41,21 +41,21 @@ pub fn looks(plan: &Plan) -> Looks {
 }
 
 /// The next interim analysis, if its rounds are complete and some error is left to spend.
-pub fn next(plan: &Plan, dataset: &Dataset<'_>, shown: &[Look]) -> Option<Look> {
+pub fn next(plan: &Plan, dataset: &Dataset<'_>, shown: &[Interim]) -> Option<Interim> {
     let looks = looks(plan);
     let complete = judged_rounds(plan, dataset, &measured(plan, dataset));
     let due = looks.next_after(shown.last().map_or(0, |last| last.rounds as usize))?;
     if (complete as usize) < due.rounds {
         return None;
     }
-    let before: Vec<looks::Look> =
-        shown.iter().map(|look| looks::Look { rounds: look.rounds as usize, alpha: look.alpha }).collect();
+    let before: Vec<looks::Interim> =
+        shown.iter().map(|look| looks::Interim { rounds: look.rounds as usize, alpha: look.alpha }).collect();
     let alpha = looks.available(complete as usize, &before);
-    (alpha > 0.0).then_some(Look { rounds: complete, alpha })
+    (alpha > 0.0).then_some(Interim { rounds: complete, alpha })
 }
 
 /// The verdict of the last of these analyses, on its rounds. If there was no analysis, the figures so far without a finding.
-pub fn verdict(plan: &Plan, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
+pub fn verdict(plan: &Plan, dataset: &Dataset<'_>, looks: &[Interim]) -> Verdict {
     let measured = measured(plan, dataset);
     let (look, earlier) = match looks.split_last() {
         Some((last, earlier)) => (Some(*last), earlier),
@@ -92,7 +92,7 @@ pub fn verdict(plan: &Plan, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
 pub fn findings_on(
     plan: &Plan,
     dataset: &Dataset<'_>,
-    look: Look,
+    look: Interim,
     is_asked: &dyn Fn(&Series) -> bool,
 ) -> Vec<Finding> {
     let needed = needed(&looks(plan)) as usize;
@@ -433,7 +433,7 @@ mod tests {
 
     /// The verdict at the end of a run.
     fn given(plan: &Plan, dataset: &Dataset<'_>) -> Verdict {
-        let looks: Vec<Look> = next(plan, dataset, &[]).into_iter().collect();
+        let looks: Vec<Interim> = next(plan, dataset, &[]).into_iter().collect();
         verdict(plan, dataset, &looks)
     }
 
@@ -495,7 +495,7 @@ mod tests {
 
     #[test]
     fn rounds_after_the_last_look_change_no_finding() {
-        let (plan, look) = (plan(Rounds::Exactly(8)), Look { rounds: 8, alpha: ALPHA });
+        let (plan, look) = (plan(Rounds::Exactly(8)), Interim { rounds: 8, alpha: ALPHA });
         let long = dataset(&FOUR, 14);
         let mut short = dataset(&FOUR, 14);
         short.workloads[0].series[0].cells.iter_mut().for_each(|cell| cell.values.truncate(8));
@@ -508,9 +508,9 @@ mod tests {
         let (plan, data) = (plan(Rounds::Auto), dataset(&FOUR, 20));
         let passed_over = next(&plan, &data, &[]).expect("twenty rounds are enough");
         assert_eq!((passed_over.rounds, passed_over.alpha), (20, ALPHA));
-        let first = Look { rounds: FIRST_LOOK, alpha: 0.01 };
+        let first = Interim { rounds: FIRST_LOOK, alpha: 0.01 };
         assert_eq!(next(&plan, &data, &[first]).map(|look| look.alpha), Some(0.04));
-        assert_eq!(next(&plan, &data, &[first, Look { rounds: 20, alpha: 0.04 }]), None);
+        assert_eq!(next(&plan, &data, &[first, Interim { rounds: 20, alpha: 0.04 }]), None);
         assert_eq!(next(&plan, &dataset(&FOUR, 12), &[first]), None, "the next is after fourteen");
     }
 

@@ -6,7 +6,7 @@ use super::ensemble::{self, SAMPLES_NEEDED};
 use super::recommended::{self, Known};
 use super::{cpu, metrics, order, rounds};
 use crate::filesystems;
-use crate::schema::finding::{self, Basis, Look, Verdict};
+use crate::schema::finding::{self, Basis, Interim, Verdict};
 use crate::schema::needs::Aspect;
 use crate::store::Run;
 
@@ -39,7 +39,7 @@ fn whole(run: &Run, dataset: &Dataset<'_>, verdict: Verdict) -> Verdict {
     Verdict { recommendation: recommended::of(run, dataset, &verdict, known), ..verdict }
 }
 
-fn over_rounds(run: &Run, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
+fn over_rounds(run: &Run, dataset: &Dataset<'_>, looks: &[Interim]) -> Verdict {
     Verdict { records: run.records.len(), ..rounds::verdict(&run.plan, dataset, looks) }
 }
 

@@ -17,9 +17,9 @@ use crate::runner::experiment::eras::{self, Era};
 use crate::runner::experiment::profiles::{self, Profile};
 use crate::runner::experiment::{self, Experiment, SHIPPED};
 use crate::schema::declared::{self, Declared};
+use crate::schema::description::Description;
 use crate::schema::metric::Better;
 use crate::schema::setup::Variant;
-use crate::schema::story::Story;
 use crate::testbeds::model::disks::{self, Spec};
 use crate::testbeds::model::machines::{self, Machine};
 use crate::{mistakes, names, papers, probes, stages, states, storage, testbeds, workloads};
@@ -102,7 +102,7 @@ fn known() -> Vec<String> {
 
 fn filesystem(name: &str) -> Explained {
     let kind = filesystems::find(name)?;
-    let mut text = told(name, &kind.story());
+    let mut text = told(name, &kind.description());
     text.push_str(&format!(
         "Tools       {} (Debian package {})\n",
         filesystems::tools(kind).join(", "),
@@ -121,7 +121,7 @@ fn filesystem(name: &str) -> Explained {
     for (what, value, source) in capabilities(kind) {
         text.push_str(&format!("  {what:<20} {value:<22} {source}\n"));
     }
-    let json = json!({ "name": name, "story": kind.story(), "can": kind.can(), "package": kind.package(),
+    let json = json!({ "name": name, "story": kind.description(), "can": kind.can(), "package": kind.package(),
                        "commits_after_seconds": commits });
     Some((text, json))
 }
@@ -156,8 +156,8 @@ fn plain(name: &str, value: &Value) -> String {
 fn workload(name: &str) -> Explained {
     if let Some(engine) = workloads::engine(name) {
         let sets: Vec<&str> = engine.sets().iter().map(|s| s.name).collect();
-        let text = format!("{}Sets        {}\n", told(name, &engine.story()), sets.join(", "));
-        return Some((text, json!({ "name": name, "story": engine.story(), "sets": sets })));
+        let text = format!("{}Sets        {}\n", told(name, &engine.description()), sets.join(", "));
+        return Some((text, json!({ "name": name, "story": engine.description(), "sets": sets })));
     }
     let (engine, set) = workloads::find(name)?;
     let file = set.file();
@@ -231,11 +231,11 @@ fn era(name: &str) -> Explained {
 }
 
 fn rest(name: &str) -> Explained {
-    let testbed = testbeds::TABLE.iter().find(|g| g.name() == name).map(|g| (g.usage(), g.story()));
-    let probe = probes::TABLE.iter().find(|p| p.name() == name).map(|p| (p.name(), p.story()));
-    let layer = storage::layers::kind(name).ok().map(|l| (l.usage(), l.story()));
-    let stage = stages::TABLE.iter().find(|s| s.name() == name).map(|s| (s.usage(), s.story()));
-    let state = states::TABLE.iter().find(|s| s.name() == name).map(|s| (s.usage(), s.story()));
+    let testbed = testbeds::TABLE.iter().find(|g| g.name() == name).map(|g| (g.usage(), g.description()));
+    let probe = probes::TABLE.iter().find(|p| p.name() == name).map(|p| (p.name(), p.description()));
+    let layer = storage::layers::kind(name).ok().map(|l| (l.usage(), l.description()));
+    let stage = stages::TABLE.iter().find(|s| s.name() == name).map(|s| (s.usage(), s.description()));
+    let state = states::TABLE.iter().find(|s| s.name() == name).map(|s| (s.usage(), s.description()));
     let (title, story) = testbed.or(probe).or(layer).or(stage).or(state)?;
     Some((told(title, &story), json!({ "name": name, "story": story })))
 }
@@ -359,8 +359,8 @@ fn metric(name: &str) -> Explained {
     Some((text.concat(), json!({ "name": name, "declared_by": by, "metric": declared })))
 }
 
-fn told(title: &str, story: &Story) -> String {
-    let Story { what, origin, limits } = story;
+fn told(title: &str, story: &Description) -> String {
+    let Description { what, origin, limits } = story;
     format!("{title}\n\n{}{}{}", line("What", what), line("Origin", origin), line("Limits", limits))
 }
 

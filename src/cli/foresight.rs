@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use fsderby_stats::looks::{Look, Looks};
+use fsderby_stats::looks::{Interim, Looks};
 use fsderby_stats::power::{Expected, Which};
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ pub struct Known {
     pub scatter: Scatter,
     pub time: Time,
     /// When a run is resumed: the run's number of rounds so far, and the interim analyses that the run has used.
-    pub before: Option<(u32, Vec<Look>)>,
+    pub before: Option<(u32, Vec<Interim>)>,
 }
 
 /// A possible number of rounds, and after which rounds the results are analysed.
@@ -55,7 +55,7 @@ impl Known {
     /// Results of the run that is being resumed.
     pub fn of_itself(run: &Run) -> Option<Known> {
         let looks = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
-        let looks = looks.iter().map(|look| Look { rounds: look.rounds as usize, alpha: look.alpha });
+        let looks = looks.iter().map(|look| Interim { rounds: look.rounds as usize, alpha: look.alpha });
         let had = run.records.iter().map(|record| record.round).max().unwrap_or(0);
         Some(Known { before: Some((had, looks.collect())), ..Known::of(run)? })
     }
@@ -223,7 +223,7 @@ pub fn after_first_rounds(run: &Run) -> Option<String> {
 }
 
 /// Possible numbers of rounds (the defaults and the plan's), the reason for each, and the rounds after which results are analysed.
-fn due(plan: &Plan, time: Time, had: u32, shown: &[Look]) -> Vec<Due> {
+fn due(plan: &Plan, time: Time, had: u32, shown: &[Interim]) -> Vec<Due> {
     let own = rounds::looks(plan);
     let once = |n: u32| match shown {
         [] => Looks::once(n as usize),
@@ -397,7 +397,7 @@ mod tests {
         of(&plan(keys), &[], GUESS, known).unwrap()
     }
 
-    fn known(noise: [f64; 3], before: Option<(u32, Vec<Look>)>) -> Known {
+    fn known(noise: [f64; 3], before: Option<(u32, Vec<Interim>)>) -> Known {
         let time = Time { checks: Duration::from_secs(9), a_round: Duration::from_secs(10) };
         let seen = Expected { tables: vec![noise.to_vec()] };
         Known { from: "results/x".into(), scatter: Scatter { rounds: 8, seen, noise: None }, time, before }
@@ -500,7 +500,10 @@ mod tests {
     #[test]
     fn what_was_spent_at_a_look_finds_nothing_more() {
         let looks = |looks: &[(usize, f64)]| {
-            looks.iter().map(|(rounds, alpha)| Look { rounds: *rounds, alpha: *alpha }).collect::<Vec<Look>>()
+            looks
+                .iter()
+                .map(|(rounds, alpha)| Interim { rounds: *rounds, alpha: *alpha })
+                .collect::<Vec<Interim>>()
         };
         let spent = known([0.05; 3], Some((8, looks(&[(8, 0.05)]))));
         let foresight = foreseen("rounds = 20", Some(&spent));

@@ -16,7 +16,7 @@ use crate::filesystems::{self, Filesystem};
 use crate::report::view::heading;
 use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::runner::experiment::{eras, profiles};
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::Bytes;
 use crate::testbeds::model::disks::{self, Spec};
 use crate::testbeds::model::machines::{self, Machine};
@@ -154,7 +154,7 @@ fn filesystems() -> Listed {
         ]
     };
     let json = filesystems::TABLE.iter().map(|kind| {
-        json!({ "name": kind.name(), "story": kind.story(), "package": kind.package(), "can": kind.can(),
+        json!({ "name": kind.name(), "story": kind.description(), "package": kind.package(), "can": kind.can(),
                 "smallest": kind.size().start(), "largest": kind.size().end(), "kernel": kind.kernel() })
     });
     Listed {
@@ -207,10 +207,10 @@ fn testbeds() -> Listed {
     Listed {
         title: "testbeds",
         head: vec!["name", "what it is"],
-        rows: testbeds::TABLE.iter().map(|g| vec![g.usage().into(), g.story().what.into()]).collect(),
+        rows: testbeds::TABLE.iter().map(|g| vec![g.usage().into(), g.description().what.into()]).collect(),
         json: testbeds::TABLE
             .iter()
-            .map(|g| json!({ "name": g.name(), "usage": g.usage(), "story": g.story() }))
+            .map(|g| json!({ "name": g.name(), "usage": g.usage(), "story": g.description() }))
             .collect(),
     }
 }
@@ -222,25 +222,28 @@ fn layers() -> Listed {
         head: vec!["name", "what it is", "package"],
         rows: all
             .iter()
-            .map(|l| vec![l.usage().into(), first_sentence(l.story().what), l.package().into()])
+            .map(|l| vec![l.usage().into(), first_sentence(l.description().what), l.package().into()])
             .collect(),
         json: all
             .iter()
-            .map(|l| json!({ "name": l.name(), "usage": l.usage(), "story": l.story(), "package": l.package() }))
+            .map(|l| json!({ "name": l.name(), "usage": l.usage(), "story": l.description(), "package": l.package() }))
             .collect(),
     }
 }
 
 fn stages() -> Listed {
-    written("stages", stages::TABLE.iter().map(|s| (s.name(), s.usage(), s.story())))
+    written("stages", stages::TABLE.iter().map(|s| (s.name(), s.usage(), s.description())))
 }
 
 fn states() -> Listed {
-    written("states", states::TABLE.iter().map(|s| (s.name(), s.usage(), s.story())))
+    written("states", states::TABLE.iter().map(|s| (s.name(), s.usage(), s.description())))
 }
 
 /// Names whose syntax an experiment file uses.
-fn written(title: &'static str, all: impl Iterator<Item = (&'static str, &'static str, Story)>) -> Listed {
+fn written(
+    title: &'static str,
+    all: impl Iterator<Item = (&'static str, &'static str, Description)>,
+) -> Listed {
     let all: Vec<_> = all.collect();
     Listed {
         title,
@@ -257,8 +260,8 @@ fn probes() -> Listed {
     Listed {
         title: "probes",
         head: vec!["name", "what it is"],
-        rows: probes::TABLE.iter().map(|p| vec![p.name().into(), p.story().what.into()]).collect(),
-        json: probes::TABLE.iter().map(|p| json!({ "name": p.name(), "story": p.story() })).collect(),
+        rows: probes::TABLE.iter().map(|p| vec![p.name().into(), p.description().what.into()]).collect(),
+        json: probes::TABLE.iter().map(|p| json!({ "name": p.name(), "story": p.description() })).collect(),
     }
 }
 

@@ -37,7 +37,7 @@ pub fn distinct(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<
             && (&a.kind, &a.variant) == (&b.kind, &b.variant);
         let is = |candidate| {
             let testbed = testbeds.of(plan, candidate);
-            let storage = testbed.storage(&jobs::moment(plan, candidate, 1));
+            let storage = testbed.storage(&jobs::storage_request(plan, candidate, 1));
             (testbed.kernel(), testbed.traits().fidelity, storage)
         };
         is_written_so && is(a) == is(b)

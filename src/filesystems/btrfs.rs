@@ -9,7 +9,7 @@ use super::{
     Algorithms, Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Journal, KernelNeed, Mount,
     Mounted, Recovery, Resize, Variant, confirm_type_and_options,
 };
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::{Bytes, MIB};
 
 pub struct Btrfs;
@@ -24,8 +24,8 @@ impl Filesystem for Btrfs {
         "btrfs"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Copy-on-write B-trees with checksums of data and metadata, snapshots and compression.",
             origin: "Written by Chris Mason at Oracle, in Linux since 2.6.29 of 2009. Btrfs is described in 'BTRFS, the Linux \
                      B-Tree \

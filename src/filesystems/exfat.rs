@@ -8,7 +8,7 @@ use super::{
     Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize,
     Variant,
 };
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::{Bytes, MIB};
 
 pub struct ExFat;
@@ -24,8 +24,8 @@ impl Filesystem for ExFat {
         "exfat"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "The extended File Allocation Table: an allocation bitmap and files beyond 4 GiB, designed for \
                 memory cards.",
             origin: "Designed by Microsoft, 2006, published in 2019 (exFAT file system specification); the Linux driver comes \

@@ -9,7 +9,7 @@ use super::{
     Algorithms, Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Fixed, Journal, KernelNeed,
     Mount, Mounted, Recovery, Resize, Variant, confirm_type_and_options,
 };
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::{Bytes, MIB};
 
 pub struct Ext {
@@ -24,7 +24,7 @@ pub struct Ext {
     smallest: u64,
     largest: u64,
     largest_file: u64,
-    story: Story,
+    story: Description,
 }
 
 /// With these options mkfs writes inode tables and journal, so that no kernel thread writes them during the workload. mkfs does not
@@ -56,7 +56,7 @@ pub static EXT2: Ext = Ext {
     smallest: 106_496,
     largest: LARGEST_32_BIT,
     largest_file: LARGEST_FILE_MAPPED,
-    story: Story {
+    story: Description {
         what: "The second extended filesystem: block groups, bitmaps and block maps, without a journal.",
         origin: "Written by Rémy Card, Theodore Ts'o and Stephen Tweedie, 1993 (Design and Implementation of the Second Extended \
             Filesystem); Documentation/filesystems/ext2.rst describes it.",
@@ -76,7 +76,7 @@ pub static EXT3_JOURNAL: Ext = Ext {
     smallest: SMALLEST_WITH_JOURNAL,
     largest: LARGEST_32_BIT,
     largest_file: LARGEST_FILE_MAPPED,
-    story: Story {
+    story: Description {
         what: "ext3 with data=journal: data and metadata are both written to the journal first.",
         origin: EXT3_ORIGIN,
         limits: EXT3_LIMITS,
@@ -86,7 +86,7 @@ pub static EXT3_JOURNAL: Ext = Ext {
 pub static EXT3_ORDERED: Ext = Ext {
     name: "ext3-ordered",
     data: &["data=ordered"],
-    story: Story {
+    story: Description {
         what: "ext3 with data=ordered: the journal holds metadata; data is written before the metadata that \
             refers to it commits.",
         origin: EXT3_ORIGIN,
@@ -98,7 +98,7 @@ pub static EXT3_ORDERED: Ext = Ext {
 pub static EXT3_WRITEBACK: Ext = Ext {
     name: "ext3-writeback",
     data: &["data=writeback"],
-    story: Story {
+    story: Description {
         what: "ext3 with data=writeback: the journal holds metadata; data and metadata are written in any order.",
         origin: EXT3_ORIGIN,
         limits: EXT3_LIMITS,
@@ -117,7 +117,7 @@ pub static EXT4: Ext = Ext {
     largest: 1 << 60,
     // 2^32 - 1 logical blocks of 4 KiB, as measured by ftruncate on Linux 6.18.
     largest_file: 17_592_186_040_320,
-    story: Story {
+    story: Description {
         what: "The fourth extended filesystem: extents, delayed allocation and a checksummed journal of metadata.",
         origin: "Written by Mingming Cao, Andreas Dilger, Theodore Ts'o and others, stable since Linux 2.6.28 of 2008; \
             Documentation/filesystems/ext4 describes it.",
@@ -133,7 +133,7 @@ impl Filesystem for Ext {
         self.name
     }
 
-    fn story(&self) -> Story {
+    fn description(&self) -> Description {
         self.story.clone()
     }
 

@@ -8,7 +8,7 @@ use super::{
     Algorithms, Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Journal, KernelNeed, Mount,
     Recovery, Resize, Variant,
 };
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::{Bytes, MIB};
 
 pub struct F2fs;
@@ -26,8 +26,8 @@ impl Filesystem for F2fs {
         "f2fs"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "A log-structured filesystem for flash memory: several logs for hot and cold data, cleaned in the background.",
             origin: "Written by Jaegeuk Kim at Samsung, in Linux since 3.8 of 2013. F2FS is described in 'F2FS, a New File \
                      System for \

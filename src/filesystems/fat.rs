@@ -8,7 +8,7 @@ use super::{
     Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Fixed, Journal, KernelNeed, Mount, Recovery,
     Resize, Variant,
 };
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::{Bytes, GIB};
 
 pub struct Fat {
@@ -19,7 +19,7 @@ pub struct Fat {
     largest: u64,
     root_entries: Option<u64>,
     since: &'static str,
-    story: Story,
+    story: Description,
 }
 
 pub static FAT16: Fat = Fat {
@@ -32,7 +32,7 @@ pub static FAT16: Fat = Fat {
     // mkfs.fat rounds the number of entries up to a whole cluster: 1024 entries above 1 GiB, 2048 above 2 GiB.
     root_entries: Some(512),
     since: "1.3.60",
-    story: Story {
+    story: Description {
         what: "The File Allocation Table with 16-bit cluster numbers, and long names.",
         origin: "Designed by Microsoft and Compaq, 1984 to 1987; long names came with Windows 95; ECMA-107 and Microsoft's \
                  fatgen103 \
@@ -53,7 +53,7 @@ pub static FAT32: Fat = Fat {
     largest: 2048 * GIB - 512,
     root_entries: None,
     since: "2.0.34",
-    story: Story {
+    story: Description {
         what: "The File Allocation Table with 28-bit cluster numbers, and long names.",
         origin: "Designed by Microsoft, 1996, for Windows 95 OSR2; Microsoft's fatgen103 describes it.",
         limits: "A run measures the Linux vfat driver and says nothing about Windows. Files are limited to 4 GiB.",
@@ -65,7 +65,7 @@ impl Filesystem for Fat {
         self.name
     }
 
-    fn story(&self) -> Story {
+    fn description(&self) -> Description {
         self.story.clone()
     }
 

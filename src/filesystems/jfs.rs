@@ -8,7 +8,7 @@ use super::{
     Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize,
     Variant,
 };
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::{Bytes, MIB};
 
 pub struct Jfs;
@@ -23,8 +23,8 @@ impl Filesystem for Jfs {
         "jfs"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "IBM's journaled filesystem: extents in B+ trees, dynamically allocated inodes, a metadata \
                 journal.",
             origin: "Written by IBM for OS/2 Warp Server of 1999, in Linux since 2.5.6 of 2002; Documentation/admin-guide/jfs.rst.",

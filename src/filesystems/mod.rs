@@ -28,7 +28,7 @@ use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::Bytes;
 
 use capabilities::fact;
@@ -69,7 +69,7 @@ pub static BESIDE: &dyn Filesystem = &ext::EXT4;
 pub trait Filesystem: Sync {
     /// The name that users type, such as `ext3-journal`.
     fn name(&self) -> &'static str;
-    fn story(&self) -> Story;
+    fn description(&self) -> Description;
     /// The Debian package with its tools.
     fn package(&self) -> &'static str;
     fn kernel(&self) -> KernelNeed;

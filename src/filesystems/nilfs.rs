@@ -7,7 +7,7 @@ use super::lines::{argv, mkfs, replay_on_mount, syscall};
 use super::{
     Argv, Capabilities, Check, Fact, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize, Variant,
 };
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::Bytes;
 
 pub struct Nilfs2;
@@ -22,8 +22,8 @@ impl Filesystem for Nilfs2 {
         "nilfs2"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "A log-structured filesystem: one log that is never overwritten, with a checkpoint every few \
                 seconds; a checkpoint can become a snapshot.",
             origin: "Written by Ryusuke Konishi at NTT, in Linux since 2.6.30 of 2009 (The Linux Implementation of a \

@@ -8,19 +8,19 @@ use super::{
     Argv, Capabilities, Capability, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, MOUNTPOINT, Mount,
     Privileges, Recovery, Resize, Variant,
 };
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::Bytes;
 
 pub struct Ntfs {
     name: &'static str,
     fuse: bool,
-    story: Story,
+    story: Description,
 }
 
 pub static NTFS: Ntfs = Ntfs {
     name: "ntfs",
     fuse: false,
-    story: Story {
+    story: Description {
         what: "The filesystem of Windows NT, through the Linux kernel driver ntfs3.",
         origin: "Designed by Microsoft, 1993; the Linux driver comes from Paragon, in Linux since 5.15 of 2021; \
                  Documentation/filesystems/ntfs3.rst.",
@@ -33,7 +33,7 @@ pub static NTFS: Ntfs = Ntfs {
 pub static NTFS_3G: Ntfs = Ntfs {
     name: "ntfs-3g",
     fuse: true,
-    story: Story {
+    story: Description {
         what: "The filesystem of Windows NT, through the FUSE program ntfs-3g.",
         origin: "Written by Szabolcs Szakacsits and Jean-Pierre André, 2006, based on the Linux-NTFS project; ntfs-3g(8).",
         limits: "Each operation passes through FUSE to a user-space process, so a run measures FUSE and ntfs-3g rather than the \
@@ -54,7 +54,7 @@ impl Filesystem for Ntfs {
         self.name
     }
 
-    fn story(&self) -> Story {
+    fn description(&self) -> Description {
         self.story.clone()
     }
 

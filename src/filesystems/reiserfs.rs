@@ -8,7 +8,7 @@ use super::{
     Algorithms, Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Journal, KernelNeed, Linux,
     Mount, Recovery, Resize, Variant,
 };
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::Bytes;
 
 pub struct ReiserFs;
@@ -24,8 +24,8 @@ impl Filesystem for ReiserFs {
         "reiserfs"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "One balanced tree for all data and metadata; small files are packed into its leaves; a \
                 metadata journal.",
             origin: "Written by Hans Reiser and Namesys, in Linux from 2.4.1 of 2001 until 6.12; mkreiserfs(8).",

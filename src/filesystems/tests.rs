@@ -142,7 +142,7 @@ fn capabilities_agree_with_the_command_lines() {
 #[test]
 fn stories_are_sentences() {
     for kind in TABLE {
-        let story = kind.story();
+        let story = kind.description();
         for text in [story.what, story.origin, story.limits] {
             assert!(
                 text.ends_with('.') && text.starts_with(char::is_uppercase) || text.starts_with("ext"),

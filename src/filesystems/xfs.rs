@@ -9,7 +9,7 @@ use super::{
     Argv, Capabilities, Capability, Check, DEVICE, Depth, Fact, Filesystem, Journal, KernelNeed, Mount,
     Privileges, Recovery, Resize, Variant,
 };
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::{Bytes, MIB};
 
 pub struct Xfs;
@@ -24,8 +24,8 @@ impl Filesystem for Xfs {
         "xfs"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Allocation groups with B+ trees of extents, delayed allocation and a log of metadata.",
             origin: "Written by Silicon Graphics, 1993 (Scalability in the XFS File System, USENIX 1996), in Linux since 2.5.36 \
                      of 2002; \

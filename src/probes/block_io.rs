@@ -4,9 +4,9 @@ use std::fs;
 
 use super::{Counter, Devices, NotAvailable, Probe, Raw, Running, Site, Work};
 use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::description::Description;
 use crate::schema::event::Phase;
 use crate::schema::metric::{Better, Metric};
-use crate::schema::story::Story;
 use crate::schema::units::sum;
 
 /// Unit of the counters in bytes, whatever the device's sector size (`Documentation/block/stat.rst`).
@@ -176,8 +176,8 @@ impl Probe for BlockIo {
         "block_io"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Requests, bytes and flushes that reached the block device, from the start of the work to the end of the sync.",
             origin: "/sys/dev/block/MAJOR:MINOR/stat (Documentation/block/stat.rst of the kernel).",
             limits: "Counted at the block device: I/O of the host's filesystem under a loop image is not \

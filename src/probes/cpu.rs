@@ -19,9 +19,9 @@ use procfs::{CurrentSI, KernelStats};
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
 use crate::host;
 use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::description::Description;
 use crate::schema::metric::{Metric, Of};
 use crate::schema::needs::Aspect;
-use crate::schema::story::Story;
 use crate::schema::units::sum;
 
 pub struct Cpu;
@@ -128,8 +128,8 @@ impl Probe for Cpu {
         "cpu"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "CPU time of the whole machine and of the filesystem's daemons, from the start of the work to the end of the sync.",
             origin: "/proc/stat and /proc/PID/stat, in units of 10 ms; /proc/PID/schedstat of kernel \
                      threads, in nanoseconds. CPU time of the machine is the non-idle time of all CPUs. User \

@@ -4,8 +4,8 @@ use std::fs;
 
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
 use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::description::Description;
 use crate::schema::metric::Metric;
-use crate::schema::story::Story;
 
 pub struct Faults;
 
@@ -34,8 +34,8 @@ impl Probe for Faults {
         "faults"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Page faults of the whole machine, and how many of them read from a device.",
             origin: "/proc/vmstat: pgfault and pgmajfault.",
             limits: "Page faults of all processes are counted; those of the workload alone are stored in the \

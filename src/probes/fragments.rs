@@ -12,8 +12,8 @@ use rustix::io::Errno;
 
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
 use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::description::Description;
 use crate::schema::metric::Metric;
-use crate::schema::story::Story;
 
 pub struct Fragments;
 
@@ -53,8 +53,8 @@ impl Probe for Fragments {
         "fragments"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Number of extents per file, for up to 256 of the files that the workload left.",
             origin: "Uses FIEMAP (Documentation/filesystems/fiemap.rst) after the sync, when all measuring \
                      has ended.",

@@ -8,8 +8,8 @@ use procfs::Current;
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
 use crate::host::memory_group;
 use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::description::Description;
 use crate::schema::metric::{Better, Metric};
-use crate::schema::story::Story;
 use crate::schema::units::{MIB, sum};
 
 pub struct Memory;
@@ -31,8 +31,8 @@ impl Probe for Memory {
         "memory"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Peak memory of the workload and its page cache.",
             origin: "memory.max_usage_in_bytes or memory.peak of the cgroup. In a guest, from /proc/meminfo: \
                      free, cached and reclaimable memory when the workload begins, plus the per-CPU free \

@@ -21,10 +21,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use fsderby_sys::shared::SharedProgress;
 
 use crate::schema::declared::Declared;
+use crate::schema::description::Description;
 use crate::schema::event::{Phase, Series, Stepped};
 use crate::schema::metric::Metric;
 use crate::schema::record::{Counters, Record, StageRecord};
-use crate::schema::story::Story;
 
 /// Every probe.
 pub static TABLE: &[&dyn Probe] = &[
@@ -44,7 +44,7 @@ pub type Raw = BTreeMap<String, u64>;
 
 pub trait Probe: Sync {
     fn name(&self) -> &'static str;
-    fn story(&self) -> Story;
+    fn description(&self) -> Description;
     /// Every counter that the probe can return.
     fn counters(&self) -> &'static [Counter];
     /// Every metric that the probe can return; empty if its counters serve only validity checks or charts.

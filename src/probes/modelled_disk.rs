@@ -4,7 +4,7 @@ use fsderby_diskmodel::Access;
 use serde_json::Value;
 
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site};
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::storage::disk::{Totals, totals};
 
 pub struct ModelledDisk;
@@ -54,8 +54,8 @@ impl Probe for ModelledDisk {
         "disk"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Counters of the modelled disk: time spent on seeks, rotation, transfers and command overhead, \
                    including background work; requests, sectors and cache hits; flash erases and page copies; \
                    time with a request outstanding, by access type; completions that were late because the \

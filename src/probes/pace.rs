@@ -3,9 +3,9 @@
 use super::{Counter, NotAvailable, Probe, Progress, Raw, Running, Site, Work};
 use crate::host::monotonic_ns;
 use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::description::Description;
 use crate::schema::event::Series;
 use crate::schema::metric::Metric;
-use crate::schema::story::Story;
 
 pub struct Pace;
 
@@ -34,8 +34,8 @@ impl Probe for Pace {
         "pace"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Operations completed in each tenth of a second, and the longest time without a completed \
                    operation.",
             origin: "Counters shared by clients and agent; the agent samples them ten times per second, and \

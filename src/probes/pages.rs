@@ -4,8 +4,8 @@ use procfs::{Current, Meminfo};
 
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
 use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::description::Description;
 use crate::schema::metric::{Better, Metric};
-use crate::schema::story::Story;
 
 pub struct Pages;
 
@@ -59,8 +59,8 @@ impl Probe for Pages {
         "pages"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Dirty pages, pages under writeback, and slab: before the workload, after it, after the sync, \
                 and the maximum of ten samples per second.",
             origin: "/proc/meminfo: Dirty, Writeback, Slab and MemTotal.",

@@ -4,8 +4,8 @@ use procfs::{CurrentSI, KernelStats};
 
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
 use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::description::Description;
 use crate::schema::metric::Metric;
-use crate::schema::story::Story;
 
 pub struct Scheduling;
 
@@ -57,8 +57,8 @@ impl Probe for Scheduling {
         "scheduling"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Context switches of the workload and of the whole machine, and how long the workload waited \
                 for a CPU.",
             origin: "getrusage, called by the worker before and after the workload; the second number of its \

@@ -1,8 +1,8 @@
 //! `check`: a full check by the filesystem's own tool, with all files in place.
 
 use super::{Around, Now, StageKind, without_argument};
+use crate::schema::description::Description;
 use crate::schema::job::Step;
-use crate::schema::story::Story;
 
 pub struct ForcedCheck;
 
@@ -15,8 +15,8 @@ impl StageKind for ForcedCheck {
         "\"check\""
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Unmounts, times the filesystem's full check, and mounts again: the downtime of a server whose \
                    filesystem must be checked. Afterwards all caches are cold.",
             origin: "A question of an administrator in 2004: after a check of the RAID, which filesystem is back \

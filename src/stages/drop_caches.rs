@@ -1,8 +1,8 @@
 //! `drop-caches`: drops clean pages, dentries and inodes, and verifies it with a test file.
 
 use super::{Around, Now, StageKind, without_argument};
+use crate::schema::description::Description;
 use crate::schema::job::Step;
-use crate::schema::story::Story;
 
 pub struct DropCaches;
 
@@ -15,8 +15,8 @@ impl StageKind for DropCaches {
         "\"drop-caches\""
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Syncs, drops all clean pages, dentries and inodes of the machine, and verifies with a test \
                 file that reads reach the device.",
             origin: "/proc/sys/vm/drop_caches with 3 (Documentation/admin-guide/sysctl/vm.rst).",

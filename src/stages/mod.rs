@@ -15,11 +15,11 @@ use std::path::Path;
 use crate::filesystems::Filesystem;
 use crate::host::StepError;
 use crate::names;
+use crate::schema::description::Description;
 use crate::schema::job::Step;
 use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::{OtherStage, Stage};
 use crate::schema::setup::{Mount, Variant};
-use crate::schema::story::Story;
 
 pub use power_cut::short_form;
 
@@ -39,7 +39,7 @@ pub trait StageKind: Sync {
     fn name(&self) -> &'static str;
     /// Syntax in an experiment.
     fn usage(&self) -> &'static str;
-    fn story(&self) -> Story;
+    fn description(&self) -> Description;
     /// Whether the stage is allowed at this position, with this argument.
     ///
     /// # Errors

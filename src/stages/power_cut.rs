@@ -1,10 +1,10 @@
 //! `power-cut`: cuts the machine's power during or right after the preceding workload.
 
 use super::{Around, Now, StageKind, WorkEnds, is_one};
+use crate::schema::description::Description;
 use crate::schema::job::Step;
 use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::{Scenario, Stage};
-use crate::schema::story::Story;
 use crate::schema::units::Percent;
 
 pub struct Cut;
@@ -36,8 +36,8 @@ impl StageKind for Cut {
         "{ power-cut = \"50%\" } or \"power-cut\""
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Cuts the machine's power right after an operation of the preceding workload: an operation \
                    number, a share of all operations, or, without a value, the last one. The machine then boots \
                    from the disk as the cut left it.",

@@ -1,8 +1,8 @@
 //! `read-back`: compares the files on the filesystem with what was written.
 
 use super::{Around, Now, StageKind, WorkEnds, without_argument};
+use crate::schema::description::Description;
 use crate::schema::job::{At, Step};
-use crate::schema::story::Story;
 
 pub struct ReadBack;
 
@@ -15,8 +15,8 @@ impl StageKind for ReadBack {
         "\"read-back\""
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Reads every file and compares it with what was written. The preceding workload keeps its \
                    files for this stage; files of other workloads are read only if those workloads keep \
                    them. After a power cut, the stage looks for the files that had been synced.",

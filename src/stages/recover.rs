@@ -1,8 +1,8 @@
 //! `recover`: an administrator's steps after a power cut: repair and mount.
 
 use super::{Around, Now, StageKind, power_cut, without_argument};
+use crate::schema::description::Description;
 use crate::schema::job::Step;
-use crate::schema::story::Story;
 
 pub struct Recover;
 
@@ -15,8 +15,8 @@ impl StageKind for Recover {
         "\"recover\""
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Repairs the filesystem if its kind needs that, mounts it, creates a first new file, and \
                    syncs file and directory: the recovery time.",
             origin: "Runs the commands that an administrator runs after a crash; `fsderby explain KIND` \

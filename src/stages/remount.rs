@@ -1,8 +1,8 @@
 //! `remount`: unmounts and mounts again, so that no data of the filesystem stays in memory.
 
 use super::{Around, Now, StageKind, without_argument};
+use crate::schema::description::Description;
 use crate::schema::job::Step;
-use crate::schema::story::Story;
 
 pub struct Remount;
 
@@ -15,8 +15,8 @@ impl StageKind for Remount {
         "\"remount\""
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Unmounts and mounts again, which empties the page cache, dentries and inodes: a cold start.",
             origin: "Used between the phases of the workload coldread, like the reboots between tasks in \
                 published comparisons.",

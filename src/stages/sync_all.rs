@@ -1,8 +1,8 @@
 //! `sync`: writes all dirty pages.
 
 use super::{Around, Now, StageKind, without_argument};
+use crate::schema::description::Description;
 use crate::schema::job::Step;
-use crate::schema::story::Story;
 
 pub struct SyncAll;
 
@@ -15,8 +15,8 @@ impl StageKind for SyncAll {
         "\"sync\""
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Writes all dirty pages of the filesystem and waits until the device is idle.",
             origin: "syncfs(2), then the device's counters.",
             limits: "A timed sync follows each workload anyway, but without waiting for an idle device: without this \

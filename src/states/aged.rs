@@ -2,9 +2,9 @@
 
 use super::StateKind;
 use crate::names;
+use crate::schema::description::Description;
 use crate::schema::job::WorkSpec;
 use crate::schema::plan::PlannedWork;
-use crate::schema::story::Story;
 use crate::schema::units::Scale;
 use crate::workloads;
 
@@ -34,8 +34,8 @@ impl StateKind for Aged {
         "aged by SET"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "A workload has run on the filesystem, and the files that it left are still there. SET is \
                    a ready parameter set of a workload.",
             origin: "A substitute for years of use; the number of operations is that of the set.",

@@ -3,8 +3,8 @@
 use toml::Table;
 
 use super::StateKind;
+use crate::schema::description::Description;
 use crate::schema::plan::PlannedWork;
-use crate::schema::story::Story;
 
 pub struct Allocated;
 
@@ -20,8 +20,8 @@ impl StateKind for Allocated {
         "allocated SHARE"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "SHARE of the space available to an ordinary user is allocated by files of up to 1 GiB \
                    without content (fallocate). The workload gets the remaining free space, wherever it lies \
                    on the disk. Meant for volumes that would take too long to write.",

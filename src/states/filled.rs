@@ -1,8 +1,8 @@
 //! `filled SHARE`: a share of the space is filled with files of mixed sizes.
 
 use super::StateKind;
+use crate::schema::description::Description;
 use crate::schema::plan::PlannedWork;
-use crate::schema::story::Story;
 use crate::workloads;
 
 pub struct Filled;
@@ -19,8 +19,8 @@ impl StateKind for Filled {
         "filled SHARE"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "SHARE of the space available to an ordinary user is filled with files of mixed sizes, drawn \
                 from the workload's seed.",
             origin: "Uses the workload fill, with the sizes of its set fill-80 (fsderby explain fill-80).",

@@ -1,8 +1,8 @@
 //! `fresh`: the filesystem right after mkfs.
 
 use super::StateKind;
+use crate::schema::description::Description;
 use crate::schema::plan::PlannedWork;
-use crate::schema::story::Story;
 
 pub struct Fresh;
 
@@ -17,8 +17,8 @@ impl StateKind for Fresh {
         "fresh"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "The filesystem right after mkfs: empty.",
             origin: "The usual starting point of filesystem benchmarks.",
             limits: "A filesystem in use is never empty, and some are much slower when filled.",

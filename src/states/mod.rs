@@ -13,9 +13,9 @@ mod preconditioned;
 use toml::{Table, Value};
 
 use crate::names;
+use crate::schema::description::Description;
 use crate::schema::job::WorkSpec;
 use crate::schema::plan::PlannedWork;
-use crate::schema::story::Story;
 use crate::schema::units::{Bytes, Percent, Scale};
 use crate::workloads;
 
@@ -36,7 +36,7 @@ pub trait StateKind: Sync {
     fn name(&self) -> &'static str;
     /// Syntax in an experiment.
     fn usage(&self) -> &'static str;
-    fn story(&self) -> Story;
+    fn description(&self) -> Description;
     /// The workloads that produce the state, in order; `argument` is the text after the state's name.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! `preconditioned`: the drive was filled completely and then overwritten at random for a long time.
 
 use super::StateKind;
+use crate::schema::description::Description;
 use crate::schema::plan::PlannedWork;
-use crate::schema::story::Story;
 
 pub struct Preconditioned;
 
@@ -15,8 +15,8 @@ impl StateKind for Preconditioned {
         "preconditioned"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "The filesystem is empty, but the flash drive below is not: it was written completely and \
                    then overwritten at random until its write rate was steady. So garbage collection slows \
                    every write from the first one on. Possible on modelled flash drives, and on a claimed disk: its \

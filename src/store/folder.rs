@@ -16,7 +16,7 @@ use super::unready::Unready;
 use super::{MACHINE, PLAN, Run, TRIALS, lines, sync_folder, verdict};
 use crate::exit::{DAMAGED, Failure};
 use crate::mistakes;
-use crate::schema::finding::{Look, Verdict};
+use crate::schema::finding::{Interim, Verdict};
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
@@ -191,7 +191,7 @@ impl Folder {
         })
     }
 
-    fn seal_or_fail(&mut self, rounds: u32, looks: Vec<Look>, ended: Ended) -> anyhow::Result<()> {
+    fn seal_or_fail(&mut self, rounds: u32, looks: Vec<Interim>, ended: Ended) -> anyhow::Result<()> {
         let mut trials = Vec::new();
         self.trials.rewind()?;
         self.trials.read_to_end(&mut trials)?;

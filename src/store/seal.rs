@@ -6,7 +6,7 @@
 use std::io::ErrorKind;
 
 use super::{Door, MACHINE, PLAN, SEAL, SIGNATURE, TRIALS};
-use crate::schema::finding::Look;
+use crate::schema::finding::Interim;
 use crate::schema::seal::{Ended, SCHEMA, Seal};
 use crate::schema::units::{Bytes, KIB};
 
@@ -22,7 +22,7 @@ pub struct Covered<'a> {
 }
 
 impl Covered<'_> {
-    pub fn sealed(self, records: usize, rounds: u32, looks: Vec<Look>, ended: Ended) -> Seal {
+    pub fn sealed(self, records: usize, rounds: u32, looks: Vec<Interim>, ended: Ended) -> Seal {
         Seal {
             schema: SCHEMA,
             ended,

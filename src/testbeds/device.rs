@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
+use super::{Fidelity, Launched, Missing, Need, StorageRequest, Testbed, TestbedKind, TestbedTraits, local};
 use crate::devices::{self, Held, Refusal, Reset, Watch};
 use crate::filesystems::KernelNeed;
 use crate::host::programs;
 use crate::names;
+use crate::schema::description::Description;
 use crate::schema::job::Job;
 use crate::schema::reason::Reason;
 use crate::schema::setup::{ClockKind, Named, Volume};
-use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 use crate::storage::device;
 use crate::storage::layers::Layer;
@@ -30,8 +30,8 @@ impl TestbedKind for DeviceKind {
         "device:ID[,ID…][,reset=zeros|leftovers|discarded]"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "A disk of this machine, by the serial number under which `fsderby device claim` made it \
                    disposable; several for layers such as RAID. Each candidate has the same part of it. Before each trial, that part is \
                    overwritten with zeros (the default), discarded, or left as the last trial left it. \
@@ -213,13 +213,13 @@ impl Testbed for Disk {
         mark.map_or_else(String::new, |mark| mark.short().to_owned())
     }
 
-    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+    fn storage(&self, request: &StorageRequest) -> (Named, Volume) {
         // Zeros could be a discard to the drive.
-        let reset = if moment.preconditioned { Reset::Leftovers } else { self.reset };
+        let reset = if request.preconditioned { Reset::Leftovers } else { self.reset };
         let (id, beside) =
             self.ids.split_first().map_or_else(Default::default, |(id, rest)| (id.clone(), rest.to_vec()));
-        let settings = device::Settings { id, beside, reset, preconditioned: moment.preconditioned };
-        (settings.named(), moment.volume())
+        let settings = device::Settings { id, beside, reset, preconditioned: request.preconditioned };
+        (settings.named(), request.volume())
     }
 
     fn changed(&self) -> Option<Reason> {

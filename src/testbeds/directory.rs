@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
+use super::{Fidelity, Launched, Missing, Need, StorageRequest, Testbed, TestbedKind, TestbedTraits, local};
 use crate::agent::mounting;
 use crate::filesystems::KernelNeed;
 use crate::host::memory_group;
+use crate::schema::description::Description;
 use crate::schema::job::Job;
 use crate::schema::reason::Reason;
 use crate::schema::setup::{ClockKind, Mounted, Named, Volume};
-use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 use crate::storage::directory;
 
@@ -25,8 +25,8 @@ impl TestbedKind for DirectoryKind {
         "directory:PATH"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "A directory of a mounted filesystem. Nothing is formatted; one subdirectory is created and \
                 removed. Needs no root.",
             origin: "The way fio, PostMark, Bonnie++ and IOzone are usually run.",
@@ -117,9 +117,9 @@ impl Testbed for Directory {
         Ok(())
     }
 
-    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+    fn storage(&self, request: &StorageRequest) -> (Named, Volume) {
         let settings = directory::Settings { path: self.path.display().to_string() };
-        (settings.named(), moment.volume())
+        (settings.named(), request.volume())
     }
 
     fn changed(&self) -> Option<Reason> {

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
+use super::{Fidelity, Launched, Missing, Need, StorageRequest, Testbed, TestbedKind, TestbedTraits, local};
 use crate::filesystems::KernelNeed;
+use crate::schema::description::Description;
 use crate::schema::job::Job;
 use crate::schema::setup::{ClockKind, Named, Volume};
-use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::image;
 
@@ -28,8 +28,8 @@ impl TestbedKind for LoopKind {
         "loop[:FOLDER]"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "A loop device on a new image file for each trial, mounted in a private mount namespace. Images \
                    are stored in FOLDER (default /var/tmp). Needs root.",
             origin: "The kernel's loop driver with AUTOCLEAR, and direct I/O if the host's filesystem supports it.",
@@ -93,10 +93,10 @@ impl Testbed for Loop {
         local::has_tool(program)
     }
 
-    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+    fn storage(&self, request: &StorageRequest) -> (Named, Volume) {
         let folder = self.folder.display().to_string();
-        let settings = image::Settings { folder, state: moment.image, disk: None, source: moment.source };
-        (settings.named(), moment.volume())
+        let settings = image::Settings { folder, state: request.image, disk: None, source: request.source };
+        (settings.named(), request.volume())
     }
 
     fn folder(&self) -> &Path {

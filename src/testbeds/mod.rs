@@ -35,11 +35,11 @@ use fsderby_diskmodel::Point;
 use crate::devices::Watch;
 use crate::filesystems::KernelNeed;
 use crate::guest::kernel::Index;
+use crate::schema::description::Description;
 use crate::schema::event::Event;
 use crate::schema::job::{Cost, Job};
 use crate::schema::reason::Reason;
 use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
-use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::layers::Layer;
 
@@ -71,7 +71,7 @@ pub trait TestbedKind: Sync {
     fn name(&self) -> &'static str;
     /// The syntax, with its argument.
     fn usage(&self) -> &'static str;
-    fn story(&self) -> Story;
+    fn description(&self) -> Description;
     /// Whether a filesystem is created here, rather than an existing one used.
     fn makes_filesystem(&self) -> bool;
     /// Whether the argument must name something of the user's, which nobody else can know.
@@ -119,7 +119,7 @@ pub trait Testbed: Sync {
         1
     }
     /// A trial's storage, and the part of it given to mkfs. Pure: inspection happens in [`Testbed::ready`].
-    fn storage(&self, moment: &Moment) -> (Named, Volume);
+    fn storage(&self, request: &StorageRequest) -> (Named, Volume);
     /// Release and build of the kernel, if it is not this machine's.
     fn kernel(&self) -> Option<(String, String)> {
         None
@@ -231,7 +231,7 @@ pub struct Need {
 
 /// The inputs to a trial's storage, beside the testbed.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct StorageRequest {
     pub image: ImageState,
     /// Size of the volume.
     pub size: Bytes,
@@ -260,7 +260,7 @@ impl Need {
     }
 }
 
-impl Moment {
+impl StorageRequest {
     /// The volume that covers a whole storage of this size.
     pub fn volume(&self) -> Volume {
         Volume { size: self.size, offset: Bytes(0) }

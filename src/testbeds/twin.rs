@@ -5,11 +5,13 @@ use std::path::Path;
 use fsderby_diskmodel::{Sample, Spec};
 
 use super::model::disks;
-use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local, vm};
+use super::{
+    Fidelity, Launched, Missing, Need, StorageRequest, Testbed, TestbedKind, TestbedTraits, local, vm,
+};
 use crate::filesystems::KernelNeed;
+use crate::schema::description::Description;
 use crate::schema::job::Job;
 use crate::schema::setup::{ClockKind, Named, Volume};
-use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::twin;
 
@@ -27,8 +29,8 @@ impl TestbedKind for TwinKind {
         "twin[:DISK,offset=SIZE]"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "A modelled disk in real time, on this machine's kernel: a loop device on a file that a \
                    FUSE server provides; the server delays each read and write for as long as the model \
                    says. DISK is a name from `fsderby list disks` (default hdd-16tb), or the path of a TOML file \
@@ -145,11 +147,11 @@ impl Testbed for Twin {
         local::has_tool(program)
     }
 
-    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+    fn storage(&self, request: &StorageRequest) -> (Named, Volume) {
         let blake3 = blake3::hash(self.text.as_bytes()).to_hex().to_string();
         let settings =
-            twin::Settings { disk: self.disk.clone(), blake3, sample: Sample::nominal(moment.seed) };
-        (settings.named(), Volume { size: moment.size, offset: self.offset })
+            twin::Settings { disk: self.disk.clone(), blake3, sample: Sample::nominal(request.seed) };
+        (settings.named(), Volume { size: request.size, offset: self.offset })
     }
 
     fn folder(&self) -> &Path {

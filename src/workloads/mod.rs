@@ -11,9 +11,9 @@ use serde::Deserialize;
 use toml::Table;
 
 use crate::schema::declared::{Declared, Sheet};
+use crate::schema::description::Description;
 use crate::schema::metric::Metric;
 use crate::schema::scenario::{Stage, WorkStage};
-use crate::schema::story::Story;
 use crate::schema::units::{Bytes, Scale};
 
 pub mod backup;
@@ -60,7 +60,7 @@ pub type Histogram = hdrhistogram::Histogram<u64>;
 pub trait Workload: Sync {
     /// The engine's name: `postmark`. Its parameter sets have other names.
     fn name(&self) -> &'static str;
-    fn story(&self) -> Story;
+    fn description(&self) -> Description;
     /// Shipped parameter sets. Names are unique over all engines.
     fn sets(&self) -> &'static [ParamSet];
     /// Every metric that any parameters can produce.

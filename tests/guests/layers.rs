@@ -30,7 +30,7 @@ use fsderby::store::{self, Folder};
 use fsderby::testbeds::model::Model;
 use fsderby::testbeds::vm::Vm;
 use fsderby::testbeds::{
-    Ended, Guests, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits, Testbeds,
+    Ended, Guests, Launched, Missing, Need, Next, Stamped, StorageRequest, Testbed, TestbedTraits, Testbeds,
 };
 
 /// Two guests at a time would only wait for each other, and a test finds its guest's disk by there being one.
@@ -204,8 +204,8 @@ impl Testbed for Watched {
     fn guests(&self) -> Option<&dyn Guests> {
         self.vm.guests()
     }
-    fn storage(&self, moment: &Moment) -> (Named, Volume) {
-        self.vm.storage(moment)
+    fn storage(&self, request: &StorageRequest) -> (Named, Volume) {
+        self.vm.storage(request)
     }
     fn folder(&self) -> &Path {
         self.vm.folder()

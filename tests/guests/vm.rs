@@ -29,7 +29,7 @@ use fsderby::schema::setup::{Named, Volume};
 use fsderby::store::{self, Folder};
 use fsderby::testbeds::vm::Vm;
 use fsderby::testbeds::{
-    Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits, Testbeds,
+    Ended, Launched, Missing, Need, Next, Stamped, StorageRequest, Testbed, TestbedTraits, Testbeds,
 };
 
 /// Guests one after another: two at a time would only wait for each other, and a test finds its guest by there being one.
@@ -146,8 +146,8 @@ impl Testbed for Perilous {
     fn tool(&self, program: &str) -> Result<(), Missing> {
         self.well.tool(program)
     }
-    fn storage(&self, moment: &Moment) -> (Named, Volume) {
-        self.well.storage(moment)
+    fn storage(&self, request: &StorageRequest) -> (Named, Volume) {
+        self.well.storage(request)
     }
     fn folder(&self) -> &Path {
         self.well.folder()

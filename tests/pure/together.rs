@@ -32,9 +32,9 @@ fn plan(rounds: u32) -> Plan {
 
 /// Keeps which rounds were told as complete.
 #[derive(Default)]
-struct Told(Vec<u32>);
+struct Recorded(Vec<u32>);
 
-impl Watch for Told {
+impl Watch for Recorded {
     fn begins(&mut self, _: &Plan, _: &[Skip]) {}
     fn trial(&mut self, _: &str, _: Option<Duration>) {}
     fn tick(&mut self, _: &str, _: Tick) {}
@@ -52,7 +52,7 @@ fn carry_out(run: &Path, plan: &Plan, testbed: &Scripted, stop: &AtomicBool) -> 
         false => Folder::create(run, plan, &machine(plan, &testbeds)).unwrap(),
     };
     let before = store::read(run).unwrap();
-    let mut told = Told::default();
+    let mut told = Recorded::default();
     let runner = Runner {
         plan: &Resolved::of(plan).unwrap(),
         testbeds: &testbeds,

@@ -15,6 +15,7 @@ use super::{has_loop, project, skipped};
 use fsderby::exit;
 use fsderby::host::programs;
 use fsderby::schema::reason::Outcome;
+use fsderby::schema::record::Record;
 use fsderby::store;
 
 /// Files by their path in the project.
@@ -39,6 +40,15 @@ const ADDED: [(&str, &str); 14] = [
     ("machines/made-up-board.toml", "src/testbeds/model/machines.rs"),
     ("papers/made-up.toml", "src/papers/mod.rs"),
     ("profiles/archive.toml", "src/runner/experiment/profiles.rs"),
+];
+
+/// The files that a made-up option touches, at most five, and the lines that each gets.
+const OPTION: [(&str, usize); 5] = [
+    ("crates/schema/src/plan.rs", 3),
+    ("docs/reference/experiment.md", 1),
+    ("src/runner/experiment/mod.rs", 1),
+    ("src/runner/experiment/options/trial.rs", 19),
+    ("src/runner/plan/steps.rs", 1),
 ];
 
 /// Which of the commands that prove it are run.
@@ -69,7 +79,7 @@ pub fn is_a_file_and_a_row_each(commands: Commands) {
     let listed =
         ["tinyfs", "touch-quick", "interrupts", "linear", "pause", "littered", "touch-shm", "made-up-volume"];
     copy.fsderby("list").contains(&listed);
-    copy.fsderby("run --help").contains(&["`shm`"]);
+    copy.fsderby("run --help").contains(&["`shm`", "--settles <N>"]);
     // Where there is no kernel to boot, nothing can take part. A disk that is not known ends with another code.
     copy.fsderby(&format!("run --on model:made-up-volume --dry-run || [ $? = {} ]", exit::MISSING));
 
@@ -91,6 +101,7 @@ pub fn is_a_file_and_a_row_each(commands: Commands) {
         copy.compared("results/linear", "ext4", "postmark-quick", "device.writes");
     }
     copy.compared("results/touch-shm", "tmpfs, as mounted", "touch-quick", "interrupts.machine");
+    copy.settled("results/settled", 3);
     copy.fsderby("report results/touch-shm --outcomes").contains(&["touch-quick/tmpfs, as mounted done"]);
     if loops {
         copy.compared("results/tinyfs", "tinyfs", "postmark-quick", "transactions.rate");
@@ -164,13 +175,15 @@ fn nothing_else_differs(before: &Tree, after: &Tree) {
     assert_eq!(new, wanted.map(|(file, _)| Path::new(file)).to_vec());
     let changed: Vec<&PathBuf> =
         before.iter().filter(|(path, bytes)| after[*path] != **bytes).map(|(path, _)| path).collect();
-    wanted.sort_unstable_by_key(|(_, table)| *table);
-    assert_eq!(changed, wanted.map(|(_, table)| Path::new(table)).to_vec());
-    for (file, table) in ADDED {
-        let lines = |tree: &Tree| String::from_utf8(tree[Path::new(table)].clone()).unwrap().lines().count();
-        let row_and_mod = if file.ends_with(".rs") { 2 } else { 1 };
-        assert_eq!(lines(after), lines(before) + row_and_mod, "{table}: the row of {file}, and its mod line");
+    // A row, and the mod line of what is a program.
+    let rows = ADDED.map(|(file, table)| (table, if file.ends_with(".rs") { 2 } else { 1 }));
+    let mut lines = BTreeMap::<&Path, usize>::new();
+    for (file, more) in rows.into_iter().chain(OPTION) {
+        *lines.entry(Path::new(file)).or_default() += more;
     }
+    let count = |tree: &Tree, path: &Path| String::from_utf8_lossy(&tree[path]).lines().count();
+    let is = changed.iter().map(|path| (path.as_path(), count(after, path) - count(before, path)));
+    assert_eq!(is.collect::<BTreeMap<_, _>>(), lines);
 }
 
 struct Copy {
@@ -245,14 +258,27 @@ impl Copy {
         self.sh(&format!("cargo run --offline --locked --quiet -- {arguments}"))
     }
 
+    /// Every trial waited so many times, and the run says so. Its plan and records are read as text: this test's own program knows
+    /// no such option.
+    fn settled(&self, folder: &str, times: usize) {
+        let text = |file: &str| fs::read_to_string(self.project.join(folder).join(file)).unwrap();
+        let waits = |record: &str| record.matches(r#""step":"settle""#).count();
+        let waited: Vec<usize> = text("trials.jsonl").lines().map(waits).collect();
+        assert!(!waited.is_empty() && waited.iter().all(|waits| *waits == times), "{waited:?}");
+        for said in [format!("settles = {times}"), "with other waits for the disk".to_owned()] {
+            assert!(text("plan.toml").contains(&said), "{said}");
+        }
+        self.fsderby(&format!("report {folder} --json")).contains(&[&format!("--settles {times}")]);
+        let refused = format!("run --resume {folder} --settles 2 || [ $? = {} ]", exit::USAGE);
+        self.fsderby(&refused).contains(&["cannot be used with"]);
+    }
+
     /// All trials were done, and the filesystem has a headline figure and this metric.
     fn compared(&self, folder: &str, filesystem: &str, workload: &str, metric: &str) {
         let run = store::read(&self.project.join(folder)).unwrap();
         let current = run.current();
         assert!(current.iter().all(|r| r.outcome == Outcome::Done), "{folder}");
-        let is_wanted = |r: &&&fsderby::schema::record::Record| {
-            r.round == 1 && r.filesystem == filesystem && r.scenario == workload
-        };
+        let is_wanted = |r: &&&Record| r.round == 1 && r.filesystem == filesystem && r.scenario == workload;
         let measured = current.iter().find(is_wanted).unwrap();
         assert!(measured.metrics.iter().any(|m| m.headline && m.value > 0.0), "{folder}");
         assert!(measured.metrics.iter().any(|m| m.name == metric && m.value > 0.0), "{folder}: {metric}");

@@ -18,7 +18,7 @@ use fsderby::schema::units::Bytes;
 use fsderby::storage::image;
 use fsderby::testbeds::model::Model;
 use fsderby::testbeds::{
-    Ended, Fault, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits, Testbeds,
+    Ended, Fault, Launched, Missing, Need, Next, Stamped, StorageRequest, Testbed, TestbedTraits, Testbeds,
 };
 use fsderby::workloads::{self, clients};
 
@@ -140,17 +140,17 @@ impl Testbed for Scripted {
         Ok(())
     }
 
-    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+    fn storage(&self, request: &StorageRequest) -> (Named, Volume) {
         if let Some(model) = &self.modelled {
-            return model.storage(moment);
+            return model.storage(request);
         }
         let settings = image::Settings {
             folder: "/scripted".into(),
-            state: moment.image,
+            state: request.image,
             disk: None,
-            source: moment.source,
+            source: request.source,
         };
-        (settings.named(), moment.volume())
+        (settings.named(), request.volume())
     }
 
     fn folder(&self) -> &Path {

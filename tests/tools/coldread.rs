@@ -31,13 +31,13 @@ impl Clock for Made {
     }
 }
 
-struct Heard {
+struct Recorded {
     phases: Vec<Phase>,
     operations: u64,
     progress: SharedProgress,
 }
 
-impl Log for Heard {
+impl Log for Recorded {
     fn phase(&mut self, phase: Phase) {
         self.phases.push(phase);
     }
@@ -49,8 +49,8 @@ impl Log for Heard {
     }
 }
 
-fn run(portion: &Portion) -> Result<(Heard, Box<dyn Ready>), OpError> {
-    let mut heard = Heard { phases: Vec::new(), operations: 0, progress: SharedProgress::new().unwrap() };
+fn run(portion: &Portion) -> Result<(Recorded, Box<dyn Ready>), OpError> {
+    let mut heard = Recorded { phases: Vec::new(), operations: 0, progress: SharedProgress::new().unwrap() };
     let mut ready = work().prepare(SEED, portion).unwrap();
     ready.run(&Made(Cell::new(0)), &mut heard)?;
     let (done, total) = (heard.progress.done.load(Relaxed), heard.progress.total.load(Relaxed));

@@ -47,20 +47,20 @@ impl Clock for Made {
     }
 }
 
-struct Heard {
+struct Recorded {
     phases: Vec<Phase>,
     latencies: u64,
     finished: bool,
     progress: SharedProgress,
 }
 
-impl Heard {
+impl Recorded {
     fn count(&self, name: &str) -> u64 {
         self.phases.iter().map(|phase| phase.count(name)).sum()
     }
 }
 
-impl Log for Heard {
+impl Log for Recorded {
     fn phase(&mut self, phase: Phase) {
         self.phases.push(phase);
     }
@@ -102,7 +102,7 @@ impl Place {
         Place { place, source }
     }
 
-    fn run(&self, work: &dyn Work, portion: &Portion) -> Result<(Heard, Box<dyn Ready>), OpError> {
+    fn run(&self, work: &dyn Work, portion: &Portion) -> Result<(Recorded, Box<dyn Ready>), OpError> {
         std::env::set_current_dir(self.place.path()).unwrap();
         let mut heard = heard();
         let mut ready = work.prepare(SEED, portion).unwrap();
@@ -142,8 +142,8 @@ impl Place {
     }
 }
 
-fn heard() -> Heard {
-    Heard { phases: Vec::new(), latencies: 0, finished: false, progress: SharedProgress::new().unwrap() }
+fn heard() -> Recorded {
+    Recorded { phases: Vec::new(), latencies: 0, finished: false, progress: SharedProgress::new().unwrap() }
 }
 
 #[test]

@@ -56,7 +56,7 @@ pub enum Basis {
         alpha: f64,
         /// Earlier looks at this run; each spent part of the 5 % that all looks share.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        earlier: Vec<Look>,
+        earlier: Vec<Interim>,
     },
     /// Samples of a modelled disk.
     Samples { complete: u32, needed: u32 },
@@ -65,7 +65,7 @@ pub enum Basis {
 /// A verdict given during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Look {
+pub struct Interim {
     /// Number of complete rounds before it.
     pub rounds: u32,
     pub alpha: f64,
@@ -356,10 +356,10 @@ impl Basis {
     }
 
     /// All interim analyses so far, the latest last; empty if no verdict has been given or there are no interim analyses on this testbed.
-    pub fn looks(&self) -> Vec<Look> {
+    pub fn looks(&self) -> Vec<Interim> {
         match self {
             Basis::Rounds { complete, alpha, earlier, .. } if *alpha > 0.0 => {
-                earlier.iter().copied().chain([Look { rounds: *complete, alpha: *alpha }]).collect()
+                earlier.iter().copied().chain([Interim { rounds: *complete, alpha: *alpha }]).collect()
             }
             _ => Vec::new(),
         }

@@ -7,6 +7,7 @@
 pub mod candidate;
 pub mod change;
 pub mod declared;
+pub mod description;
 pub mod drive;
 pub mod event;
 pub mod finding;
@@ -26,6 +27,5 @@ pub mod scenario;
 pub mod seal;
 pub mod setup;
 pub mod shard;
-pub mod story;
 pub mod units;
 pub mod work;

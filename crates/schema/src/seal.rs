@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::Look;
+use crate::finding::Interim;
 
 /// Schema version of `seal.json`.
 pub const SCHEMA: u32 = 1;
@@ -18,7 +18,7 @@ pub struct Seal {
     pub rounds: u32,
     /// The verdicts given so far, in order; no later verdict can spend their α again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub looks: Vec<Look>,
+    pub looks: Vec<Interim>,
     /// Number of records.
     pub records: usize,
     /// Bytes of `trials.jsonl` that hold them.

@@ -5,7 +5,7 @@ pub const ALPHA: f64 = 0.05;
 
 /// A number of complete rounds at which a run is judged, with the α that it may spend.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
+pub struct Interim {
     pub rounds: usize,
     pub alpha: f64,
 }
@@ -23,38 +23,38 @@ pub struct Look {
 /// Misleads if somebody sees results without counting a look and continues because of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Looks {
-    planned: Vec<Look>,
+    planned: Vec<Interim>,
 }
 
 impl Looks {
     /// A single look after this many rounds, which spends the whole error rate of 5 %.
     pub fn once(rounds: usize) -> Looks {
-        Looks { planned: vec![Look { rounds, alpha: ALPHA }] }
+        Looks { planned: vec![Interim { rounds, alpha: ALPHA }] }
     }
 
     /// A single look after this many rounds, with this α.
     pub fn at(rounds: usize, alpha: f64) -> Looks {
-        Looks { planned: vec![Look { rounds, alpha }] }
+        Looks { planned: vec![Interim { rounds, alpha }] }
     }
 
     /// Looks after 10, 14 and 20 rounds, with α 0.01, 0.015 and 0.025.
     pub fn auto() -> Looks {
-        let planned = [(10, 0.01), (14, 0.015), (20, 0.025)].map(|(rounds, alpha)| Look { rounds, alpha });
+        let planned = [(10, 0.01), (14, 0.015), (20, 0.025)].map(|(rounds, alpha)| Interim { rounds, alpha });
         Looks { planned: planned.to_vec() }
     }
 
-    pub fn planned(&self) -> &[Look] {
+    pub fn planned(&self) -> &[Interim] {
         &self.planned
     }
 
     /// The first planned look after more than `rounds` rounds.
-    pub fn next_after(&self, rounds: usize) -> Option<Look> {
+    pub fn next_after(&self, rounds: usize) -> Option<Interim> {
         self.planned.iter().copied().find(|look| look.rounds > rounds)
     }
 
     /// The α available to a look after `rounds` rounds, given the looks already shown; with 0 nothing can be found. Showing the
     /// same rounds again is not a new look. Fewer rounds than already shown find nothing.
-    pub fn available(&self, rounds: usize, shown: &[Look]) -> f64 {
+    pub fn available(&self, rounds: usize, shown: &[Interim]) -> f64 {
         if let Some(same) = shown.iter().find(|look| look.rounds == rounds) {
             return same.alpha;
         }
@@ -65,15 +65,15 @@ impl Looks {
     }
 
     /// The part of the error rate of 5 % that the looks already shown have left for later looks.
-    pub fn left(&self, shown: &[Look]) -> f64 {
+    pub fn left(&self, shown: &[Interim]) -> f64 {
         rest(ALPHA, shown)
     }
 
     /// The planned looks after those already shown, each with the α available if no other look intervenes.
-    pub fn to_come(&self, shown: &[Look]) -> Looks {
+    pub fn to_come(&self, shown: &[Interim]) -> Looks {
         let (last, mut all) = (shown.last().map_or(0, |look| look.rounds), shown.to_vec());
         for look in self.planned.iter().filter(|look| look.rounds > last) {
-            all.push(Look { rounds: look.rounds, alpha: self.available(look.rounds, &all) });
+            all.push(Interim { rounds: look.rounds, alpha: self.available(look.rounds, &all) });
         }
         Looks { planned: all.split_off(shown.len()) }
     }
@@ -92,7 +92,7 @@ impl Looks {
 }
 
 /// The number rounded to twelve digits, so that 0.05 − 0.01 is 0.04.
-fn rest(of: f64, shown: &[Look]) -> f64 {
+fn rest(of: f64, shown: &[Interim]) -> f64 {
     let rest = of - shown.iter().map(|look| look.alpha).sum::<f64>();
     ((rest * 1e12).round() / 1e12).max(0.0)
 }
@@ -101,8 +101,8 @@ fn rest(of: f64, shown: &[Look]) -> f64 {
 mod tests {
     use super::*;
 
-    fn look(rounds: usize, alpha: f64) -> Look {
-        Look { rounds, alpha }
+    fn look(rounds: usize, alpha: f64) -> Interim {
+        Interim { rounds, alpha }
     }
 
     #[test]

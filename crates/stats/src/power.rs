@@ -3,7 +3,7 @@
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::family::{Family, noncentrality};
-use crate::looks::{ALPHA, Look, Looks};
+use crate::looks::{ALPHA, Interim, Looks};
 use crate::random::Random;
 use crate::variance::{Grubbs, ROUNDING, weights};
 
@@ -94,7 +94,7 @@ impl Expected {
             let n = rounds as f64;
             let critical =
                 || StudentsT::new(0.0, 1.0, wide * (n - 2.0)).map(|student| -student.inverse_cdf(beyond));
-            can_find(&Look { rounds, alpha: ALPHA })
+            can_find(&Interim { rounds, alpha: ALPHA })
                 && critical().is_ok_and(|critical| {
                     errors(critical, share.max(1.0) * (n - 1.0)) * ((a + b) / n).sqrt() < within
                 })
@@ -124,7 +124,7 @@ impl Expected {
     }
 
     /// For each look, the |t| that the largest of all pairs exceeds with probability α. `None` if the rounds are too few.
-    fn critical(&self, looks: &[Look]) -> Vec<Option<f64>> {
+    fn critical(&self, looks: &[Interim]) -> Vec<Option<f64>> {
         if !looks.iter().any(can_find) {
             return vec![None; looks.len()];
         }
@@ -209,11 +209,11 @@ impl Planned<'_> {
 }
 
 /// With n rounds one in 2^(n−1) sign patterns is the observed one.
-fn can_find(look: &Look) -> bool {
+fn can_find(look: &Interim) -> bool {
     look.rounds >= 3 && 0.5_f64.powf(look.rounds as f64 - 1.0) <= look.alpha
 }
 
-fn critical(look: Look, mut largest: Vec<f64>) -> Option<f64> {
+fn critical(look: Interim, mut largest: Vec<f64>) -> Option<f64> {
     if !can_find(&look) {
         return None;
     }

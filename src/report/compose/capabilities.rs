@@ -6,7 +6,7 @@ use crate::schema::setup::Depth;
 use crate::schema::units::Bytes;
 
 pub fn of(kind: &dyn Filesystem) -> Kind {
-    let story = kind.story();
+    let story = kind.description();
     Kind {
         name: kind.name().to_owned(),
         what: story.what.to_owned(),

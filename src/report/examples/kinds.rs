@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crate::filesystems::*;
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::{Bytes, GIB};
 
 /// A kind that exists in these tests only.
@@ -35,9 +35,9 @@ impl Filesystem for MadeUp {
         self.name
     }
 
-    fn story(&self) -> Story {
+    fn description(&self) -> Description {
         let what = "A filesystem that exists in tests only.";
-        Story { what, origin: "Nobody made it.", limits: "Everything." }
+        Description { what, origin: "Nobody made it.", limits: "Everything." }
     }
 
     fn package(&self) -> &'static str {

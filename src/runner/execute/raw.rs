@@ -11,7 +11,7 @@ use crate::schema::event::{Event, Phase};
 use crate::schema::job::{Cost, Job, PROTOCOL, Purpose, Step};
 use crate::schema::setup::{ImageState, Privileges};
 use crate::schema::units::Bytes;
-use crate::testbeds::{self, Fault, Moment, Need, Next, Testbed};
+use crate::testbeds::{self, Fault, Need, Next, StorageRequest, Testbed};
 
 /// Polling interval while the guest is silent.
 const LOOK: Duration = Duration::from_millis(200);
@@ -43,7 +43,7 @@ impl Raw {
         );
         testbeds::usable(testbed, &self.need()).map_err(|missing| Failure::missing(missing.to_string()))?;
         let mut launched = testbed.launch(&self.job(testbed))?;
-        let (mut heard, mut has_failed) = (Heard::default(), None);
+        let (mut heard, mut has_failed) = (Messages::default(), None);
         loop {
             if stop() {
                 launched.stop();
@@ -88,7 +88,7 @@ impl Raw {
     }
 
     fn job(&self, testbed: &dyn Testbed) -> Job {
-        let moment = Moment {
+        let request = StorageRequest {
             image: ImageState::Sparse,
             size: self.size,
             round: 1,
@@ -100,7 +100,7 @@ impl Raw {
             reseeded: 0,
             cost: Cost::Usual,
         };
-        let (storage, volume) = testbed.storage(&moment);
+        let (storage, volume) = testbed.storage(&request);
         Job {
             protocol: PROTOCOL,
             token: "raw".into(),
@@ -127,13 +127,13 @@ impl Raw {
 
 /// The guest's messages so far.
 #[derive(Default)]
-struct Heard {
+struct Messages {
     kernel: String,
     phase: Option<Phase>,
     failed: Option<String>,
 }
 
-impl Heard {
+impl Messages {
     fn event(&mut self, event: Event) {
         match event {
             Event::Hello { kernel, .. } => self.kernel = kernel,

@@ -12,7 +12,7 @@ use crate::schema::plan::{Candidate, Trial};
 use crate::schema::setup::{ClockKind, ImageState};
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::layers::{self, Layer};
-use crate::testbeds::{Moment, Need, Testbed};
+use crate::testbeds::{Need, StorageRequest, Testbed};
 
 /// Extra time limit per mebibyte for steps over the whole volume: any working disk exceeds 10 MiB/s.
 const LIMIT_A_MEBIBYTE: Duration = Duration::from_millis(100);
@@ -22,10 +22,10 @@ const VIRTUAL_LIMIT: Duration = Duration::from_secs(12 * 3600);
 const ALIVE_EVERY_MS: u64 = 1000;
 
 /// The inputs to a candidate's storage in a round; round 0 is the integrity checks'.
-pub fn moment(plan: &Resolved<'_>, candidate: &Candidate, round: u32) -> Moment {
+pub fn storage_request(plan: &Resolved<'_>, candidate: &Candidate, round: u32) -> StorageRequest {
     let setup = plan.setup(candidate);
     let (image, size, seed) = (setup.image, setup.size, plan.plan_seed);
-    Moment {
+    StorageRequest {
         image,
         size,
         round,
@@ -40,7 +40,7 @@ pub fn moment(plan: &Resolved<'_>, candidate: &Candidate, round: u32) -> Moment 
 }
 
 /// The inputs to a trial's storage: those of its candidate and round, and the purpose of the trial.
-fn moment_of(plan: &Resolved<'_>, trial: &Trial<'_>) -> Moment {
+fn storage_request_of(plan: &Resolved<'_>, trial: &Trial<'_>) -> StorageRequest {
     let (mut corner, mut reseeded) = (None, 0);
     match trial.purpose {
         Purpose::Corner(point) => corner = Some(point),
@@ -48,7 +48,13 @@ fn moment_of(plan: &Resolved<'_>, trial: &Trial<'_>) -> Moment {
         _ => {}
     }
     let (server_work, cost) = (trial.purpose.server_work(), trial.purpose.cost());
-    Moment { server_work, corner, reseeded, cost, ..moment(plan, trial.candidate, trial.round) }
+    StorageRequest {
+        server_work,
+        corner,
+        reseeded,
+        cost,
+        ..storage_request(plan, trial.candidate, trial.round)
+    }
 }
 
 /// The testbed's requirements from the candidates' common values.
@@ -74,9 +80,9 @@ pub fn job(plan: &Resolved<'_>, trial: &Trial<'_>, attempt: u32, testbed: &dyn T
     let setup = plan.setup(trial.candidate);
     let laid = plan.laid_of(trial);
     let source = laid.works.iter().any(LaidWork::copies_from_beside);
-    let moment = Moment { source, ..moment_of(plan, trial) };
-    let (storage, volume) = testbed.storage(&moment);
-    let steps = steps(kind, trial, laid, plan.cold);
+    let request = StorageRequest { source, ..storage_request_of(plan, trial) };
+    let (storage, volume) = testbed.storage(&request);
+    let steps = steps(kind, plan, trial, laid);
     let layers = &plan.of_candidate(trial.candidate).layers;
     // In virtual time nothing is sent between steps, so that only the trial takes time.
     let is_virtual = traits.clock == ClockKind::Virtual;
@@ -110,7 +116,8 @@ pub fn job(plan: &Resolved<'_>, trial: &Trial<'_>, attempt: u32, testbed: &dyn T
 /// A job that only makes and mounts the trial's filesystem, on an image that is not written before.
 pub fn only_mount(plan: &Resolved<'_>, trial: &Trial<'_>, testbed: &dyn Testbed, token: &str) -> Job {
     let mut job = job(plan, trial, 1, testbed, token);
-    let (storage, _) = testbed.storage(&Moment { image: ImageState::Sparse, ..moment_of(plan, trial) });
+    let (storage, _) =
+        testbed.storage(&StorageRequest { image: ImageState::Sparse, ..storage_request_of(plan, trial) });
     let mounts = job.steps.iter().position(|step| step.name() == StepName::Mount);
     job.steps.truncate(mounts.map_or(0, |at| at + 1));
     job.steps.push(Step::Unmount);
@@ -122,7 +129,7 @@ pub fn only_mount(plan: &Resolved<'_>, trial: &Trial<'_>, testbed: &dyn Testbed,
 /// The steps of a trial, for a new or an existing filesystem.
 pub fn steps_of(plan: &Resolved<'_>, trial: &Trial<'_>, makes_filesystem: bool) -> Vec<Step> {
     let kind = filesystems::find(&trial.candidate.kind).filter(|_| makes_filesystem);
-    steps(kind, trial, plan.laid_of(trial), plan.cold)
+    steps(kind, plan, trial, plan.laid_of(trial))
 }
 
 /// The works of the trial's stages, in order.

@@ -3,40 +3,47 @@
 use super::scenarios::{Laid, LaidStage, LaidWork};
 use crate::filesystems::{BESIDE, Filesystem};
 use crate::schema::job::{At, Purpose, Step};
-use crate::schema::plan::Trial;
+use crate::schema::plan::{Plan, Trial};
 use crate::schema::setup::Variant;
 use crate::stages::Now;
 
 /// All steps of a trial. An existing directory needs no mkfs, mount or check.
-pub fn steps(kind: Option<&dyn Filesystem>, trial: &Trial<'_>, laid: &Laid<'_>, cold: bool) -> Vec<Step> {
-    let own = Own { kind, variant: &trial.candidate.variant };
-    let mut steps = own.made(cold);
+pub fn steps(kind: Option<&dyn Filesystem>, plan: &Plan, trial: &Trial<'_>, laid: &Laid<'_>) -> Vec<Step> {
+    let own = Own { plan, kind, variant: &trial.candidate.variant };
+    let mut steps = own.made();
     if trial.purpose == Purpose::Integrity {
         steps.extend(works(laid));
         steps.extend(own.read_back());
         steps.extend(own.emptied());
         return steps;
     }
-    let (stages, ends_recovered) = own.stages(laid, cold);
+    let (stages, ends_recovered) = own.stages(laid);
     steps.extend(stages);
     steps.extend(if ends_recovered { own.recovered() } else { own.emptied() });
     steps
 }
 
-/// The filesystem of a trial.
+/// The filesystem of a trial, and the plan's options.
 struct Own<'a> {
+    plan: &'a Plan,
     kind: Option<&'a dyn Filesystem>,
     variant: &'a Variant,
 }
 
 impl Own<'_> {
-    fn made(&self, cold: bool) -> Vec<Step> {
+    fn made(&self) -> Vec<Step> {
         let make = self.kind.into_iter().flat_map(|kind| kind.make(self.variant));
         let mut steps = vec![Step::Reset];
         steps.extend(make.map(|argv| Step::Make { argv }));
         steps.extend(self.mount());
-        steps.extend([Step::Space { at: At::Fresh }, Step::Settle { cold }]);
+        steps.push(Step::Space { at: At::Fresh });
+        self.settle(&mut steps);
         steps
+    }
+
+    /// Before work.
+    fn settle(&self, steps: &mut Vec<Step>) {
+        steps.push(Step::Settle { cold: self.plan.cold });
     }
 
     fn mount(&self) -> Option<Step> {
@@ -52,7 +59,7 @@ impl Own<'_> {
     }
 
     /// The stages' steps, and whether the last one directly follows a power cut.
-    fn stages(&self, laid: &Laid<'_>, cold: bool) -> (Vec<Step>, bool) {
+    fn stages(&self, laid: &Laid<'_>) -> (Vec<Step>, bool) {
         let mut now = Now {
             kind: self.kind,
             variant: self.variant,
@@ -63,7 +70,8 @@ impl Own<'_> {
         let mut steps = Vec::new();
         for (at, stage) in laid.stages.iter().enumerate() {
             if at > 0 && at == laid.before {
-                steps.extend([Step::Space { at: At::Prepared }, Step::Settle { cold }]);
+                steps.push(Step::Space { at: At::Prepared });
+                self.settle(&mut steps);
             }
             match stage {
                 LaidStage::Work { of, portion } => {

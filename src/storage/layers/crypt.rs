@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Layer, LayerKind, MAPPER, Place, pair};
 use crate::names;
+use crate::schema::description::Description;
 use crate::schema::setup::{Argv, Named};
-use crate::schema::story::Story;
 use crate::schema::units::{Bytes, KIB};
 
 const CIPHER: &str = "aes-xts-plain64";
@@ -37,8 +37,8 @@ impl LayerKind for CryptKind {
         "crypt[:cipher=CIPHER-MODE-IV,sector=BYTES]"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Encrypts each device below with dm-crypt. Ciphers: aes, serpent, twofish, camellia; modes: \
                    xts, cbc. The default is aes-xts-plain64 with sectors of 512 bytes.",
             origin: "The kernel's Documentation/admin-guide/device-mapper/dm-crypt.rst; dmsetup(8) loads the \

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Layer, LayerKind, Place, pair};
 use crate::names;
+use crate::schema::description::Description;
 use crate::schema::setup::{Argv, Named};
-use crate::schema::story::Story;
 use crate::schema::units::{Bytes, KIB, MIB};
 
 /// mdadm's default chunk size.
@@ -27,8 +27,8 @@ impl LayerKind for MdKind {
         "md:LEVEL[,chunk=SIZE,bitmap=none|internal]"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "The kernel's software RAID over all devices below. LEVEL is raid0, raid1, raid5 or raid10 \
                    (near layout, two copies). A chunk (default 512k, like mdadm) is the amount written to one \
                    disk before the next.",

@@ -12,8 +12,8 @@ pub mod crypt;
 pub mod md;
 
 use crate::names;
+use crate::schema::description::Description;
 use crate::schema::setup::{Argv, Named};
-use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 
 /// Every kind of layer.
@@ -33,7 +33,7 @@ pub trait LayerKind: Sync {
     fn name(&self) -> &'static str;
     /// Syntax of the layer with its settings.
     fn usage(&self) -> &'static str;
-    fn story(&self) -> Story;
+    fn description(&self) -> Description;
     /// Programs that the layer's commands call.
     fn tools(&self) -> &'static [&'static str];
     /// Debian package with these programs.

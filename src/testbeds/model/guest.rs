@@ -34,7 +34,7 @@ pub struct Guest {
     /// Bytes of events already read.
     read: u64,
     requests: Requests,
-    heard: Heard,
+    heard: Progress,
     /// A guest that used this much host CPU without an event or a disk request spins.
     patience: Duration,
     fault: Option<Fault>,
@@ -70,7 +70,7 @@ impl Requests {
 }
 
 /// The last signs of progress.
-struct Heard {
+struct Progress {
     cpu: Duration,
     moved: Instant,
     event_cpu: Duration,
@@ -78,7 +78,7 @@ struct Heard {
 
 impl Guest {
     pub fn new(running: Running, layout: Layout, patience: Duration) -> Self {
-        let heard = Heard { cpu: Duration::ZERO, moved: Instant::now(), event_cpu: Duration::ZERO };
+        let heard = Progress { cpu: Duration::ZERO, moved: Instant::now(), event_cpu: Duration::ZERO };
         let provenance = BTreeMap::new();
         let then = None;
         Guest {
@@ -160,7 +160,7 @@ impl Guest {
         }
         let Some(then) = self.then.take() else { return Ok(()) };
         self.running = then(&mut self.running)?;
-        self.heard = Heard { cpu: Duration::ZERO, moved: Instant::now(), event_cpu: Duration::ZERO };
+        self.heard = Progress { cpu: Duration::ZERO, moved: Instant::now(), event_cpu: Duration::ZERO };
         Ok(())
     }
 

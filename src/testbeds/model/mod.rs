@@ -37,7 +37,7 @@ use super::power::PowerCut;
 use super::vm;
 use super::vm::machine::{PACKAGE, QEMU};
 use super::{
-    Fidelity, Kept, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, rehearsal,
+    Fidelity, Kept, Launched, Missing, Need, StorageRequest, Testbed, TestbedKind, TestbedTraits, rehearsal,
 };
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
@@ -45,10 +45,10 @@ use crate::guest::initramfs::{Base, Bases, Origin};
 use crate::guest::kernel::Kernel;
 use crate::host::programs;
 use crate::older::{self, Stood};
+use crate::schema::description::Description;
 use crate::schema::job::Job;
 use crate::schema::request::MOST;
 use crate::schema::setup::{ClockKind, Modelled, Named, Volume};
-use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk;
 use crate::storage::disk::handover;
@@ -85,8 +85,8 @@ impl TestbedKind for ModelKind {
         "model[:DISK,disks=N,offset=SIZE,cache=write-through,machine=MACHINE,mips=N,samples=off,kernel=RELEASE,guest=ID]"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "A stock kernel's filesystems on a simulated disk, in virtual time. The guest's clock is \
                    QEMU's instruction count, idle time is skipped, and the disk model runs inside the guest. \
                    Two runs give identical figures, to the nanosecond, if both use x86-64, the same QEMU and \
@@ -253,11 +253,11 @@ impl Model {
 
     /// A round's sample: the nominal disk, then the rows of the screening design, then the same folded, then all again with other
     /// seeds. A corner has the first round's seed.
-    fn sample(&self, moment: &Moment) -> Sample {
-        let n = if self.samples { moment.round.saturating_sub(1) } else { 0 };
+    fn sample(&self, request: &StorageRequest) -> Sample {
+        let n = if self.samples { request.round.saturating_sub(1) } else { 0 };
         let row = (n as usize % (2 * screening::RUNS + 1)).checked_sub(1);
         let of_round = row.map_or(Point::NOMINAL, |row| Point::corner(screening::row(row)));
-        self.spec.sample(moment.corner.unwrap_or(of_round), moment.seed, n)
+        self.spec.sample(request.corner.unwrap_or(of_round), request.seed, n)
     }
 
     fn mips(&self) -> u32 {
@@ -398,24 +398,24 @@ impl Testbed for Model {
         self.disks as usize
     }
 
-    fn storage(&self, moment: &Moment) -> (Named, Volume) {
-        let sample = self.sample(moment);
+    fn storage(&self, request: &StorageRequest) -> (Named, Volume) {
+        let sample = self.sample(request);
         let modelled = Modelled {
             disk: self.spec.name().to_owned(),
             blake3: blake3::hash(self.text.as_bytes()).to_hex().to_string(),
-            mips: moment.cost.mips(self.speed(&sample)),
+            mips: request.cost.mips(self.speed(&sample)),
             sample,
             ensemble: self.samples,
-            guest_seed: moment.seed ^ u64::from(moment.round) ^ (u64::from(moment.reseeded) << 32),
+            guest_seed: request.seed ^ u64::from(request.round) ^ (u64::from(request.reseeded) << 32),
             disks: self.disks,
             machine: self.stands.name.clone(),
             instructions: self.stands.values.instructions.is.clone(),
-            source: moment.source,
-            server_work: moment.server_work,
+            source: request.source,
+            server_work: request.server_work,
             write_through: self.write_through,
-            preconditioned: moment.preconditioned,
+            preconditioned: request.preconditioned,
         };
-        let volume = Volume { size: moment.size, offset: self.place(&sample, moment.size) };
+        let volume = Volume { size: request.size, offset: self.place(&sample, request.size) };
         (disk::named(&modelled), volume)
     }
 
@@ -492,8 +492,8 @@ impl Testbed for Model {
             handover::encode(&vec![(disk::SPEC.to_owned(), self.text.clone()), job])
         };
         let lives = [Some(before), after].into_iter().flatten();
-        let lives: Vec<Life> = lives
-            .map(|job| Ok(Life { layout: Layout::of(&job, &modelled), files: files(&job)? }))
+        let lives: Vec<Boot> = lives
+            .map(|job| Ok(Boot { layout: Layout::of(&job, &modelled), files: files(&job)? }))
             .collect::<anyhow::Result<_>>()?;
         let parts = Parts {
             found: found.clone(),
@@ -523,7 +523,7 @@ impl Testbed for Model {
 }
 
 /// A guest from one boot to the machine's end.
-struct Life {
+struct Boot {
     layout: Layout,
     /// The trial's job and disk, as the guest gets them.
     files: Vec<u8>,
@@ -561,7 +561,7 @@ impl Parts {
     }
 
     /// Starts a machine on blank disks, or on the disks left by the previous one. Boots first if there is no cached snapshot.
-    fn start(self: &Arc<Self>, life: Life, left: Option<(&File, Layout)>) -> anyhow::Result<Guest> {
+    fn start(self: &Arc<Self>, life: Boot, left: Option<(&File, Layout)>) -> anyhow::Result<Guest> {
         let machine = self.machine(life.layout);
         let name = self.snapshot_name(&machine)?;
         if self.snapshot.get().is_none()
@@ -605,7 +605,7 @@ impl Parts {
     }
 
     /// Hashes of all inputs of the trial, over all boots.
-    fn provenance(&self, lives: &[Life]) -> anyhow::Result<BTreeMap<String, String>> {
+    fn provenance(&self, lives: &[Boot]) -> anyhow::Result<BTreeMap<String, String>> {
         let (mut jobs, mut machines) = (blake3::Hasher::new(), blake3::Hasher::new());
         for life in lives {
             jobs.update(&life.files);
@@ -631,8 +631,8 @@ mod tests {
 
     const VOLUME: Bytes = Bytes(512 * MIB);
 
-    fn first_round() -> Moment {
-        Moment {
+    fn first_round() -> StorageRequest {
+        StorageRequest {
             image: ImageState::Sparse,
             size: VOLUME,
             round: 1,
@@ -648,7 +648,7 @@ mod tests {
 
     fn sampled(testbed: &str, size: Bytes, round: u32) -> (Modelled, Volume) {
         let testbed: Model = testbed.parse().expect("a testbed");
-        let (storage, volume) = testbed.storage(&Moment { size, round, ..first_round() });
+        let (storage, volume) = testbed.storage(&StorageRequest { size, round, ..first_round() });
         (storage.settings().expect("a disk is modelled"), volume)
     }
 
@@ -671,7 +671,7 @@ mod tests {
     fn an_instruction_costs_a_third_more_or_less_of_what_the_round_has_and_nothing_else_changes() {
         let testbed: Model = "diamondmax-plus-8".parse().expect("a testbed");
         let at = |cost: Cost| {
-            let (storage, volume) = testbed.storage(&Moment { cost, ..first_round() });
+            let (storage, volume) = testbed.storage(&StorageRequest { cost, ..first_round() });
             (storage.settings::<Modelled>().expect("a disk is modelled"), volume)
         };
         let (usual, place) = at(Cost::Usual);

@@ -31,17 +31,17 @@ use self::witness::Witness;
 use super::guests::{self, Guests, StartsFrom};
 use super::power::PowerCut;
 use super::{
-    Fidelity, LEAST_MEMORY, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local,
-    rehearsal,
+    Fidelity, LEAST_MEMORY, Launched, Missing, Need, StorageRequest, Testbed, TestbedKind, TestbedTraits,
+    local, rehearsal,
 };
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
 use crate::guest::initramfs::{self, Base, Bases, Origin};
 use crate::guest::kernel::{self, Kernel};
 use crate::host::programs;
+use crate::schema::description::Description;
 use crate::schema::job::{Job, Step};
 use crate::schema::setup::{ClockKind, ImageState, Named, Volume};
-use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::image;
 
@@ -81,8 +81,8 @@ impl TestbedKind for VmKind {
         "vm[:kernel=RELEASE,images=FOLDER,disks=N,guest=ID]"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "A virtual machine for each trial: a stock kernel with all filesystems, a new image file \
                    in FOLDER (default /var/tmp) as its disk, and fsderby as its init. With disks=N the VM \
                    has N such disks, which layers can join. Needs no root and changes nothing else on the \
@@ -270,16 +270,16 @@ impl Testbed for Vm {
         self.disks
     }
 
-    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+    fn storage(&self, request: &StorageRequest) -> (Named, Volume) {
         let disk = Some(image::Disk {
             path: machine::disk(0),
             direct: self.direct.get().copied().unwrap_or_default(),
-            beside: (1..self.disks + usize::from(moment.source)).map(machine::disk).collect(),
+            beside: (1..self.disks + usize::from(request.source)).map(machine::disk).collect(),
         });
         let folder = self.images.display().to_string();
         (
-            image::Settings { folder, state: moment.image, disk, source: moment.source }.named(),
-            moment.volume(),
+            image::Settings { folder, state: request.image, disk, source: request.source }.named(),
+            request.volume(),
         )
     }
 

@@ -13,7 +13,7 @@ use toml::Table;
 use super::kit::Rate;
 use super::{ParamSet, Work, Workload};
 use crate::schema::declared::{Declared, Over, Section};
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::Scale;
 
 mod parameters;
@@ -112,8 +112,8 @@ impl Workload for Backup {
         "backup"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Creates a tree, updates it repeatedly by replacing a few of its files, and reads all of it.",
             origin: "fsderby's own, after the receiving side of rsync(1) without --inplace. A published \
                      comparison for a server with 370 GB of rsync backups had this task but did not measure it.",

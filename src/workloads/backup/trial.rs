@@ -51,7 +51,7 @@ impl Work for Parameters {
         if portion.part.is_some() {
             return Err("the workload has only one part".into());
         }
-        let hands = Hands {
+        let executor = Executor {
             state: State::new(self, seed),
             parameters: self.clone(),
             path: String::with_capacity(256),
@@ -59,7 +59,7 @@ impl Work for Parameters {
             buffer: vec![0; CHUNK],
         };
         let latencies = Latencies::new(OPERATIONS);
-        Ok(Box::new(Trial { hands, latencies, stop_after: portion.stop_after }))
+        Ok(Box::new(Trial { executor, latencies, stop_after: portion.stop_after }))
     }
 
     /// With `fsync = true`, every file and its name are durable before the next file is replaced.
@@ -128,13 +128,13 @@ impl Sums {
 }
 
 struct Trial {
-    hands: Hands,
+    executor: Executor,
     latencies: Latencies,
     stop_after: Option<u64>,
 }
 
 /// State and buffers that the operations use.
-struct Hands {
+struct Executor {
     state: State,
     parameters: Parameters,
     path: String,
@@ -144,29 +144,29 @@ struct Hands {
 
 impl Ready for Trial {
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
-        let Trial { hands, latencies, stop_after } = self;
-        let (all, operations) = (u64::from(hands.parameters.tree.files), hands.parameters.operations());
+        let Trial { executor, latencies, stop_after } = self;
+        let (all, operations) = (u64::from(executor.parameters.tree.files), executor.parameters.operations());
         let mut phases = Phases::new(clock, log, latencies, operations).stop_after(*stop_after);
         phases.run("full", |under| {
-            for folder in hands.state.tree.folders() {
-                files::make_folder(&folder, hands.parameters.fsync)?;
+            for folder in executor.state.tree.folders() {
+                files::make_folder(&folder, executor.parameters.fsync)?;
             }
             let mut bytes = 0;
-            for file in 0..hands.parameters.tree.files {
-                bytes += under.time(REPLACE, || hands.put(file))?;
+            for file in 0..executor.parameters.tree.files {
+                bytes += under.time(REPLACE, || executor.put(file))?;
             }
             Ok(vec![("files", all), ("bytes_written", bytes)])
         })?;
         phases.run("update", |under| {
             let mut done = Updated::default();
-            for _ in 0..hands.parameters.updates {
-                hands.update(under, &mut done)?;
+            for _ in 0..executor.parameters.updates {
+                executor.update(under, &mut done)?;
             }
             let Updated { entries, files, read, written } = done;
             Ok(vec![("entries", entries), ("files", files), ("bytes_read", read), ("bytes_written", written)])
         })?;
         phases.run("restore", |under| {
-            let mut restoring = Restoring { hands, under, files: 0, bytes: 0 };
+            let mut restoring = Restoring { executor, under, files: 0, bytes: 0 };
             visit(&mut restoring)?;
             let Restoring { files, bytes, .. } = restoring;
             there_are(files, all)?;
@@ -175,7 +175,7 @@ impl Ready for Trial {
     }
 
     fn live(&self) -> Vec<LiveFile> {
-        let Hands { state, parameters, .. } = &self.hands;
+        let Executor { state, parameters, .. } = &self.executor;
         let folders = state.tree.folders();
         folders.iter().map(LiveFile::folder).chain(state.live(parameters.tree.files)).collect()
     }
@@ -198,10 +198,10 @@ fn there_are(found: u64, made: u64) -> Result<(), OpError> {
     }
 }
 
-impl Hands {
+impl Executor {
     /// Writes the file's new content beside it and renames it into place.
     fn put(&mut self, file: u32) -> Result<u64, OpError> {
-        let Hands { state, parameters, path, temporary, .. } = self;
+        let Executor { state, parameters, path, temporary, .. } = self;
         state.tree.path(file, path);
         state.temporary(file, temporary);
         let (number, size) = (state.number(file), state.size(file));
@@ -237,7 +237,7 @@ impl Hands {
     }
 
     fn read(&mut self, file: u32) -> Result<u64, OpError> {
-        let Hands { state, path, buffer, .. } = self;
+        let Executor { state, path, buffer, .. } = self;
         let path = state.tree.path(file, path);
         let opened = files::open(path)?;
         let (number, size) = (state.number(file), state.size(file));
@@ -288,7 +288,7 @@ fn known(state: &State, entry: &Entry<'_>) -> Result<u32, OpError> {
 }
 
 struct Restoring<'a, 'b> {
-    hands: &'a mut Hands,
+    executor: &'a mut Executor,
     under: &'a mut Under<'b>,
     files: u64,
     bytes: u64,
@@ -296,8 +296,8 @@ struct Restoring<'a, 'b> {
 
 impl Visitor for Restoring<'_, '_> {
     fn file(&mut self, entry: &Entry<'_>) -> Result<(), OpError> {
-        let file = known(&self.hands.state, entry)?;
-        self.bytes += self.under.time(READ, || self.hands.read(file))?;
+        let file = known(&self.executor.state, entry)?;
+        self.bytes += self.under.time(READ, || self.executor.read(file))?;
         self.files += 1;
         Ok(())
     }

@@ -28,8 +28,8 @@ use toml::Table;
 
 use super::{Content, ParamSet, Work, Workload};
 use crate::schema::declared::{Declared, Sheet};
+use crate::schema::description::Description;
 use crate::schema::scenario::{Stage, WorkStage};
-use crate::schema::story::Story;
 use crate::schema::units::Scale;
 
 pub mod content;
@@ -64,8 +64,8 @@ impl Workload for Bonnie {
         &metrics::SHEETS
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Writes a large file, rewrites and reads it sequentially, and seeks in it; then creates many \
                    small files, stats and reads them, and deletes them, in order and at random.",
             origin: "T. Bray, Bonnie, 1990; R. Coker, Bonnie++, 1999 to today. The operations are those of versions 1.0x \

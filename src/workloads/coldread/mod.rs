@@ -20,7 +20,7 @@ use toml::Table;
 
 use super::{ParamSet, Work, Workload};
 use crate::schema::declared::Declared;
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::Scale;
 
 mod metrics;
@@ -40,8 +40,8 @@ impl Workload for ColdRead {
         "coldread"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Walks and reads existing files with cold caches: in directory order, in random order, and in \
                    single blocks at random; then deletes them. The filesystem is unmounted and mounted again \
                    before each phase.",

@@ -106,7 +106,7 @@ impl Work for Parameters {
             folders: if has(Part::Create) { tree.folders() } else { Vec::new() },
             order: if has(Part::ReadRandom) { tree.shuffled() } else { Vec::new() },
             blocks: if has(Part::PreadRandom) { tree.blocks(self.reads) } else { Vec::new() },
-            hands: Hands { tree, path: String::with_capacity(64), buffer: vec![0; CHUNK] },
+            executor: Executor { tree, path: String::with_capacity(64), buffer: vec![0; CHUNK] },
             latencies: Latencies::new(OPERATIONS),
         }))
     }
@@ -125,12 +125,12 @@ struct Trial {
     folders: Vec<String>,
     order: Vec<u32>,
     blocks: Vec<(u32, u64)>,
-    hands: Hands,
+    executor: Executor,
     latencies: Latencies,
 }
 
 /// State and buffers that the operations of every part use.
-struct Hands {
+struct Executor {
     tree: Tree,
     path: String,
     buffer: Vec<u8>,
@@ -138,18 +138,18 @@ struct Hands {
 
 impl Ready for Trial {
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
-        let files = u64::from(self.hands.tree.files());
+        let files = u64::from(self.executor.tree.files());
         let steps = |part: &Part| match part {
             Part::ReadRandom => self.order.len() as u64,
             Part::PreadRandom => self.blocks.len() as u64,
             _ => files,
         };
         let operations = self.parts.iter().map(steps).sum();
-        let Trial { parts, folders, order, blocks, hands, latencies } = self;
+        let Trial { parts, folders, order, blocks, executor, latencies } = self;
         let mut phases = Phases::new(clock, log, latencies, operations);
         parts.iter().try_for_each(|part| {
             phases.run(part.name(), |under| {
-                let mut at = At { hands: &mut *hands, under, totals: Totals::default() };
+                let mut at = At { executor: &mut *executor, under, totals: Totals::default() };
                 match part {
                     Part::Create => at.create(folders),
                     Part::Walk => at.walk(),
@@ -163,7 +163,7 @@ impl Ready for Trial {
     }
 
     fn live(&self) -> Vec<LiveFile> {
-        self.hands.tree.live()
+        self.executor.tree.live()
     }
 }
 
@@ -176,7 +176,7 @@ struct Totals {
 
 /// A part in progress.
 struct At<'a, 'b> {
-    hands: &'a mut Hands,
+    executor: &'a mut Executor,
     under: &'a mut Under<'b>,
     totals: Totals,
 }
@@ -186,9 +186,9 @@ impl At<'_, '_> {
         for folder in folders {
             files::mkdir(folder)?;
         }
-        for file in 0..self.hands.tree.files() {
+        for file in 0..self.executor.tree.files() {
             let begin = self.under.clock.now_ns();
-            let Hands { tree, path, .. } = &mut *self.hands;
+            let Executor { tree, path, .. } = &mut *self.executor;
             self.totals.bytes += tree.make(file, path)?;
             self.done(Operation::Create, begin);
         }
@@ -212,17 +212,17 @@ impl At<'_, '_> {
     fn read_random(&mut self, order: &[u32]) -> Result<Counts, OpError> {
         for file in order {
             let begin = self.under.clock.now_ns();
-            let mut path = std::mem::take(&mut self.hands.path);
-            let name = self.hands.tree.path(*file, &mut path);
+            let mut path = std::mem::take(&mut self.executor.path);
+            let name = self.executor.tree.path(*file, &mut path);
             self.read_file(*file, files::open(name)?, name.as_ref())?;
-            self.hands.path = path;
+            self.executor.path = path;
             self.done(Operation::Read, begin);
         }
         Ok(vec![("files", self.totals.files), ("bytes_read", self.totals.bytes)])
     }
 
     fn pread_random(&mut self, blocks: &[(u32, u64)]) -> Result<Counts, OpError> {
-        let Hands { tree, path, buffer } = &mut *self.hands;
+        let Executor { tree, path, buffer } = &mut *self.executor;
         let open = |file| files::open(tree.path(file, path));
         let opened: Vec<OwnedFd> = tree.large().map(open).collect::<Result<_, _>>()?;
         let buffer = &mut buffer[..BLOCK];
@@ -257,14 +257,14 @@ impl At<'_, '_> {
 
     /// Reads a whole file, from the open descriptor to its close.
     fn read_file(&mut self, file: u32, opened: OwnedFd, path: &std::path::Path) -> Result<(), OpError> {
-        let Hands { tree, buffer, .. } = &mut *self.hands;
+        let Executor { tree, buffer, .. } = &mut *self.executor;
         let size = tree.size(file);
         self.totals.bytes += tree.noise().read_whole(file, size, opened, path, buffer)?;
         Ok(())
     }
 
     fn all_were_there(&self) -> Result<(), OpError> {
-        let (files, written) = (self.totals.files, u64::from(self.hands.tree.files()));
+        let (files, written) = (self.totals.files, u64::from(self.executor.tree.files()));
         if files == written {
             return Ok(());
         }
@@ -299,7 +299,7 @@ impl Visitor for Walk<'_, '_, '_> {
 
     fn file(&mut self, entry: &Entry<'_>) -> Result<(), OpError> {
         let bytes = self.status(entry)?;
-        let expected = self.0.known(entry).map(|file| self.0.hands.tree.size(file))?;
+        let expected = self.0.known(entry).map(|file| self.0.executor.tree.size(file))?;
         if bytes != expected {
             let text = format!("the file has {bytes} bytes, but {expected} bytes were written");
             return Err(entry.failed("stat", io::Error::other(text)));
@@ -312,7 +312,7 @@ impl Visitor for Walk<'_, '_, '_> {
 
 impl At<'_, '_> {
     fn known(&self, entry: &Entry<'_>) -> Result<u32, OpError> {
-        let known = self.hands.tree.named(entry.name.to_bytes());
+        let known = self.executor.tree.named(entry.name.to_bytes());
         known.ok_or_else(|| {
             entry.failed("read the directory of", io::Error::other("no file of that name was created"))
         })

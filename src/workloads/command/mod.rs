@@ -13,10 +13,10 @@ use toml::{Table, Value};
 use super::programs::printed::{self, Figure};
 use super::{ParamSet, Work, Workload, with_cold_starts};
 use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::description::Description;
 use crate::schema::event::Phase;
 use crate::schema::metric::{Better, Metric, Of};
 use crate::schema::scenario::{Stage, WorkStage};
-use crate::schema::story::Story;
 use crate::schema::units::{Scale, cpu_percent};
 
 mod parameters;
@@ -116,8 +116,8 @@ impl Workload for Command {
         NAME
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Runs a command line in the filesystem under test and times it until everything that it wrote is on \
                    the disk.",
             origin: "The user's own work or a ready set, with the programs of this machine.",

@@ -12,7 +12,7 @@ use toml::Table;
 
 use super::{ParamSet, Work, Workload};
 use crate::schema::declared::Declared;
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::Scale;
 
 mod metrics;
@@ -31,8 +31,8 @@ impl Workload for Fill {
         "fill"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Writes files of all sizes until a share of the space available to an ordinary user is \
                    used, or until no space is left. The files are kept.",
             origin: "fsderby's own. File sizes: N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \"Generating \

@@ -7,10 +7,10 @@ use toml::Table;
 
 use super::{ParamSet, Work, Workload};
 use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::description::Description;
 use crate::schema::event::Phase;
 use crate::schema::job::WorkSpec;
 use crate::schema::metric::Metric;
-use crate::schema::story::Story;
 use crate::schema::units::{MIB, Scale};
 
 mod direct;
@@ -127,8 +127,8 @@ impl Workload for Fio {
         NAME
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Runs the fio of this machine with a job file, whose files lie in the filesystem under test, and takes the \
                    figures from fio's json+ output.",
             origin: "fio by Jens Axboe (fio(1)). The job file is the user's own.",

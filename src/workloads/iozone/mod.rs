@@ -27,8 +27,8 @@ use toml::Table;
 
 use super::{ParamSet, Work, Workload};
 use crate::schema::declared::Declared;
+use crate::schema::description::Description;
 use crate::schema::scenario::{Stage, WorkStage};
-use crate::schema::story::Story;
 use crate::schema::units::Scale;
 
 pub mod content;
@@ -57,8 +57,8 @@ impl Workload for IoZone {
         "iozone"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Writes and reads one file with several record sizes: sequentially, repeatedly, at random, \
                 backward, at a stride, and through C streams.",
             origin: "W. Norcott and D. Capps, IOzone 3. Access order and system calls are those of version 3.471; \

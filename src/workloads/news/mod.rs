@@ -15,7 +15,7 @@ use super::kit::tree::{Grown, Shape};
 use super::kit::{Rate, Tree, sizes};
 use super::{ParamSet, Work, Workload};
 use crate::schema::declared::{Declared, Over, Section};
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::Scale;
 
 mod trial;
@@ -98,8 +98,8 @@ impl Workload for News {
         "news"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Creates a deep directory tree, writes many small files into random directories, reads all of \
                    them in order of arrival, and deletes the oldest.",
             origin: "fsderby's own. Published comparisons say that filesystems differ most with small files, and \

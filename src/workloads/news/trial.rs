@@ -49,7 +49,7 @@ impl Work for Parameters {
             fsync: self.fsync,
             stop_after: portion.stop_after,
             latencies: Latencies::new(OPERATIONS),
-            hands: Hands { tree, path: String::with_capacity(256), buffer: vec![0; CHUNK] },
+            executor: Executor { tree, path: String::with_capacity(256), buffer: vec![0; CHUNK] },
         }))
     }
 
@@ -82,11 +82,11 @@ struct Trial {
     fsync: bool,
     stop_after: Option<u64>,
     latencies: Latencies,
-    hands: Hands,
+    executor: Executor,
 }
 
 /// State and buffers that the operations use.
-struct Hands {
+struct Executor {
     tree: Grown,
     path: String,
     buffer: Vec<u8>,
@@ -94,8 +94,8 @@ struct Hands {
 
 impl Ready for Trial {
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
-        let Trial { folders, expired, fsync, stop_after, latencies, hands } = self;
-        let (all, expired, fsync) = (hands.tree.files(), *expired, *fsync);
+        let Trial { folders, expired, fsync, stop_after, latencies, executor } = self;
+        let (all, expired, fsync) = (executor.tree.files(), *expired, *fsync);
         let operations = folders.len() as u64 + 2 * u64::from(all) + u64::from(expired);
         let mut phases = Phases::new(clock, log, latencies, operations).stop_after(*stop_after);
         phases.run("groups", |under| {
@@ -107,14 +107,14 @@ impl Ready for Trial {
         phases.run("import", |under| {
             let mut bytes = 0;
             for file in 0..all {
-                bytes += under.time(CREATE, || hands.take_in(file, fsync))?;
+                bytes += under.time(CREATE, || executor.take_in(file, fsync))?;
             }
             Ok(vec![("files", all.into()), ("bytes_written", bytes)])
         })?;
         phases.run("feed", |under| {
             let mut bytes = 0;
             for file in 0..all {
-                bytes += under.time(READ, || hands.read(file))?;
+                bytes += under.time(READ, || executor.read(file))?;
             }
             Ok(vec![("files", all.into()), ("bytes_read", bytes)])
         })?;
@@ -123,7 +123,7 @@ impl Ready for Trial {
         }
         phases.run("expire", |under| {
             for file in 0..expired {
-                under.time(UNLINK, || files::unlink(hands.tree.path(file, &mut hands.path)))?;
+                under.time(UNLINK, || files::unlink(executor.tree.path(file, &mut executor.path)))?;
             }
             Ok(vec![("files", expired.into())])
         })
@@ -131,11 +131,11 @@ impl Ready for Trial {
 
     fn live(&self) -> Vec<LiveFile> {
         let folders = self.folders.iter().map(LiveFile::folder);
-        folders.chain(self.hands.tree.live().into_iter().skip(self.expired as usize)).collect()
+        folders.chain(self.executor.tree.live().into_iter().skip(self.expired as usize)).collect()
     }
 }
 
-impl Hands {
+impl Executor {
     fn take_in(&mut self, file: u32, fsync: bool) -> Result<u64, OpError> {
         let size = self.tree.size(file);
         let path = self.tree.path(file, &mut self.path);

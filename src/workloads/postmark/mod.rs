@@ -36,7 +36,7 @@ use toml::Table;
 
 use super::{Content, ParamSet, Work, Workload};
 use crate::schema::declared::Declared;
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::Scale;
 
 mod content;
@@ -100,8 +100,8 @@ impl Workload for PostMark {
         "postmark"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Creates a pool of small files; reads, appends to, creates and deletes files at random; deletes \
                    the rest. It simulates a mail server.",
             origin: "J. Katcher, \"PostMark: A New File System Benchmark\", Network Appliance TR3022, 1997. The \

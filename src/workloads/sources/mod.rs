@@ -13,7 +13,7 @@ use super::kit::tree::{Grown, Shape};
 use super::kit::{Rate, sizes};
 use super::{ParamSet, Work, Workload};
 use crate::schema::declared::{Declared, Over, Section};
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::Scale;
 
 mod trial;
@@ -85,8 +85,8 @@ impl Workload for Sources {
         "sources"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Unpacks a source tree like tar, lists it recursively and deletes it.",
             origin: "fsderby's own, after tar(1), ls(1) with -lR and rm(1) with -r: a common first test of a new \
                 filesystem.",

@@ -14,9 +14,9 @@ use toml::Table;
 use super::kit::Rate;
 use super::{ParamSet, Work, Workload};
 use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::description::Description;
 use crate::schema::event::Phase;
 use crate::schema::metric::{Better, Metric};
-use crate::schema::story::Story;
 use crate::schema::units::Scale;
 
 mod parameters;
@@ -106,8 +106,8 @@ impl Workload for Sparse {
         "sparse-files"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Writes pieces at random offsets of long files, reads the files completely, copies them without \
                    their holes, and reports the space that files and copies occupy.",
             origin: "fsderby's own. An article on PostMark recommends filesystems for sparse files, but \

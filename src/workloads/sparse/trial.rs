@@ -57,9 +57,10 @@ impl Work for Parameters {
         if portion.part.is_some() {
             return Err("the workload has only one part".into());
         }
-        let hands = Hands { parameters: self.clone(), seed, noise: noise(seed), buffer: vec![0; CHUNK] };
+        let executor =
+            Executor { parameters: self.clone(), seed, noise: noise(seed), buffer: vec![0; CHUNK] };
         let latencies = Latencies::new(OPERATIONS);
-        Ok(Box::new(Trial { hands, latencies, stop_after: portion.stop_after }))
+        Ok(Box::new(Trial { executor, latencies, stop_after: portion.stop_after }))
     }
 
     /// With `fsync = true`, every file and copy, with its name, is durable before the next file or copy.
@@ -112,13 +113,13 @@ fn live(parameters: &Parameters, seed: u64, files: u32, copies: u32) -> Vec<Live
 }
 
 struct Trial {
-    hands: Hands,
+    executor: Executor,
     latencies: Latencies,
     stop_after: Option<u64>,
 }
 
 /// State and buffers that the operations use.
-struct Hands {
+struct Executor {
     parameters: Parameters,
     seed: u64,
     noise: Noise,
@@ -127,23 +128,23 @@ struct Hands {
 
 impl Ready for Trial {
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
-        let Trial { hands, latencies, stop_after } = self;
-        let Parameters { files, length, pieces, .. } = hands.parameters;
+        let Trial { executor, latencies, stop_after } = self;
+        let Parameters { files, length, pieces, .. } = executor.parameters;
         let all = u64::from(files);
-        let written = all * hands.parameters.written();
+        let written = all * executor.parameters.written();
         let mut phases = Phases::new(clock, log, latencies, 3 * all).stop_after(*stop_after);
         phases.run("write", |under| {
             for file in 0..files {
-                let places = places::of(&hands.parameters, file, hands.seed);
-                under.time(WRITE, || hands.write(file, &places))?;
+                let places = places::of(&executor.parameters, file, executor.seed);
+                under.time(WRITE, || executor.write(file, &places))?;
             }
             Ok(vec![("files", all), ("pieces", all * u64::from(pieces)), ("bytes_written", written)])
         })?;
         phases.between(|| forget(files))?;
         phases.run("read", |under| {
             for file in 0..files {
-                let places = places::of(&hands.parameters, file, hands.seed);
-                under.time(READ, || hands.read(file, &places))?;
+                let places = places::of(&executor.parameters, file, executor.seed);
+                under.time(READ, || executor.read(file, &places))?;
             }
             Ok(vec![("files", all), ("bytes_read", all * length)])
         })?;
@@ -151,7 +152,7 @@ impl Ready for Trial {
         phases.run("copy", |under| {
             let mut copied = 0;
             for file in 0..files {
-                copied += under.time(COPY, || hands.copy(file))?;
+                copied += under.time(COPY, || executor.copy(file))?;
             }
             Ok(vec![("files", all), ("bytes_length", all * length), ("bytes_written", copied)])
         })?;
@@ -163,7 +164,7 @@ impl Ready for Trial {
     }
 
     fn live(&self) -> Vec<LiveFile> {
-        let Hands { parameters, seed, .. } = &self.hands;
+        let Executor { parameters, seed, .. } = &self.executor;
         live(parameters, *seed, parameters.files, parameters.files)
     }
 }
@@ -188,7 +189,7 @@ fn stored(files: u32, path: fn(u32) -> String) -> Result<u64, OpError> {
     Ok(occupied.bytes())
 }
 
-impl Hands {
+impl Executor {
     fn write(&mut self, file: u32, places: &[u64]) -> Result<(), OpError> {
         let path = name(file);
         let opened = self.make(&path)?;
@@ -218,7 +219,7 @@ impl Hands {
     fn read(&mut self, file: u32, places: &[u64]) -> Result<(), OpError> {
         let path = name(file);
         let opened = files::open(&path)?;
-        let Hands { noise, buffer, parameters, .. } = self;
+        let Executor { noise, buffer, parameters, .. } = self;
         let mut places = places.iter().copied().peekable();
         for at in (0..parameters.length).step_by(CHUNK) {
             read_at(&opened, &path, buffer, at)?;

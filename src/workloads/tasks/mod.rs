@@ -20,7 +20,7 @@ use toml::Table;
 
 use super::{ParamSet, Work, Workload};
 use crate::schema::declared::{Declared, Sheet};
-use crate::schema::story::Story;
+use crate::schema::description::Description;
 use crate::schema::units::Scale;
 
 mod durable;
@@ -50,8 +50,8 @@ impl Workload for Tasks {
         &metrics::SHEETS
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "Copies a large file and a tree from a second disk, copies both again on the same disk, lists \
                    and searches the tree, and deletes everything. Each task is timed separately.",
             origin: "The tasks of H. Ivers' comparison of 2006, which used cp, rm, ls and find. In this \

@@ -75,7 +75,13 @@ impl Work for Parameters {
             stop_after: portion.stop_after,
             sync_each: self.sync_each,
             latencies: Latencies::new(OPERATIONS),
-            hands: Hands { tree, image: self.image, source: None, buffer: vec![0; CHUNK], listing: None },
+            executor: Executor {
+                tree,
+                image: self.image,
+                source: None,
+                buffer: vec![0; CHUNK],
+                listing: None,
+            },
         }))
     }
 
@@ -97,11 +103,11 @@ struct Trial {
     stop_after: Option<u64>,
     sync_each: bool,
     latencies: Latencies,
-    hands: Hands,
+    executor: Executor,
 }
 
 /// State and buffers that the tasks use.
-struct Hands {
+struct Executor {
     tree: Grown,
     image: u64,
     source: Option<OwnedFd>,
@@ -112,21 +118,21 @@ struct Hands {
 
 impl Ready for Trial {
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
-        let files = u64::from(self.hands.tree.files());
-        let Trial { tasks, stop_after, sync_each, latencies, hands } = self;
+        let files = u64::from(self.executor.tree.files());
+        let Trial { tasks, stop_after, sync_each, latencies, executor } = self;
         let operations = tasks.iter().map(|task| task.operations(files)).sum();
         let mut phases = Phases::new(clock, log, latencies, operations).stop_after(*stop_after);
         tasks.iter().try_for_each(|task| {
-            phases.run(task.name(), |under| cost(*sync_each, under, |under| hands.task(*task, under)))
+            phases.run(task.name(), |under| cost(*sync_each, under, |under| executor.task(*task, under)))
         })
     }
 
     fn take_source(&mut self, source: OwnedFd) {
-        self.hands.source = Some(source);
+        self.executor.source = Some(source);
     }
 
     fn live(&self) -> Vec<LiveFile> {
-        let Hands { tree, image, listing, .. } = &self.hands;
+        let Executor { tree, image, listing, .. } = &self.executor;
         let images = IMAGES.into_iter().map(|copy| durable::image(tree, *image, copy));
         let listing = listing.map(|(bytes, crc32)| LiveFile::file(LISTING, bytes, crc32));
         COPIES.into_iter().flat_map(|copy| copied(tree, copy)).chain(images).chain(listing).collect()
@@ -160,7 +166,7 @@ fn cost(
     Ok(counts)
 }
 
-impl Hands {
+impl Executor {
     fn task(&mut self, task: Task, under: &mut Under<'_>) -> Result<Counted, OpError> {
         match task {
             Task::CopyImage => {
@@ -197,7 +203,7 @@ impl Hands {
     }
 
     fn copy_image(&mut self, from: OwnedFd, to: &str, under: &mut Under<'_>) -> Result<Counted, OpError> {
-        let Hands { tree, image, buffer, .. } = self;
+        let Executor { tree, image, buffer, .. } = self;
         let number = tree.files();
         let bytes = under.time(COPY, || copy(tree, number, &from, to, buffer))?;
         is_whole(to, bytes, *image)?;
@@ -209,7 +215,7 @@ impl Hands {
         let made = u64::from(self.tree.files());
         let to = String::from(to);
         let mut copying =
-            Copying { hands: self, under, path: to.clone(), top: to.len(), counted: Counted::default() };
+            Copying { executor: self, under, path: to.clone(), top: to.len(), counted: Counted::default() };
         visit_in(from, &mut copying)?;
         let counted = copying.counted;
         same("copy the tree", "files", counted.files, made)?;
@@ -261,7 +267,7 @@ fn is_whole(path: &str, came: u64, written: u64) -> Result<(), OpError> {
 }
 
 struct Copying<'a, 'b> {
-    hands: &'a mut Hands,
+    executor: &'a mut Executor,
     under: &'a mut Under<'b>,
     /// The destination of the next entry, below the copy's folder.
     path: String,
@@ -286,7 +292,7 @@ impl Visitor for Copying<'_, '_> {
 
     fn file(&mut self, entry: &Entry<'_>) -> Result<(), OpError> {
         self.goes_to(entry.path);
-        let Hands { tree, buffer, .. } = &mut *self.hands;
+        let Executor { tree, buffer, .. } = &mut *self.executor;
         let unknown = || entry.failed("copy", std::io::Error::other("no file of that name was created"));
         let file = tree.named(entry.name.to_bytes()).ok_or_else(unknown)?;
         let bytes = self.under.time(COPY, || {

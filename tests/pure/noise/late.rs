@@ -13,8 +13,8 @@ use toml::Table;
 use super::postmark::PostMark;
 use super::{Amount, Clock, LiveFile, Log, Needs, OpError, ParamSet, Phase, Portion, Ready, Work, Workload};
 use crate::schema::declared::Declared;
+use crate::schema::description::Description;
 use crate::schema::metric::Metric;
-use crate::schema::story::Story;
 use crate::schema::units::Scale;
 
 pub struct Late;
@@ -39,8 +39,8 @@ impl Workload for Late {
         "late"
     }
 
-    fn story(&self) -> Story {
-        Story {
+    fn description(&self) -> Description {
+        Description {
             what: "PostMark's work, later by a share of the time that it takes.",
             origin: "Made up, to see how large a difference is found.",
             limits: "It is late by burning CPU time between two operations.",

@@ -3,7 +3,7 @@
 use fsderby::analysis::dataset::{Cell, Dataset, Series, Value, Work};
 use fsderby::analysis::rounds;
 use fsderby::runner::experiment::Experiment;
-use fsderby::schema::finding::{Look, Verdict};
+use fsderby::schema::finding::{Interim, Verdict};
 use fsderby::schema::metric::{Better, Of, Owner};
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby_stats::family::Table;
@@ -119,7 +119,7 @@ impl Stored {
 
     fn judged(&self, rounds: Rounds) -> Verdict {
         let plan = plan(rounds);
-        let mut shown: Vec<Look> = Vec::new();
+        let mut shown: Vec<Interim> = Vec::new();
         for complete in 1..=self.rounds.len() {
             let so_far = Stored { labels: self.labels.clone(), rounds: self.rounds[..complete].to_vec() };
             if rounds::looks(&plan).planned().iter().all(|look| look.rounds != complete) {

@@ -67,14 +67,14 @@ type Act = Box<dyn Fn()>;
 
 /// What was told, and what is done behind a phase's end.
 #[derive(Default)]
-struct Told {
+struct Recorded {
     progress: Progress,
     phases: Vec<Phase>,
     latencies: BTreeMap<String, u64>,
     after: Option<(&'static str, Act)>,
 }
 
-impl Log for Told {
+impl Log for Recorded {
     fn phase(&mut self, phase: Phase) {
         if let Some((_, act)) = self.after.iter().find(|(name, _)| *name == phase.name) {
             act();
@@ -95,7 +95,7 @@ fn work(text: &str) -> Box<dyn Work> {
     Bonnie.parse(&text.parse().unwrap()).unwrap()
 }
 
-fn run(work: &dyn Work, portion: &Portion, told: &mut Told) -> Result<Vec<LiveFile>, OpError> {
+fn run(work: &dyn Work, portion: &Portion, told: &mut Recorded) -> Result<Vec<LiveFile>, OpError> {
     let mut ready = work.prepare(7, portion).unwrap();
     ready.run(&Real, told).map(|()| ready.live())
 }
@@ -125,7 +125,7 @@ const NAMES: [&str; 12] = [
 fn every_phase_tells_what_it_did_and_nothing_is_left() {
     for text in [SECOND, CLASSIC] {
         let folder = Folder::enter();
-        let (work, mut told) = (work(text), Told::default());
+        let (work, mut told) = (work(text), Recorded::default());
         run(&*work, &Portion::WHOLE, &mut told).unwrap();
         assert_eq!(told.phases.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), NAMES);
         let progress = (told.progress.done.into_inner(), told.progress.total.into_inner());
@@ -154,7 +154,7 @@ fn every_phase_tells_what_it_did_and_nothing_is_left() {
 #[test]
 fn a_stream_has_a_buffer_whatever_a_chunk_is() {
     let _folder = Folder::enter();
-    let (work, mut told) = (work(SMALL_CHUNKS), Told::default());
+    let (work, mut told) = (work(SMALL_CHUNKS), Recorded::default());
     run(&*work, &Portion::WHOLE, &mut told).unwrap();
     let calls = |at: usize| (told.phases[at].count("characters"), told.phases[at].count("calls"));
     assert_eq!([calls(0), calls(3)], [(100 << 10, 25); 2]);
@@ -177,7 +177,7 @@ fn parts_go_on_where_the_one_before_has_ended() {
     let work = work(SECOND);
     let mut names = Vec::new();
     for part in Bonnie.parts() {
-        let mut told = Told::default();
+        let mut told = Recorded::default();
         run(&*work, &Portion::part(part), &mut told).unwrap();
         names.extend(told.phases.into_iter().map(|phase| phase.name));
     }
@@ -192,7 +192,7 @@ fn listed(live: Vec<LiveFile>) -> BTreeMap<PathBuf, (u64, u32)> {
 fn what_stays_is_what_the_engine_says() {
     for text in [SECOND, CLASSIC] {
         let folder = Folder::enter();
-        let live = run(&*work(text), &Portion::KEEP_FILES, &mut Told::default()).unwrap();
+        let live = run(&*work(text), &Portion::KEEP_FILES, &mut Recorded::default()).unwrap();
         assert_eq!((live.len(), listed(live)), (51, folder.files()));
         assert_eq!(std::env::current_dir().unwrap(), folder.path.path().canonicalize().unwrap());
     }
@@ -206,7 +206,7 @@ fn a_run_stops_after_any_operation_and_what_it_has_synced_is_there() {
         assert_eq!(work.operations(), 2 * 256 + 50);
         for (operations, files) in [256, 400, 512, 532, 562].into_iter().zip(expected) {
             let folder = Folder::enter();
-            let mut told = Told::default();
+            let mut told = Recorded::default();
             run(&*work, &Portion::stop_after(operations), &mut told).unwrap();
             assert_eq!(told.progress.done.into_inner(), operations);
             let durable = work.durable(7, operations);
@@ -241,7 +241,7 @@ fn a_changed_byte_is_found_with_its_file_and_place() {
         (CLASSIC, classic, "block-read", 0, "seek"),
     ] {
         let _folder = Folder::enter();
-        let mut told = Told::default();
+        let mut told = Recorded::default();
         // All chunks are altered in the same way before they are met at random.
         let all = after == "block-read";
         let act = move || (0..256).filter(|n| all || *n == 0).for_each(|n| flip(file, at + n * 4096));
@@ -281,7 +281,7 @@ fn a_changed_small_file_is_found() {
         ("create-random", all_of(|path| fs::remove_file(path).unwrap()), "No such file"),
     ] {
         let _folder = Folder::enter();
-        let mut told = Told { after: Some((after, Box::new(act))), ..Told::default() };
+        let mut told = Recorded { after: Some((after, Box::new(act))), ..Recorded::default() };
         let error = run(&*work(SECOND), &Portion::part("files"), &mut told).unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
         assert_eq!(told.phases.last().unwrap().name, after);

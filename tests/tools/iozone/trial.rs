@@ -42,13 +42,13 @@ impl Clock for Made {
     }
 }
 
-struct Heard {
+struct Recorded {
     phases: Vec<Phase>,
     progress: SharedProgress,
     finished: bool,
 }
 
-impl Log for Heard {
+impl Log for Recorded {
     fn phase(&mut self, phase: Phase) {
         self.phases.push(phase);
     }
@@ -61,8 +61,9 @@ impl Log for Heard {
     }
 }
 
-fn run_with(work: &dyn Work, portion: &Portion, clock: &Made) -> Result<(Heard, Box<dyn Ready>), OpError> {
-    let mut heard = Heard { phases: Vec::new(), progress: SharedProgress::new().unwrap(), finished: false };
+fn run_with(work: &dyn Work, portion: &Portion, clock: &Made) -> Result<(Recorded, Box<dyn Ready>), OpError> {
+    let mut heard =
+        Recorded { phases: Vec::new(), progress: SharedProgress::new().unwrap(), finished: false };
     let mut ready = work.prepare(SEED, portion).unwrap();
     ready.run(clock, &mut heard)?;
     let (done, total) = (heard.progress.done.load(Relaxed), heard.progress.total.load(Relaxed));
@@ -70,7 +71,7 @@ fn run_with(work: &dyn Work, portion: &Portion, clock: &Made) -> Result<(Heard, 
     Ok((heard, ready))
 }
 
-fn run(work: &dyn Work, portion: &Portion) -> (Heard, Box<dyn Ready>) {
+fn run(work: &dyn Work, portion: &Portion) -> (Recorded, Box<dyn Ready>) {
     run_with(work, portion, &Made::default()).unwrap()
 }
 
@@ -84,7 +85,7 @@ fn inside(act: impl FnOnce(&Path)) {
     std::env::set_current_dir("/").unwrap();
 }
 
-fn sum(heard: &Heard, count: &str) -> u64 {
+fn sum(heard: &Recorded, count: &str) -> u64 {
     heard.phases.iter().map(|phase| phase.count(count)).sum()
 }
 
@@ -245,13 +246,13 @@ fn a_lost_rewrite_is_found() {
         let work = work(parameters);
         let mut ready = work.prepare(SEED, &Portion::stop_after(32)).unwrap();
         let mut heard =
-            Heard { phases: Vec::new(), progress: SharedProgress::new().unwrap(), finished: false };
+            Recorded { phases: Vec::new(), progress: SharedProgress::new().unwrap(), finished: false };
         ready.run(&looks, &mut heard).unwrap();
         bring_back();
         looks = Made::default();
         let mut ready = work.prepare(SEED, &Portion::part("read")).unwrap();
         let mut heard =
-            Heard { phases: Vec::new(), progress: SharedProgress::new().unwrap(), finished: false };
+            Recorded { phases: Vec::new(), progress: SharedProgress::new().unwrap(), finished: false };
         let error = ready.run(&looks, &mut heard).unwrap_err().to_string();
         assert!(error.contains("at byte 0, the content differs from what was written"), "{error}");
     });

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// What a kind is, its origin, and what it does *not* measure or promise. Full sentences.
 #[derive(Clone, Debug, Serialize)]
-pub struct Story {
+pub struct Description {
     /// One sentence: what it is.
     pub what: &'static str,
     /// Author, date, and source of its description.
