@@ -25,11 +25,12 @@ use crate::{mistakes, names, papers, probes, stages, states, storage, testbeds, 
 
 /// Width of running text, in columns.
 const WIDTH: usize = 100;
+const SHARD: &str = "shard";
 
 #[derive(Args)]
 pub struct Arguments {
     /// Name of a filesystem, workload, testbed, layer, stage, state, probe, experiment, modelled disk, machine, paper,
-    /// profile of needs, era or metric; or the path of a .toml file that describes a disk, a machine or an experiment
+    /// profile of needs, era or metric, or `shard`; or the path of a .toml file that describes a disk, a machine or an experiment
     name: String,
     /// Print JSON
     #[arg(long)]
@@ -48,6 +49,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         .or_else(|| paper(name))
         .or_else(|| profile(name))
         .or_else(|| era(name))
+        .or_else(|| shard(name))
         .or_else(|| metric(name));
     let Some((text, shown)) = explained else {
         if filesystems::is_known_elsewhere(name) {
@@ -96,6 +98,7 @@ fn known() -> Vec<String> {
         .chain(profiles)
         .chain(eras)
         .chain(metrics)
+        .chain([SHARD])
         .map(str::to_owned)
         .collect()
 }
@@ -319,6 +322,20 @@ fn machine_of(name: &str, text: &str, machine: Machine) -> (String, Value) {
         shown.push_str(&format!("{}{}", line(key, &value), line("", &source)));
     }
     (shown, json!({ "name": name, "title": title, "story": story, "toml": text }))
+}
+
+/// A plan's share for one of several machines.
+fn shard(name: &str) -> Explained {
+    let story = Story {
+        what: "The part of a plan's trials that one run carries out: fsderby run PLAN --shard 2/4 --output DIR. fsderby merge \
+               makes one run of all shards, and fsderby slurm submits them to a cluster.",
+        origin: "Which trials a shard has follows from the plan alone. In virtual time a trial gives the same figures on any \
+                 node with the same QEMU and guest, so any trial may be in any shard.",
+        limits: "In real time a round stays whole in one shard, on a node without other jobs; every shard makes the integrity \
+                 checks. A number of rounds that depends on results (--rounds auto, --budget) cannot be split. Worst corners \
+                 depend on the results of all shards: merge --next writes their plan.",
+    };
+    (name == SHARD).then(|| (told(name, &story), json!({ "name": name, "story": story })))
 }
 
 /// A metric, as declared by the workload, probe or step that measures it.

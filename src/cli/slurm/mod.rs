@@ -16,7 +16,7 @@ use clap::{Args, Subcommand};
 use self::scripts::Campaign;
 use super::output::{print_line, say};
 use super::run::{fresh_folder, now_seed};
-use super::setups::common_testbed;
+use super::setups::{common_testbed, give_guest};
 use crate::exit::Failure;
 use crate::host::programs;
 use crate::report::view::number::count;
@@ -47,6 +47,9 @@ pub struct Arguments {
     /// Name of a ready experiment, or path to a .toml file: an experiment, or the plan.toml of a run
     #[arg(default_value = "quick")]
     plan: String,
+    /// Guest bundle, whose kernel, programs and agent replace those of the nodes: an ID of `fsderby guest list`, or a file
+    #[arg(long, value_name = "ID|FILE")]
+    guest: Option<String>,
     /// Folder of the campaign, on a filesystem that all nodes share; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -117,7 +120,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let text = "there is no sbatch on this machine\n  try: --write here and sh DIR/submit.sh on a login node, or --shard with another scheduler";
         return Err(Failure::missing(text).into());
     }
-    let experiment = Experiment::load(&arguments.plan)?;
+    let mut experiment = Experiment::load(&arguments.plan)?;
+    give_guest(arguments.guest.as_deref(), &mut experiment)?;
     let plan = experiment.plan(common_testbed(&experiment)?, now_seed())?;
     let plan = Plan { shard: None, ..plan };
     let made = Made::of(&plan).map_err(Failure::usage)?;
