@@ -26,7 +26,6 @@ use crate::{mistakes, names, papers, probes, stages, states, storage, testbeds, 
 
 /// Width of running text, in columns.
 const WIDTH: usize = 100;
-
 #[derive(Args)]
 pub struct Arguments {
     /// Name of a filesystem, workload, testbed, layer, stage, state, probe, experiment, modelled disk, machine, paper,
@@ -321,7 +320,6 @@ fn machine_of(name: &str, text: &str, machine: Machine) -> (String, Value) {
     (shown, json!({ "name": name, "title": title, "story": story, "toml": text }))
 }
 
-/// A metric, as declared by the workload, probe or step that measures it.
 /// A word of a report.
 fn term(name: &str) -> Explained {
     let term = terms::find(name)?;
@@ -333,7 +331,7 @@ fn term(name: &str) -> Explained {
     Some((text, json!({ "name": term.name, "also": term.also, "meaning": term.meaning })))
 }
 
-/// A metric by its name, or by its title or the heading of its column.
+/// A metric, as declared by the workload, probe or step that measures it: by its name, or by its title or the heading of its column.
 fn metric(name: &str) -> Explained {
     let all = metrics::declared();
     let by_name = all.iter().find_map(|(by, all)| Some((by, declared::find(all, name)?)));

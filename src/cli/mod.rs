@@ -36,6 +36,7 @@ mod requests;
 mod run;
 mod setups;
 mod shell;
+mod slurm;
 mod terms;
 mod twin;
 mod validate;
@@ -80,6 +81,8 @@ enum Command {
     },
     /// Merge the shards of a plan, which several machines carried out, into one run
     Merge(merge::Arguments),
+    /// Print, write or submit the Slurm jobs that carry out a plan on a cluster
+    Slurm(Box<slurm::Arguments>),
     /// Compare two runs of the same workloads, such as before and after a change
     Compare(compare::Arguments),
     /// Import figures that another program measured, to show them in reports
@@ -163,6 +166,7 @@ impl Cli {
             Command::Bonnie { options } => bonnie::run(&options),
             Command::Iozone { options } => iozone::run(&options),
             Command::Run(arguments) => run::run(*arguments),
+            Command::Slurm(arguments) => slurm::run(&arguments),
             Command::Merge(arguments) => merge::run(&arguments),
             Command::Compare(arguments) => compare::run(&arguments),
             Command::Import(arguments) => import::run(&arguments),

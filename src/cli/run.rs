@@ -350,7 +350,7 @@ fn code(run: &Run, finish: Finish) -> u8 {
 }
 
 /// `results/quick-2026-11-21-101530`
-fn fresh_folder(name: &str) -> PathBuf {
+pub fn fresh_folder(name: &str) -> PathBuf {
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
     let words: Vec<&str> = plain.split('-').filter(|w| !w.is_empty()).collect();
@@ -360,7 +360,7 @@ fn fresh_folder(name: &str) -> PathBuf {
 }
 
 /// A random seed; it is stored, so that the run can be repeated.
-fn now_seed() -> u64 {
+pub fn now_seed() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| u64::from(t.subsec_nanos()) + 1)
 }
 

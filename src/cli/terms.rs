@@ -7,7 +7,7 @@ pub struct Term {
     pub meaning: &'static str,
 }
 
-pub static TERMS: [Term; 23] = [
+pub static TERMS: [Term; 24] = [
     Term {
         name: "candidate",
         also: &[],
@@ -138,6 +138,12 @@ pub static TERMS: [Term; 23] = [
         also: &["overhead"],
         meaning: "The time that the program inside the guest which serves the modelled disk takes from the guest's CPU. It is \
                   measured by doing its work twice and three times.",
+    },
+    Term {
+        name: "shard",
+        also: &["shards"],
+        meaning: "The part of a plan's trials that one run carries out: fsderby run PLAN --shard 2/4. It follows from the \
+                  plan alone. In real time a round stays whole in one shard. fsderby merge makes one run of all shards.",
     },
     Term {
         name: "deciding factor",

@@ -8,6 +8,8 @@ mod rounds;
 mod setup;
 mod trial;
 
+pub use self::setup::give_guest;
+
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::Experiment;
