@@ -37,7 +37,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let name = arguments.name.as_str();
+    let name = match arguments.name.split_once(':') {
+        // A testbed with the disk that it models: `model:ssd-sata`.
+        Some((testbed, rest)) if testbeds::TABLE.iter().any(|kind| kind.name() == testbed) => {
+            rest.split(',').next().filter(|disk| !disk.is_empty()).unwrap_or(testbed)
+        }
+        _ => arguments.name.as_str(),
+    };
     let shipped = [filesystem, workload, rest, experiment, disk, machine, paper, profile, era, metric, term];
     let all: Vec<(String, Value)> =
         file(name)?.into_iter().chain(shipped.iter().filter_map(|explained| explained(name))).collect();

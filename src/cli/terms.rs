@@ -7,7 +7,7 @@ pub struct Term {
     pub meaning: &'static str,
 }
 
-pub static TERMS: [Term; 24] = [
+pub static TERMS: [Term; 26] = [
     Term {
         name: "candidate",
         also: &[],
@@ -28,32 +28,32 @@ pub static TERMS: [Term; 24] = [
     Term {
         name: "verdict",
         also: &["finding"],
-        meaning: "What the run found about each pair of candidates in each compared metric: better, worse, equivalent, or \
-                  cannot tell. A metric that is measured and not compared has no finding.",
+        meaning: "The result for each pair of candidates in each compared metric: better, worse, equivalent, or not told \
+                  apart. A metric that is measured and not compared has no finding.",
     },
     Term {
         name: "preliminary",
         also: &["preliminary result", "no verdict yet"],
-        meaning: "Nothing is found yet: the run has fewer rounds than a verdict takes, or all of its work was so short that it \
-                  says little about hours of the same work. Ratios are shown, and no candidate is called better. The report \
-                  names the command that brings a verdict.",
+        meaning: "Either the run has fewer rounds than a verdict takes: then ratios are shown, and no candidate is called \
+                  better. Or all of its work was short: then what was found holds for that burst, and says little about \
+                  hours of the same work. The report names the command that brings a verdict.",
     },
     Term {
         name: "not told apart",
-        also: &["cannot tell", "not-told-apart"],
+        also: &["cannot tell", "not-told-apart", "?", "○"],
         meaning: "The run found neither a difference nor equivalence. The candidates may differ: more rounds can show it.",
     },
     Term {
         name: "equivalent",
-        also: &["equivalence"],
+        also: &["equivalence", "≈"],
         meaning: "The whole interval of the ratio lies within the margin around 1: if the candidates differ, then by less than \
                   the margin.",
     },
     Term {
         name: "withheld",
         also: &[],
-        meaning: "All samples of the modelled disk show a difference, but the program that serves the disk inside the guest \
-                  takes part of the measured time, and that part could be the whole difference. It counts as not told apart.",
+        meaning: "Not told apart, because the simulation's own time could explain it: all samples of the modelled disk show \
+                  a difference, but the program that serves the disk inside the guest takes part of the measured time.",
     },
     Term {
         name: "rank",
@@ -71,7 +71,7 @@ pub static TERMS: [Term; 24] = [
     Term {
         name: "interval",
         also: &["range"],
-        meaning: "Over rounds: all intervals of the run hold together with the stated confidence. Over samples of a modelled \
+        meaning: "The range of a ratio. Over rounds: all intervals of the run hold together with the stated confidence. Over samples of a modelled \
                   disk: the smallest and the largest ratio of the samples.",
     },
     Term {
@@ -94,7 +94,7 @@ pub static TERMS: [Term; 24] = [
     Term {
         name: "void",
         also: &["void trial"],
-        meaning: "A trial that broke a validity check, such as another process that took its CPU or a stopped machine. It is \
+        meaning: "A trial that broke a validity check, such as a stopped machine or caches that were not cold. It is \
                   repeated and in no figure; its record is kept.",
     },
     Term {
@@ -138,6 +138,18 @@ pub static TERMS: [Term; 24] = [
         also: &["overhead"],
         meaning: "The time that the program inside the guest which serves the modelled disk takes from the guest's CPU. It is \
                   measured by doing its work twice and three times.",
+    },
+    Term {
+        name: "CPU cost",
+        also: &["cost of an instruction"],
+        meaning: "How much time the modelled CPU takes for an instruction. Real CPUs differ, so instructions that only one \
+                  candidate of a pair executes are tried at 0.77 and 1.3 times their cost.",
+    },
+    Term {
+        name: "commit interval",
+        also: &["commit intervals"],
+        meaning: "The time after which a filesystem writes its changes to the disk by itself, such as 5 s of ext4 and 30 s of \
+                  btrfs. Work that is over before then never shows what these writes cost.",
     },
     Term {
         name: "shard",

@@ -51,7 +51,7 @@ pub fn of(workloads: &[WorkloadSummary], is_on_models: bool) -> Option<Glance> {
     let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
     let counted = workloads.iter().filter(|work| is_on_models && !work.comparisons.is_empty());
     let counts = counted.filter_map(|work| counts(work, &lines)).collect();
-    let note = [note(&all, &lines), unanswered(workloads)].join(" ").trim_end().to_owned();
+    let note = [note(&all, &lines, is_on_models), unanswered(workloads)].join(" ").trim_end().to_owned();
     Some(Glance { columns, lines, counts, note })
 }
 
@@ -153,11 +153,15 @@ fn row_of<'w>(work: &'w WorkloadSummary, comparison: &Comparison) -> Option<&'w 
     work.rows().find(|row| row.name == comparison.metric && row.dimensions == comparison.dimensions)
 }
 
-fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
+fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line], is_on_models: bool) -> String {
     let first = all[0].1;
     let is_same = all.iter().all(|(_, c)| (&c.to, c.times_as) == (&first.to, first.times_as));
     let has_intervals = all.iter().any(|(_, comparison)| comparison.has_intervals());
-    let interval = if has_intervals { " (interval)" } else { "" };
+    let interval = match (has_intervals, is_on_models) {
+        (false, _) => "",
+        (true, true) => " (smallest to largest)",
+        (true, false) => " (interval)",
+    };
     let times = match is_same {
         true => format!("times as {} as {}", first.times_as, first.to),
         false if all.iter().any(|(_, c)| c.is_of_amounts()) => {
@@ -172,7 +176,8 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
     let unequal =
         if lines.iter().any(|line| line.is_unequal) { "; ‡ weaker durability, so not ranked" } else { "" };
     let speed = less_speed(all, lines);
-    format!("Ratio of geometric means over the rounds{interval}: {times}{speed}{ranks}{unequal}.")
+    let over = if is_on_models { "samples" } else { "rounds" };
+    format!("Ratio of geometric means over the {over}{interval}: {times}{speed}{ranks}{unequal}.")
 }
 
 /// The meaning of a ratio below 1 in a table of speeds, by one that is shown: `, so 0.52 means 48 % less speed`.

@@ -314,13 +314,14 @@ pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
         Basis::Samples { complete, .. } => {
             let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
             let held = match is_found {
-                true => "each difference or equivalence stated here was found",
-                false => "no difference and no equivalence was found",
+                true => "what is stated here was found",
+                false => "nothing was found",
             };
             format!(
                 "How sure: {held} in all {complete} samples (variants of the disk, the volume's position on it \
-                 and the CPU speed), with other workload seeds, at every CPU cost and in the worst corner. A \
-                 range goes from the smallest to the largest ratio of the samples."
+                 and the CPU speed), with other workload seeds and CPU costs, and in the case predicted to be \
+                 the worst. This gives no probability. A range goes from the smallest to the largest ratio of \
+                 the samples."
             )
         }
     }

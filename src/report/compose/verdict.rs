@@ -149,8 +149,8 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
     let (alike, open) = (n(&[Found::Equivalent]), n(&[Found::CannotTell]) - withheld);
     let of = count(pairs.len(), "pairwise comparison");
     let cannot_tell = match withheld {
-        0 => format!(", and {open} cannot tell"),
-        _ => format!(", {open} cannot tell, and {withheld} found what is withheld"),
+        0 => format!(", and {open} told nothing apart"),
+        _ => format!(", {open} told nothing apart, and {withheld} found what is withheld"),
     };
     match &verdict.basis {
         Basis::Samples { .. } => {
@@ -249,7 +249,7 @@ mod tests {
         );
         assert_eq!(
             said[4],
-            "Disk-model overhead shifts the ratios by up to 0.2%; the findings hold with and without it."
+            "Disk-model overhead (the simulation's own time) shifts the ratios by up to 0.2%; the findings hold with and without it."
         );
         assert!(summary.heading.sure[0].contains("was found in all 13 samples"));
         assert!(summary.heading.next.is_none());

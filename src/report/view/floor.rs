@@ -113,7 +113,7 @@ pub fn said(findings: &[Finding]) -> Vec<String> {
         (Some(most), false) => format!("by up to {}, or {AS_CHANCE}", share(most)),
     };
     said.push(format!(
-        "Disk-model overhead shifts {the} ratios {moves}; the findings hold with and without it."
+        "Disk-model overhead (the simulation's own time) shifts {the} ratios {moves}; the findings hold with and without it."
     ));
     said
 }
