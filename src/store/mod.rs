@@ -18,6 +18,7 @@
 pub mod beside;
 mod door;
 mod folder;
+pub mod keys;
 pub mod lines;
 pub mod plan;
 pub mod seal;
