@@ -265,7 +265,7 @@ impl Copy {
         let waits = |record: &str| record.matches(r#""step":"settle""#).count();
         let waited: Vec<usize> = text("trials.jsonl").lines().map(waits).collect();
         // A scenario whose first stage makes no measured work waits behind it too.
-        let is_settled = |waits: &usize| *waits > 0 && waits % times == 0;
+        let is_settled = |waits: &usize| *waits > 0 && waits.is_multiple_of(times);
         assert!(!waited.is_empty() && waited.iter().all(is_settled), "{waited:?}");
         for said in [format!("settles = {times}"), "with other waits for the disk".to_owned()] {
             assert!(text("plan.toml").contains(&said), "{said}");
