@@ -1,6 +1,6 @@
 //! Exit codes. The numbers are stable, because scripts rely on them.
 
-use crate::visible;
+use crate::text::visible;
 
 /// The command succeeded.
 pub const OK: u8 = 0;

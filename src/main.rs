@@ -2,9 +2,11 @@
 
 use std::process::ExitCode;
 
+use clap::Parser;
+
 fn main() -> ExitCode {
     let limits = fsderby::host::own_limits::meet();
-    match limits.and_then(|()| fsderby::cli::Cli::from_arguments()).and_then(|cli| cli.run()) {
+    match limits.and_then(|()| fsderby::cli::Cli::parse().run()) {
         Ok(code) => code,
         Err(error) => {
             fsderby::cli::say(&format!("fsderby: {error:#}"));

@@ -2,10 +2,10 @@
 
 use std::str::FromStr;
 
-use crate::names;
 use crate::schema::change::ChangeBasis::{Samples, TwoRuns};
 use crate::schema::change::{Change, Changes};
 use crate::schema::finding::Found;
+use crate::text::names;
 
 /// The syntax of a condition, for messages.
 pub const WRITTEN: &str =

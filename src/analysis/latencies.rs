@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::dataset::counted;
 use super::spans::{Joined, Spans};
-use crate::parallel::parallel;
+use crate::host::parallel::parallel;
 use crate::schema::event::Buckets;
 use crate::schema::metric::Owner;
 use crate::schema::record::Record;

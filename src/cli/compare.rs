@@ -13,7 +13,6 @@ use crate::analysis::changes::{self, Asked, Pair};
 use crate::analysis::condition::Condition;
 use crate::analysis::dataset::counted;
 use crate::exit::{self, Failure};
-use crate::names;
 use crate::report::Beside;
 use crate::report::formats::{markdown, terminal};
 use crate::report::view::changes::ChangesView;
@@ -22,6 +21,7 @@ use crate::runner::verify::comparable::{self, Compared};
 use crate::schema::change::Changes;
 use crate::schema::finding::Verdict;
 use crate::store::{self, Run};
+use crate::text::names;
 
 #[derive(Args)]
 pub struct Arguments {

@@ -12,7 +12,7 @@ use super::list::PIPED;
 use super::output::{print_json, print_line};
 use crate::devices::{self, Check, Content, Described, Examined, Mark, Refusal, Word};
 use crate::exit::{self, Failure};
-use crate::visible::visible;
+use crate::text::visible::visible;
 
 #[derive(Subcommand)]
 pub enum Device {

@@ -16,7 +16,7 @@ use crate::schema::units::{Bytes, GIB};
 use crate::storage::layers::{self, LayerKind};
 use crate::testbeds::vm::Vm;
 use crate::testbeds::{self, Need, Testbed};
-use crate::visible::visible;
+use crate::text::visible::visible;
 
 #[derive(Args)]
 pub struct Arguments {

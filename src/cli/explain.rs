@@ -22,7 +22,8 @@ use crate::schema::metric::Better;
 use crate::schema::setup::Variant;
 use crate::testbeds::model::disks::{self, Spec};
 use crate::testbeds::model::machines::{self, Machine};
-use crate::{mistakes, names, papers, probes, stages, states, storage, testbeds, workloads};
+use crate::text::{mistakes, names};
+use crate::{papers, probes, stages, states, storage, testbeds, workloads};
 
 /// Width of running text, in columns.
 const WIDTH: usize = 100;

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::output::print_line;
 use crate::exit;
-use crate::keys;
+use crate::store::keys;
 
 #[derive(Args)]
 pub struct Arguments {

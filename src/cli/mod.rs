@@ -3,11 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
-
-use crate::exit::Failure;
-use crate::older::{self, Stood};
 
 mod beforehand;
 mod bonnie;
@@ -144,22 +140,6 @@ enum Command {
 }
 
 impl Cli {
-    /// Parses the process's arguments. Help, and arguments that clap rejects, end the process here.
-    ///
-    /// # Errors If the command line has an option of an older version.
-    pub fn from_arguments() -> anyhow::Result<Self> {
-        Cli::try_parse().or_else(|error| {
-            let unknown = match error.get(ContextKind::InvalidArg) {
-                Some(ContextValue::String(flag)) => flag.as_str(),
-                _ => "",
-            };
-            match older::instead(Stood::Flag, unknown) {
-                Some(now) => Err(Failure::usage(now).into()),
-                None => error.exit(),
-            }
-        })
-    }
-
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Postmark { script } => postmark::run(&script),

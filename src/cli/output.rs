@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use anyhow::Context;
 use serde::Serialize;
 
-use crate::visible::{visible, visible_json};
+use crate::text::visible::{visible, visible_json};
 
 /// Prints the result of a command. It may hold colours; text from other sources must be [`visible`] already. A closed pipe, as in
 /// `fsderby list | head -1`, is not an error.

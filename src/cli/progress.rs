@@ -17,7 +17,7 @@ use crate::schema::record::Record;
 use crate::schema::units::{Bytes, MIB};
 use crate::store::Run;
 use crate::testbeds::Moved;
-use crate::visible::{visible, visible_line};
+use crate::text::visible::{visible, visible_line};
 
 /// Interval of lines about a trial in virtual time, if there is no terminal.
 const SELDOM: Duration = Duration::from_secs(60);

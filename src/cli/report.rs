@@ -14,7 +14,6 @@ use super::requests;
 use crate::analysis::latencies::Latencies;
 use crate::exit::{self, Failure};
 use crate::imports;
-use crate::names;
 use crate::report::Report;
 use crate::report::compose::imported::{self, Loaded};
 use crate::report::formats::svg::Picture;
@@ -26,6 +25,7 @@ use crate::runner::verify::other_version::{Others, recomputed};
 use crate::runner::verify::{verify, verify_and_read};
 use crate::schema::plan::Plan;
 use crate::store::{self, Run};
+use crate::text::names;
 
 /// Width of the report in columns, if standard output is no terminal.
 const WIDTH: u16 = 80;

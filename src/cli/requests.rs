@@ -8,10 +8,10 @@ use fsderby_diskmodel::Op;
 
 use super::output::print_with;
 use crate::exit::Failure;
-use crate::names;
 use crate::schema::record::Record;
 use crate::schema::request::Served;
 use crate::store::{self, Run};
+use crate::text::names;
 
 const HEAD: &str = "power_cuts,disk,arrived_ns,done_ns,latency_ns,operation,fua,from_cache,sector,sectors,depth,seek_ns,\
                     rotation_ns,transfer_ns,overhead_ns";

@@ -12,11 +12,11 @@ use fsderby_diskmodel::{Spec, validation};
 use super::output::{print, say};
 use super::run::stop_on_signals;
 use crate::exit::{self, Failure};
-use crate::names;
 use crate::runner::execute::raw::{Done, Raw};
 use crate::schema::units::Bytes;
 use crate::testbeds::model::disks;
 use crate::testbeds::{self, Testbed};
+use crate::text::names;
 
 /// Nothing is published about individual drives of this class.
 const CLOUD: &str = "cloud-volume";

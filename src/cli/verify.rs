@@ -16,7 +16,6 @@ use crate::filesystems;
 use crate::guest::bundle_file;
 use crate::host::node;
 use crate::imports;
-use crate::keys;
 use crate::runner::experiment::planned;
 use crate::runner::plan::jobs;
 use crate::runner::plan::resolved::Resolved;
@@ -25,10 +24,11 @@ use crate::runner::verify::rerun::{self, Compared};
 use crate::runner::verify::{Verified, shards, verify};
 use crate::schema::record::Record;
 use crate::schema::setup::{ClockKind, DEVICE, MOUNTPOINT, Mount, Variant};
+use crate::store::keys;
 use crate::store::{self, Run};
 use crate::testbeds::vm::shell::{DISK, Shell};
 use crate::testbeds::{self, Kept, Made, Testbeds};
-use crate::visible::{visible, visible_line};
+use crate::text::visible::{visible, visible_line};
 
 /// Folder of a file for a disk that is not kept: images do not belong into memory.
 const IMAGES: &str = "/var/tmp";

@@ -11,7 +11,7 @@ use super::marks::{self, Found, LEAST, Mark, SECTORS};
 use super::refusal::{Check, Refusal};
 use super::signatures::{self, Signature};
 use super::{here, hold, registry, users};
-use crate::random;
+use crate::host::random;
 use crate::schema::units::Bytes;
 
 /// A disk that passed every check but the user's word. It stays open and locked, so that nobody else can begin to use it.

@@ -1,7 +1,7 @@
 //! Filesystems that users ask for by name but that fsderby cannot make: the reason, and what to do instead.
 
 use super::TABLE;
-use crate::names;
+use crate::text::names;
 
 /// Another name of a filesystem, and the kinds that this name may stand for.
 const OTHER_NAMES: [(&str, &[&str]); 5] = [

@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_group_whose_maker_lives_stays_wherever_its_number_is_unknown() {
-        let token = format!("4194304-{:032x}", crate::random::bits().unwrap());
+        let token = format!("4194304-{:032x}", crate::host::random::bits().unwrap());
         let Ok(group) = MemoryGroup::new(&token, Bytes(1 << 20)) else { return };
         assert!(!Path::new("/proc/4194304").exists(), "no process has the number in its name");
         remove_orphans();

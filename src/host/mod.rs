@@ -9,8 +9,10 @@ pub mod node;
 pub mod other_runs;
 pub mod own_folder;
 pub mod own_limits;
+pub mod parallel;
 pub mod process_group;
 pub mod programs;
+pub mod random;
 
 use std::time::{Duration, Instant};
 

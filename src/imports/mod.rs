@@ -24,8 +24,8 @@ use toml::Table;
 pub use folder::{MOST_SOURCES, SOURCE_MOST, is_import, read, store};
 
 use crate::exit::Failure;
-use crate::names;
 use crate::schema::import::{Asked, Entry, Figure, Import, SCHEMA, Source};
+use crate::text::names;
 use crate::workloads;
 
 /// Every tool whose output can be parsed.
@@ -175,7 +175,7 @@ pub fn collected(asked: Asked, files: &[Given<'_>]) -> Result<Import, Failure> {
     Ok(import)
 }
 
-/// At most this many wrong lines are named: with the advice they must fit into a message, see [`crate::visible::message`].
+/// At most this many wrong lines are named: with the advice they must fit into a message, see [`crate::text::visible::message`].
 const MOST_WRONG: usize = 20;
 
 fn all_wrong(wrong: &[String]) -> Failure {

@@ -14,12 +14,12 @@ use std::path::Path;
 
 use crate::filesystems::Filesystem;
 use crate::host::StepError;
-use crate::names;
 use crate::schema::description::Description;
 use crate::schema::job::Step;
 use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::{OtherStage, Stage};
 use crate::schema::setup::{Mount, Variant};
+use crate::text::names;
 
 pub use power_cut::short_form;
 

@@ -1,11 +1,11 @@
 //! `aged by WORKLOAD`: another workload ran on the filesystem, and its files are still there.
 
 use super::StateKind;
-use crate::names;
 use crate::schema::description::Description;
 use crate::schema::job::WorkSpec;
 use crate::schema::plan::PlannedWork;
 use crate::schema::units::Scale;
+use crate::text::names;
 use crate::workloads;
 
 pub struct Aged;

@@ -12,11 +12,11 @@ mod preconditioned;
 
 use toml::{Table, Value};
 
-use crate::names;
 use crate::schema::description::Description;
 use crate::schema::job::WorkSpec;
 use crate::schema::plan::PlannedWork;
 use crate::schema::units::{Bytes, Percent, Scale};
+use crate::text::names;
 use crate::workloads;
 
 /// Every state.

@@ -17,7 +17,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::sync;
-use crate::random;
+use crate::host::random;
 use crate::schema::units::Bytes;
 
 /// Suffix of a file that was renamed to free its name.

@@ -15,13 +15,13 @@ use super::seal::{self, Covered};
 use super::unready::Unready;
 use super::{MACHINE, PLAN, Run, TRIALS, lines, sync_folder, verdict};
 use crate::exit::{DAMAGED, Failure};
-use crate::mistakes;
 use crate::schema::finding::{Interim, Verdict};
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
 use crate::schema::seal::Ended;
 use crate::schema::units::{Bytes, GIB, MIB};
+use crate::text::mistakes;
 
 /// Size limit of the plan and of the machine's description; each is about a page of text.
 pub const PAGE_MOST: Bytes = Bytes(MIB);

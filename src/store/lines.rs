@@ -8,10 +8,10 @@
 use std::borrow::Cow;
 use std::io::{self, Read};
 
-use crate::parallel::parallel;
+use crate::host::parallel::parallel;
 use crate::schema::record::{Record, SCHEMA};
 use crate::schema::units::MIB;
-use crate::visible;
+use crate::text::visible;
 
 /// The text before the eight hexadecimal digits of the checksum at the end of a complete line.
 const KEY: &str = ",\"crc32\":\"";

@@ -19,6 +19,7 @@
 pub mod beside;
 mod door;
 mod folder;
+pub mod keys;
 pub mod lines;
 pub mod merge;
 pub mod plan;

@@ -3,8 +3,8 @@
 use toml::{Table, Value};
 
 use crate::exit::Failure;
-use crate::mistakes;
 use crate::schema::plan::{MARK, Plan, SCHEMA};
+use crate::text::mistakes;
 
 /// Parses the text of a stored plan.
 ///

@@ -12,7 +12,7 @@ use minisign::{PublicKey, SignatureBox};
 
 use super::seal::SEAL_MOST;
 use super::{Door, Run, SEAL, SIGNATURE};
-use crate::keys::Key;
+use crate::store::keys::Key;
 
 /// Signs the current seal of the run.
 ///

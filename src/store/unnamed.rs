@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
 use rustix::io::Errno;
 
-use crate::random;
+use crate::host::random;
 
 /// Length of the random part in hexadecimal digits.
 pub const DIGITS: usize = 32;

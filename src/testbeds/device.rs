@@ -7,7 +7,6 @@ use super::{Fidelity, Launched, Missing, Need, StorageRequest, Testbed, TestbedK
 use crate::devices::{self, Held, Refusal, Reset, Watch};
 use crate::filesystems::KernelNeed;
 use crate::host::programs;
-use crate::names;
 use crate::schema::description::Description;
 use crate::schema::job::Job;
 use crate::schema::reason::Reason;
@@ -15,6 +14,7 @@ use crate::schema::setup::{ClockKind, Named, Volume};
 use crate::schema::units::Bytes;
 use crate::storage::device;
 use crate::storage::layers::Layer;
+use crate::text::names;
 
 const RESETS: [(&str, Reset); 3] =
     [("zeros", Reset::Zeros), ("leftovers", Reset::Leftovers), ("discarded", Reset::Discarded)];

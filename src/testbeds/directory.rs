@@ -44,6 +44,10 @@ impl TestbedKind for DirectoryKind {
         true
     }
 
+    fn example(&self, folder: &Path, _disks: usize) -> Option<String> {
+        Some(format!("directory:{}", folder.display()))
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         let path = PathBuf::from(argument.filter(|a| !a.is_empty()).ok_or("write directory:PATH")?);
         let path =

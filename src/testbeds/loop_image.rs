@@ -42,6 +42,10 @@ impl TestbedKind for LoopKind {
         true
     }
 
+    fn example(&self, folder: &Path, _disks: usize) -> Option<String> {
+        Some(format!("{NAME}:{}", folder.display()))
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         let folder = PathBuf::from(argument.unwrap_or(FOLDER));
         let folder = std::path::absolute(&folder)

@@ -78,6 +78,11 @@ pub trait TestbedKind: Sync {
     fn needs_argument(&self) -> bool {
         false
     }
+    /// A testbed of this kind, as an experiment names it, that works on every machine with its programs: with images in this
+    /// folder, and so many disks. `None` if only the user can name one.
+    fn example(&self, _folder: &Path, _disks: usize) -> Option<String> {
+        Some(self.name().to_owned()).filter(|_| !self.needs_argument())
+    }
     /// Whether repeating a trial gives different figures.
     fn scatters(&self) -> bool {
         true

@@ -1,8 +1,8 @@
 //! The testbed of a setup: its kind, and its argument.
 
 use super::{AUTO, LEAST_MEMORY, TABLE, Testbed, TestbedKind};
-use crate::names;
 use crate::schema::units::Bytes;
+use crate::text::names;
 
 /// Prefix of the guest kernel's release in a testbed's text.
 const KERNEL: &str = "kernel=";

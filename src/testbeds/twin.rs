@@ -49,6 +49,11 @@ impl TestbedKind for TwinKind {
         true
     }
 
+    /// In real time, so with the disk that takes none.
+    fn example(&self, _folder: &Path, _disks: usize) -> Option<String> {
+        Some("twin:zero".to_owned())
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         Ok(Box::new(Twin::parse(argument.unwrap_or(DISK))?))
     }

@@ -82,7 +82,7 @@ fn check(input: &[u8]) {
         false => unpacked(input),
     };
     match result {
-        Err(error) => has_words(&fsderby::visible::message(&format!("{error:#}"))),
+        Err(error) => has_words(&fsderby::text::visible::message(&format!("{error:#}"))),
         Ok(manifest) => {
             let read = Manifest::read(&manifest).unwrap();
             assert_eq!(serde_json::to_vec(&read).unwrap(), manifest);

@@ -87,7 +87,7 @@ fn check(input: &[u8]) {
 
 fn refused_with_words(result: anyhow::Result<()>) {
     if let Err(error) = result {
-        has_words(&fsderby::visible::message(&format!("{error:#}")));
+        has_words(&fsderby::text::visible::message(&format!("{error:#}")));
     }
 }
 

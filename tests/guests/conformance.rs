@@ -5,18 +5,19 @@ use fsderby::probes;
 use fsderby::schema::job::{At, Purpose};
 use fsderby::schema::reason::{Held, Outcome};
 use fsderby::schema::record::Record;
+use fsderby::schema::setup::ClockKind;
 use fsderby::store::Run;
 
 use crate::support::conformance;
 
 #[test]
 fn each_filesystem_keeps_in_a_guest_what_engines_one_three_and_so_on_wrote() {
-    conformance::each_in_guests("vm", 0, keeps);
+    conformance::each_in_guests(ClockKind::Guest, 0, keeps);
 }
 
 #[test]
 fn each_filesystem_keeps_in_a_guest_what_engines_two_four_and_so_on_wrote() {
-    conformance::each_in_guests("vm", 1, keeps);
+    conformance::each_in_guests(ClockKind::Guest, 1, keeps);
 }
 
 #[test]

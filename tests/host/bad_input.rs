@@ -60,26 +60,6 @@ fn an_unknown_name_offers_the_nearest() {
 }
 
 #[test]
-fn a_key_of_an_older_version_names_the_new_one() {
-    let rest = "filesystems = ['ext4']\nworkloads = ['postmark-quick']";
-    file(&format!("ground = 'loop'\n{rest}"), &["x.toml: `ground` was renamed to `on`: write on = \"loop\""]);
-    file(&format!("trials_per_boot = 4\n{rest}"), &["trials_per_boot was removed", "leave it out"]);
-}
-
-#[test]
-fn a_flag_of_an_older_version_names_the_new_one() {
-    for ground in [&["--ground", "loop"][..], &["--ground=loop"]] {
-        flags(ground, &["--ground was renamed to --on: write --on loop"]);
-    }
-    flags(&["--trials-per-boot", "4"], &["--trials-per-boot was removed", "leave it out"]);
-}
-
-#[test]
-fn a_model_setting_of_an_older_version_names_the_new_one() {
-    flags(&["--on", "model:hdd-16tb,draws=off"], &["draws was renamed to samples: write samples=off"]);
-}
-
-#[test]
 fn a_run_of_another_version_is_told_from_a_damaged_one() {
     for (version, words) in [
         (3, "made by an older fsderby (records of version 3); this fsderby reads version 4"),

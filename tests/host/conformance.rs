@@ -3,21 +3,16 @@
 use crate::support::conformance;
 
 #[test]
-fn each_filesystem_and_each_engine_conforms_on_loop() {
-    conformance::each_on_loop();
-}
-
-#[test]
-fn a_twin_does_every_engines_work() {
-    conformance::on_a_twin();
-}
-
-#[test]
-fn a_directory_does_every_engines_work() {
-    conformance::in_a_directory();
+fn each_filesystem_and_each_engine_conforms_on_this_kernel() {
+    conformance::each_made_here();
 }
 
 #[test]
 fn every_other_testbed_does_every_engines_work() {
-    conformance::elsewhere();
+    conformance::engines_on_others();
+}
+
+#[test]
+fn what_is_mounted_does_every_engines_work() {
+    conformance::engines_on_what_is_mounted();
 }

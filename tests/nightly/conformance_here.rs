@@ -4,5 +4,5 @@ use crate::support::conformance;
 
 #[test]
 fn every_filesystem_does_every_engines_work_on_loop() {
-    conformance::all_on_loop();
+    conformance::all_made_here();
 }

@@ -1,4 +1,4 @@
-//! Every filesystem with every engine in guests of `vm`. A layer is a part by itself:
+//! Every filesystem with every engine in guests with a clock of their own. A layer is a part by itself:
 //! `make nightly PART=conformance_vm::raid5`.
 
-on_each_layer!("vm");
+on_each_layer!(Guest);

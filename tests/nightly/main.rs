@@ -4,21 +4,22 @@
 
 /// Two tests for each layer, so that both CPUs have one.
 macro_rules! on_each_layer {
-    ($testbed:literal) => {
-        on_each_layer!($testbed; plain "", raid0 "md:raid0", raid1 "md:raid1", raid5 "md:raid5", raid10 "md:raid10", crypt "crypt");
+    ($clock:ident) => {
+        on_each_layer!($clock; plain "", raid0 "md:raid0", raid1 "md:raid1", raid5 "md:raid5", raid10 "md:raid10", crypt "crypt");
     };
-    ($testbed:literal; $($layer:ident $spec:literal),*) => { $(
+    ($clock:ident; $($layer:ident $spec:literal),*) => { $(
         mod $layer {
             use crate::support::conformance::pairs_in_guests;
+            use fsderby::schema::setup::ClockKind;
 
             #[test]
             fn every_filesystem_does_the_work_of_engines_one_three_and_so_on() {
-                pairs_in_guests($testbed, $spec, 0);
+                pairs_in_guests(ClockKind::$clock, $spec, 0);
             }
 
             #[test]
             fn every_filesystem_does_the_work_of_engines_two_four_and_so_on() {
-                pairs_in_guests($testbed, $spec, 1);
+                pairs_in_guests(ClockKind::$clock, $spec, 1);
             }
         }
     )* };

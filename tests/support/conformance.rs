@@ -15,9 +15,10 @@ use fsderby::schema::event::Phase;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::{Held, Outcome};
 use fsderby::schema::record::Record;
+use fsderby::schema::setup::ClockKind;
 use fsderby::storage::layers;
 use fsderby::store::{self, Run};
-use fsderby::testbeds::{self, Made};
+use fsderby::testbeds::{self, Made, TABLE, TestbedKind, TestbedTraits};
 use fsderby::workloads::{self, Needs};
 
 use super::desk::Desk;
@@ -31,8 +32,6 @@ const VARIANTS: [&str; 2] = [
     "ext4 label=\"ext4, no atime\" mount=noatime,commit=30 mkfs=\"-m 0\"",
 ];
 
-/// Guests, each with a disk for every member of the largest array.
-pub const IN_GUESTS: [&str; 2] = ["vm", "model:hdd-16tb"];
 /// What is tried in guests between the disks and the filesystem, each on so many disks.
 const LAYERS: [(&str, usize); 6] =
     [("", 1), ("md:raid0", 2), ("crypt", 1), ("md:raid5", 3), ("md:raid1", 2), ("md:raid10", 4)];
@@ -44,8 +43,31 @@ fn all_layers() -> impl Iterator<Item = (&'static str, usize)> {
     LAYERS.into_iter().chain(others.map(|name| (name, 1)))
 }
 
-/// On this machine's own kernel, with tests of their own.
-const HERE: [&str; 3] = ["loop", "directory", "twin"];
+/// The testbeds that can be tried, each with an example of its own.
+fn kinds() -> impl Iterator<Item = (&'static dyn TestbedKind, TestbedTraits)> {
+    TABLE.iter().filter_map(|kind| {
+        let example = kind.example(Path::new("/tmp"), 1)?;
+        Some((*kind, testbeds::parse(&example).unwrap().traits()))
+    })
+}
+
+/// Those with guests whose clock is of this kind.
+fn with_guests(clock: ClockKind) -> Vec<&'static dyn TestbedKind> {
+    let with = kinds().filter(move |(_, traits)| traits.guest && traits.clock == clock);
+    let with: Vec<_> = with.map(|(kind, _)| kind).collect();
+    assert!(!with.is_empty(), "no testbed has guests with the clock {clock:?}");
+    with
+}
+
+/// Those on this machine's own kernel that make a filesystem, or that do not.
+fn here(makes_filesystem: bool) -> impl Iterator<Item = &'static dyn TestbedKind> {
+    let here = kinds().filter(|(_, traits)| !traits.guest).map(|(kind, _)| kind);
+    here.filter(move |kind| kind.makes_filesystem() == makes_filesystem)
+}
+
+fn example(kind: &dyn TestbedKind, desk: &Desk, disks: usize) -> String {
+    kind.example(desk.images(), disks).unwrap()
+}
 
 /// The first set of each engine, small; programs have tests of their own (`tests/host/ready.rs`).
 fn small_sets() -> impl Iterator<Item = &'static str> + Clone {
@@ -87,12 +109,8 @@ fn pairs(layer: &str, first_engine: usize) -> Vec<Cell> {
     sets.flat_map(of_set).collect()
 }
 
-fn experiment(desk: &Desk, testbed: &str, set: &str, cells: &[&Cell]) -> String {
-    let images = desk.images().display();
-    let on = |disks: usize| match testbed {
-        "vm" => format!("vm:images={images},disks={disks}"),
-        model => format!("{model},disks={disks}"),
-    };
+fn experiment(desk: &Desk, testbed: &dyn TestbedKind, set: &str, cells: &[&Cell]) -> String {
+    let on = |disks: usize| example(testbed, desk, disks);
     let candidate = |cell: &Cell| {
         let layers: Vec<&str> = [cell.layer].into_iter().filter(|layer| !layer.is_empty()).collect();
         let (kind, label, on) = (cell.kind, cell.label(), on(cell.disks));
@@ -112,20 +130,22 @@ fn experiment(desk: &Desk, testbed: &str, set: &str, cells: &[&Cell]) -> String 
     )
 }
 
-/// In guests of a testbed each filesystem once, each engine and each layer: those of every other engine, from this one on. Proved and
-/// not measured; each run is then judged by whoever calls.
-pub fn each_in_guests(testbed: &str, first_engine: usize, judge: impl Fn(&Run)) {
+/// In guests with this clock each filesystem once, each engine and each layer: those of every other engine, from this one on. Proved
+/// and not measured; each run is then judged by whoever calls.
+pub fn each_in_guests(clock: ClockKind, first_engine: usize, judge: impl Fn(&Run)) {
     let sets: Vec<&str> = small_sets().skip(first_engine).step_by(2).collect();
     let cells: Vec<Cell> = covering().into_iter().filter(|cell| sets.contains(&cell.set)).collect();
-    in_guests(testbed, &cells, false, &judge);
+    with_guests(clock).into_iter().for_each(|testbed| in_guests(testbed, &cells, false, &judge));
 }
 
-/// In guests of a testbed, on one layer, every filesystem with every other engine, proved and measured.
-pub fn pairs_in_guests(testbed: &str, layer: &str, first_engine: usize) {
-    in_guests(testbed, &pairs(layer, first_engine), true, &|_| {});
+/// In guests with this clock, on one layer, every filesystem with every other engine, proved and measured.
+pub fn pairs_in_guests(clock: ClockKind, layer: &str, first_engine: usize) {
+    with_guests(clock)
+        .into_iter()
+        .for_each(|testbed| in_guests(testbed, &pairs(layer, first_engine), true, &|_| {}));
 }
 
-fn in_guests(testbed: &str, all: &[Cell], measured: bool, judge: &dyn Fn(&Run)) {
+fn in_guests(testbed: &dyn TestbedKind, all: &[Cell], measured: bool, judge: &dyn Fn(&Run)) {
     if !has_guests("conformance in guests") || !has_layers() {
         return;
     }
@@ -148,7 +168,8 @@ fn in_guests(testbed: &str, all: &[Cell], measured: bool, judge: &dyn Fn(&Run)) 
         assert_eq!(
             done,
             cells.len() * if measured { 2 } else { 1 },
-            "each of {testbed} × {set} is proved and measured"
+            "each of {name} × {set} is proved and measured",
+            name = testbed.name()
         );
         for cell in cells {
             let record = run.current().into_iter().find(|r| r.filesystem == cell.label()).unwrap();
@@ -177,6 +198,9 @@ fn proved(desk: &Desk, experiment: &str) -> Run {
 
 /// Each filesystem, each layer and each engine is among what is tried in guests, and each layer among those of `make nightly`.
 pub fn leaves_no_row_out() {
+    let all = kinds().filter(|(_, traits)| traits.guest).count();
+    let tried = [ClockKind::Guest, ClockKind::Virtual].into_iter().flat_map(with_guests).count();
+    assert_eq!(tried, all, "testbeds with guests");
     let cells = covering();
     let met = |with: &dyn Fn(&Cell) -> bool| cells.iter().any(with);
     assert!(filesystems::TABLE.iter().all(|kind| met(&|cell| cell.kind == kind.name())));
@@ -186,18 +210,18 @@ pub fn leaves_no_row_out() {
     assert_eq!(nightly.len(), filesystems::TABLE.len() * small_sets().count());
 }
 
-/// Every filesystem with the first engine, and each further engine with one filesystem, which go round.
-pub fn each_on_loop() {
-    if !has_loop("conformance on loop") {
+/// On this machine's kernel every filesystem with the first engine, and each further engine with one filesystem, which go round.
+pub fn each_made_here() {
+    if !has_loop("conformance on this machine's kernel") {
         return;
     }
     let mut sets = small_sets();
     let first = sets.next().into_iter();
-    let run = on_loop(first, &every_filesystem());
+    let run = made_here(first, &every_filesystem());
     let compared: Vec<String> =
         run.current().into_iter().filter(|r| r.round == 1).map(|r| r.kind.clone()).collect();
     for (set, kind) in sets.zip(compared.iter().cycle()) {
-        let run = on_loop([set].into_iter(), &["--filesystems", kind]);
+        let run = made_here([set].into_iter(), &["--filesystems", kind]);
         let done =
             run.current().into_iter().filter(|r| r.outcome == Outcome::Done || is_disturbed(r)).count();
         assert_eq!(done, 2, "{kind} × {set} is proved and measured");
@@ -205,9 +229,9 @@ pub fn each_on_loop() {
 }
 
 /// Every filesystem with every engine.
-pub fn all_on_loop() {
-    if has_loop("conformance on loop") {
-        on_loop(small_sets(), &every_filesystem());
+pub fn all_made_here() {
+    if has_loop("conformance on this machine's kernel") {
+        made_here(small_sets(), &every_filesystem());
     }
 }
 
@@ -217,9 +241,10 @@ fn every_filesystem() -> Vec<&'static str> {
 }
 
 /// Each is compared or skipped with a reason.
-fn on_loop(sets: impl Iterator<Item = &'static str> + Clone, filesystems: &[&str]) -> Run {
+fn made_here(sets: impl Iterator<Item = &'static str> + Clone, filesystems: &[&str]) -> Run {
     let desk = Desk::new();
-    let run = carry_out(&desk, &desk.testbed(), sets.clone(), filesystems);
+    let testbed = here(true).next().expect("a testbed on this machine's kernel");
+    let run = carry_out(&desk, testbed, sets.clone(), filesystems);
     for record in run.records.iter().filter(|r| r.outcome == Outcome::Skipped) {
         skipped(&format!("{} × {}", record.filesystem, record.scenario), &record.why());
     }
@@ -239,30 +264,25 @@ fn on_loop(sets: impl Iterator<Item = &'static str> + Clone, filesystems: &[&str
     run
 }
 
-/// In real time, so on a disk that takes none.
-pub fn on_a_twin() {
-    if !has_loop("conformance on a twin") {
+/// On each further testbed that makes a filesystem, every engine that needs no second disk.
+pub fn engines_on_others() {
+    if !has_loop("conformance on this machine's kernel") {
         return;
     }
-    let on_one_disk = small_sets().filter(|set| !needs(set).source);
-    conforms(&carry_out(&Desk::new(), "twin:zero", on_one_disk, &["--filesystems", "ext4"]));
+    for testbed in here(true).skip(1) {
+        let on_one_disk = small_sets().filter(|set| !needs(set).source);
+        conforms(&carry_out(&Desk::new(), testbed, on_one_disk, &["--filesystems", "ext4"]));
+    }
 }
 
-pub fn in_a_directory() {
-    let desk = Desk::new();
-    let run = carry_out(&desk, &format!("directory:{}", desk.images().display()), small_sets(), &[]);
-    let whole = small_sets().filter(|set| needs_disks(set)).count();
-    assert_eq!(run.current().len(), 2 * small_sets().count() - whole, "what needs disks is skipped once");
-    assert_eq!(run.records.iter().filter(|r| r.outcome == Outcome::Skipped).count(), whole);
-    conforms(&run);
-}
-
-/// On each testbed that has no test of its own here, such as a new one. What needs a disk of somebody's is tried in a guest.
-pub fn elsewhere() {
-    let is_known =
-        |name: &str| HERE.contains(&name) || IN_GUESTS.iter().any(|t| t.split(':').next() == Some(name));
-    for kind in testbeds::TABLE.iter().filter(|kind| !is_known(kind.name()) && !kind.needs_argument()) {
-        conforms(&carry_out(&Desk::new(), kind.name(), small_sets(), &[]));
+/// On each testbed that makes none, every engine.
+pub fn engines_on_what_is_mounted() {
+    for testbed in here(false) {
+        let run = carry_out(&Desk::new(), testbed, small_sets(), &[]);
+        let whole = small_sets().filter(|set| needs_disks(set)).count();
+        assert_eq!(run.current().len(), 2 * small_sets().count() - whole, "what needs disks is skipped once");
+        assert_eq!(run.records.iter().filter(|r| r.outcome == Outcome::Skipped).count(), whole);
+        conforms(&run);
     }
 }
 
@@ -289,14 +309,15 @@ fn needs(set: &str) -> Needs {
 
 fn carry_out(
     desk: &Desk,
-    testbed: &str,
+    testbed: &dyn TestbedKind,
     sets: impl Iterator<Item = &'static str>,
     filesystems: &[&str],
 ) -> Run {
     let sets: Vec<&str> = sets.collect();
     let sets = sets.join(",");
     let work = ["run", "quick", "--workloads", &sets, "--scale", "1/16", "--rounds", "1", "--seed", "7"];
-    let place = ["--on", testbed, "--size", "512m", "--memory", "none"];
+    let on = example(testbed, desk, 1);
+    let place = ["--on", &on, "--size", "512m", "--memory", "none"];
     run(desk, &[&work[..], &place, filesystems, &["--output", "run"]].concat())
 }
 

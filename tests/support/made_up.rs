@@ -264,7 +264,9 @@ impl Copy {
         let text = |file: &str| fs::read_to_string(self.project.join(folder).join(file)).unwrap();
         let waits = |record: &str| record.matches(r#""step":"settle""#).count();
         let waited: Vec<usize> = text("trials.jsonl").lines().map(waits).collect();
-        assert!(!waited.is_empty() && waited.iter().all(|waits| *waits == times), "{waited:?}");
+        // A scenario whose first stage makes no measured work waits behind it too.
+        let is_settled = |waits: &usize| *waits > 0 && waits.is_multiple_of(times);
+        assert!(!waited.is_empty() && waited.iter().all(is_settled), "{waited:?}");
         for said in [format!("settles = {times}"), "with other waits for the disk".to_owned()] {
             assert!(text("plan.toml").contains(&said), "{said}");
         }

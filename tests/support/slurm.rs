@@ -116,7 +116,7 @@ impl Cluster {
             node("n1", n1)
         );
         fs::write(self.path("slurm.conf"), text).unwrap();
-        let key: Vec<u8> = (0..1024).map(|_| fsderby::random::bits().unwrap() as u8).collect();
+        let key: Vec<u8> = (0..1024).map(|_| fsderby::host::random::bits().unwrap() as u8).collect();
         fs::write(self.path("munge.key"), key).unwrap();
         fs::set_permissions(self.path("munge.key"), fs::Permissions::from_mode(0o400)).unwrap();
     }

@@ -1,6 +1,6 @@
 //! The supported output formats, and the versions that they print.
 
-use crate::names;
+use crate::text::names;
 use crate::workloads::bonnie::lines::Layout;
 use crate::workloads::bonnie::rules::Semantics;
 

@@ -7,8 +7,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use super::forms::Form;
-use crate::names;
 use crate::schema::units::{GIB, KIB, MIB};
+use crate::text::names;
 use crate::workloads::bonnie::rules::{self, Flush, Rules, Semantics, Small};
 
 /// The options, not yet checked against the machine.

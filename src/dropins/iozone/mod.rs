@@ -29,12 +29,13 @@ use table::Measured;
 use throughput::{KINDS, Units};
 
 use super::stopping::{Stoppable, Stopping};
+use crate::exit;
 use crate::schema::units::{Bytes, KIB};
+use crate::text::visible;
 use crate::workloads::iozone::matrix::Pair;
 use crate::workloads::iozone::passes::{self, Passes, Turns};
 use crate::workloads::iozone::table::{Pass, TESTS, Test};
 use crate::workloads::{Clock, OpError};
-use crate::{exit, visible};
 
 /// File content and random offsets are the same in each run.
 const SEED: u64 = 0;

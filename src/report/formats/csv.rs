@@ -14,7 +14,7 @@ use crate::report::view::row::{Cell, Row};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::Found;
 use crate::schema::metric::Better;
-use crate::visible::visible;
+use crate::text::visible::visible;
 
 const COLUMNS: [&str; 22] = [
     "run",

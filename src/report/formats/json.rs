@@ -13,7 +13,7 @@ use crate::schema::finding::Verdict;
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
-use crate::visible::VisibleJson;
+use crate::text::visible::VisibleJson;
 
 #[derive(Serialize)]
 struct Page<'r> {

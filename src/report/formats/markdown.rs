@@ -24,7 +24,7 @@ use crate::report::view::setups::Setups;
 use crate::report::view::standings::{self, Standings};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::Verdict;
-use crate::visible::{visible, visible_line};
+use crate::text::visible::{visible, visible_line};
 
 pub struct Markdown;
 

@@ -17,7 +17,7 @@ use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::metric::Owner;
-use crate::visible::visible_line;
+use crate::text::visible::visible_line;
 
 /// The least and the largest width of a bar, in columns.
 const BAR: std::ops::RangeInclusive<usize> = 12..=48;

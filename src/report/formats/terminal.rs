@@ -28,7 +28,7 @@ use crate::report::view::setups::Setups;
 use crate::report::view::standings;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::Verdict;
-use crate::visible::visible;
+use crate::text::visible::visible;
 
 /// The largest width of prose, because longer lines are hard to read.
 const PROSE: u16 = 100;

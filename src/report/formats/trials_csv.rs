@@ -18,7 +18,7 @@ use crate::schema::metric::{Better, Metric, Of};
 use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
 use crate::store::Run;
-use crate::visible::visible;
+use crate::text::visible::visible;
 
 /// The only column whose numbers may begin with a sign.
 const VALUE: &str = "value";

@@ -9,7 +9,7 @@ use super::fold::{Fold, Folded};
 use crate::devices::Watch;
 use crate::host::interference::Reading;
 use crate::host::other_runs;
-use crate::random;
+use crate::host::random;
 use crate::runner::plan::jobs;
 use crate::runner::plan::resolved::Resolved;
 use crate::schema::event::Event;

@@ -4,11 +4,11 @@ use serde::Deserialize;
 use toml::Table;
 
 use super::eras::{self, Options};
-use crate::names;
 use crate::schema::plan::{Candidate, Factors};
 use crate::schema::setup::Variant;
 use crate::schema::units::Bytes;
 use crate::testbeds;
+use crate::text::names;
 
 /// The kind of a candidate on a directory until what is mounted there is looked at. Its label begins with it too, unless the user
 /// gives one.

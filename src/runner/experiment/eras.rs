@@ -10,9 +10,9 @@
 use serde::Deserialize;
 
 use crate::filesystems;
-use crate::names;
 use crate::schema::plan::Candidate;
 use crate::schema::setup::Variant;
+use crate::text::names;
 
 /// The shipped option sets by name.
 pub static TABLE: &[(&str, &str)] = &[

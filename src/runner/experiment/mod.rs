@@ -27,7 +27,6 @@ use self::entry::{FILESYSTEM_KEYS, FilesystemEntry, WorkloadEntry};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::exit::Failure;
 use crate::filesystems;
-use crate::older::{self, Stood};
 use crate::runner::plan::resolved::Resolved;
 use crate::runner::plan::{bounds, floor, labels, sharded};
 use crate::runner::plan::{scenarios, values};
@@ -41,7 +40,8 @@ use crate::schema::scenario::Scenario;
 use crate::schema::setup::{ImageState, Variant};
 use crate::schema::shard::Shard;
 use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
-use crate::{mistakes, names, store, testbeds, workloads};
+use crate::text::{mistakes, names};
+use crate::{store, testbeds, workloads};
 
 /// Largest experiment file; a larger one is something else.
 const LONGEST_FILE: u64 = MIB;
@@ -200,9 +200,6 @@ impl Experiment {
         if table.contains_key(plan::MARK) {
             let damaged = |e: Failure| Failure::new(e.code, format!("{from} is damaged: {e}"));
             return store::plan::parse(text, from)?.try_into().map_err(damaged);
-        }
-        if let Some(now) = table.keys().find_map(|key| older::instead(Stood::Key, key)) {
-            return Err(Failure::usage(format!("{from}: {now}")));
         }
         known_keys(&table, "key", &keys(), from)?;
         for (key, instead) in [("filesystem", "filesystems"), ("workload", "workloads")] {

@@ -5,12 +5,12 @@ use toml::{Table, Value};
 use super::profiles;
 use crate::analysis::metrics;
 use crate::exit::Failure;
-use crate::names;
 use crate::schema::declared::{self, Declared};
 use crate::schema::metric::Better;
 use crate::schema::needs::{Aspect, KEYS, Needs, Required, Weighed};
 use crate::schema::plan::Plan;
 use crate::schema::scenario::Scenario;
+use crate::text::names;
 
 /// A larger weight is a typing error, and products of weights must stay finite.
 const HEAVIEST: f64 = 1e6;

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::names;
 use crate::schema::needs::Needs;
+use crate::text::names;
 
 /// The shipped profiles by name.
 pub static TABLE: &[(&str, &str)] = &[

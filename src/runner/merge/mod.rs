@@ -19,7 +19,7 @@ use self::order::{Group, Order, Position};
 use crate::analysis::dataset::Dataset;
 use crate::analysis::verdict;
 use crate::exit::{DAMAGED, Failure};
-use crate::parallel::parallel;
+use crate::host::parallel::parallel;
 use crate::runner::plan::resolved::Resolved;
 use crate::runner::plan::{extras, shard};
 use crate::schema::machine::{Machine, Merged};

@@ -8,12 +8,12 @@ use super::bounds;
 use super::labels;
 use super::values;
 use crate::exit::Failure;
-use crate::names;
 use crate::schema::job::Portion;
 use crate::schema::plan::{Plan, PlannedWork};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::{OtherStage, Scenario, Stage, WorkStage};
 use crate::stages::{self, Around, StageKind, WorkEnds};
+use crate::text::names;
 use crate::workloads::{self, Work, Workload};
 
 /// A scenario with all parts of its works in place.

@@ -16,7 +16,7 @@ use self::as_planned::{Cells, Planned};
 use self::other_version::Others;
 use self::understood::Known;
 use crate::analysis::latencies::{Counted, Latencies};
-use crate::parallel::parallel;
+use crate::host::parallel::parallel;
 use crate::runner::plan::resolved::Resolved;
 use crate::schema::event::Buckets;
 use crate::schema::reason::Outcome;

@@ -2,7 +2,6 @@
 
 use anyhow::Context;
 
-use crate::names;
 use crate::runner::execute::fold::Folded;
 use crate::runner::execute::launch::{Attempt, Launcher};
 use crate::runner::execute::side_by_side::{Hear, side_by_side};
@@ -13,6 +12,7 @@ use crate::schema::reason::Outcome;
 use crate::schema::record::{Circumstances, FileRef, Record};
 use crate::store::{Attached, Run};
 use crate::testbeds::Testbeds;
+use crate::text::names;
 
 /// The result of a rerun.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Layer, LayerKind, MAPPER, Place, pair};
-use crate::names;
 use crate::schema::description::Description;
 use crate::schema::setup::{Argv, Named};
 use crate::schema::units::{Bytes, KIB};
+use crate::text::names;
 
 const CIPHER: &str = "aes-xts-plain64";
 const SECTOR: u64 = 512;

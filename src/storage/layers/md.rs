@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Layer, LayerKind, Place, pair};
-use crate::names;
 use crate::schema::description::Description;
 use crate::schema::setup::{Argv, Named};
 use crate::schema::units::{Bytes, KIB, MIB};
+use crate::text::names;
 
 /// mdadm's default chunk size.
 const CHUNK: u64 = 512 * KIB;

@@ -11,10 +11,10 @@
 pub mod crypt;
 pub mod md;
 
-use crate::names;
 use crate::schema::description::Description;
 use crate::schema::setup::{Argv, Named};
 use crate::schema::units::Bytes;
+use crate::text::names;
 
 /// Every kind of layer.
 pub static TABLE: &[&dyn LayerKind] = &[

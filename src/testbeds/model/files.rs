@@ -15,7 +15,7 @@ pub fn text(what: &str, table: &[(&str, &str)], written: &str) -> Result<String,
     }
     if !written.contains('/') {
         let known = table.iter().map(|(name, _)| *name);
-        return Err(crate::names::unknown(what, written, known)
+        return Err(crate::text::names::unknown(what, written, known)
             + &format!("; to name a file, write it with a /, as in ./{what}.toml"));
     }
     match fs::metadata(written) {

@@ -17,7 +17,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::files;
-use crate::names;
+use crate::text::names;
 
 /// Every machine by name, with its file.
 pub const TABLE: &[(&str, &str)] = &[

@@ -44,7 +44,6 @@ use crate::filesystems::KernelNeed;
 use crate::guest::initramfs::{Base, Bases, Origin};
 use crate::guest::kernel::Kernel;
 use crate::host::programs;
-use crate::older::{self, Stood};
 use crate::schema::description::Description;
 use crate::schema::job::Job;
 use crate::schema::request::MOST;
@@ -116,6 +115,10 @@ impl TestbedKind for ModelKind {
 
     fn samples(&self, argument: Option<&str>) -> bool {
         argument.is_none_or(|argument| argument.split(',').all(|setting| setting != SAMPLES_OFF))
+    }
+
+    fn example(&self, _folder: &Path, disks: usize) -> Option<String> {
+        Some(format!("model:{DISK},disks={disks}"))
     }
 
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
@@ -219,9 +222,6 @@ impl std::str::FromStr for Model {
                 Some(("samples", "on")) => {}
                 Some(("kernel", release)) => kernel = Some(release),
                 Some(("guest", id)) => guest = Some(id),
-                Some((word, _)) if let Some(now) = older::instead(Stood::ModelSetting, word) => {
-                    return Err(now.to_owned());
-                }
                 _ => {
                     return Err(format!(
                         "--on model has no setting '{setting}'; write {}",

@@ -102,6 +102,10 @@ impl TestbedKind for VmKind {
         setting.starts_with(IMAGES)
     }
 
+    fn example(&self, folder: &Path, disks: usize) -> Option<String> {
+        Some(format!("vm:images={},disks={disks}", folder.display()))
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         Ok(Box::new(argument.unwrap_or_default().parse::<Vm>()?))
     }

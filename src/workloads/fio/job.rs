@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::names;
+use crate::text::names;
 
 /// A job file that may run.
 #[derive(Clone, Debug, PartialEq, Eq)]

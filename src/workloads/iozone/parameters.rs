@@ -5,8 +5,8 @@ use toml::{Table, Value};
 use super::matrix::{self, Pair};
 use super::passes::Ways;
 use super::table::{NAMES, Pass, Test};
-use crate::names;
 use crate::schema::units::{Bytes, GIB, MIB, Scale};
+use crate::text::names;
 use crate::workloads::kit::Keys;
 
 /// The tests, the sizes, and the options.

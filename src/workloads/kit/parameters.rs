@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::schema::units::{Bytes, Scale};
-use crate::{mistakes, names};
+use crate::text::{mistakes, names};
 
 /// A table in which every key is known.
 #[derive(Clone, Copy)]

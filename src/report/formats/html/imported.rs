@@ -4,7 +4,7 @@ use anyhow::Context;
 use askama::Template;
 
 use crate::report::view::imported::Imported;
-use crate::visible::visible;
+use crate::text::visible::visible;
 
 #[derive(Template)]
 #[template(path = "import.html")]

@@ -31,7 +31,7 @@ pub use self::page::page;
 use super::{Format, Goes};
 use crate::report::Report;
 use crate::report::view::imported::Imported;
-use crate::visible::visible;
+use crate::text::visible::visible;
 
 pub struct Html;
 

@@ -3,7 +3,7 @@
 use super::{escaped, table};
 use crate::report::view::changes::{ChangesView, Line, Part};
 use crate::report::view::number::ratio;
-use crate::visible::{visible, visible_line};
+use crate::text::visible::{visible, visible_line};
 
 pub fn text(view: &ChangesView) -> String {
     let mut out = vec![format!("# {}", escaped(&view.title))];

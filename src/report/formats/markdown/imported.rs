@@ -2,7 +2,7 @@
 
 use super::{escaped, shown};
 use crate::report::view::imported::{Imported, Part};
-use crate::visible::visible;
+use crate::text::visible::visible;
 
 /// Imported figures without a run of fsderby beside them.
 pub fn text(all: &[Imported]) -> String {

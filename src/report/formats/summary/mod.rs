@@ -9,7 +9,7 @@ use std::path::Path;
 use super::{Format, Goes, How};
 use crate::exit::Failure;
 use crate::report::Report;
-use crate::visible::visible;
+use crate::text::visible::visible;
 
 pub struct Summary;
 

@@ -7,7 +7,7 @@ use crate::report::formats::lines::{interval_of, wrapped};
 use crate::report::formats::terminal;
 use crate::report::view::comparison::{Comparison, RATIO};
 use crate::report::view::number::ratio;
-use crate::visible::{visible, visible_line};
+use crate::text::visible::{visible, visible_line};
 
 pub const WIDTH: u16 = 72;
 /// Width of a candidate's name in columns, and width of the chart beside the name.

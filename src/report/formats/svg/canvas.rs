@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 pub use crate::report::view::log_axis::Anchor;
 use crate::report::view::look::{HUES, Look};
-use crate::visible::visible;
+use crate::text::visible::visible;
 
 /// A colour: its value on a white page and its value on a dark page.
 #[derive(Clone, Copy)]

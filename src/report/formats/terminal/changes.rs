@@ -10,7 +10,7 @@ use crate::report::view::changes::{ChangesView, Line, Part};
 use crate::report::view::log_axis::LogAxis;
 use crate::report::view::number::ratio;
 use crate::schema::finding::Found;
-use crate::visible::visible_line;
+use crate::text::visible::visible_line;
 
 /// The least and the largest width of the chart, in columns.
 const PICTURE: std::ops::RangeInclusive<usize> = 12..=48;

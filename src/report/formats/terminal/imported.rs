@@ -7,7 +7,7 @@ use super::{NOTICE, Page, QUIET, TITLE, align, fits, new_table};
 use crate::report::formats::lines::lower_first;
 use crate::report::view::imported::Imported;
 use crate::report::view::needs::Table;
-use crate::visible::visible_line;
+use crate::text::visible::visible_line;
 
 /// Imported figures without a run of fsderby beside them, with colours; print them through `anstream`.
 pub fn text(all: &[Imported], width: u16) -> String {

@@ -6,7 +6,7 @@ use comfy_table::CellAlignment;
 use super::{Page, QUIET, TITLE, align, fits, new_table};
 use crate::report::view::Summary;
 use crate::report::view::needs::{Table, ToChoose};
-use crate::visible::visible_line;
+use crate::text::visible::visible_line;
 
 impl Page {
     pub(super) fn choosing(&mut self, summary: &Summary) {

@@ -10,7 +10,7 @@ use crate::report::view::comparison::{RATIO_NARROW, UNEQUAL};
 use crate::report::view::glance::{Cell, Counts, Glance, Line};
 use crate::report::view::heading::{Heading, Standing};
 use crate::report::view::number::count;
-use crate::visible::visible_line;
+use crate::text::visible::visible_line;
 
 impl Page {
     pub(super) fn opening(&mut self, summary: &Summary) {

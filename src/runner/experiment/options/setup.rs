@@ -9,13 +9,13 @@ use super::{Change, Setting, TESTBED, flag, repeated, set};
 use crate::exit::Failure;
 use crate::guest::bundle_file;
 use crate::guest::kernel::{self, Same};
-use crate::names;
 use crate::runner::experiment::crossing;
 use crate::runner::experiment::{Experiment, SIZE};
 use crate::schema::setup::ImageState;
 use crate::schema::units::Bytes;
 use crate::states;
 use crate::testbeds;
+use crate::text::names;
 
 pub static TABLE: &[Setting] = &[
     Setting {
