@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_sharded_is_refused_with_the_reason() {
-        let why = |keys: &str, shard: &str| plan(keys, shard).err().expect("it is refused").message;
+        let why = |keys: &str, shard: &str| plan(keys, shard).expect_err("it is refused").message;
         assert!(why("rounds = 5\nseed = 7", "1/6").contains("only 5 rounds, and in real time a round stays"));
         assert!(why(MODEL, "1/93").contains("only 92 trials"));
         for keys in ["rounds = 'auto'\nseed = 7", "budget = '1h'\nseed = 7"] {
