@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use fsderby::exit;
+use fsderby::host::programs;
 use fsderby::store;
 
 use crate::support::desk::Desk;
@@ -167,4 +168,31 @@ fn two_runs_at_once_are_told_of_each_other() {
     }
     assert!([0, 4].contains(&desk.say(&["verify", "second"]).code));
     desk.leaves_nothing(second.pid);
+}
+
+#[test]
+fn a_shard_that_cannot_be_is_refused_by_the_dry_run_and_by_the_run() {
+    let desk = Desk::new();
+    let refused = |more: &[&str], words: &[&str]| {
+        let run = ["run", "quick", "--on", "model:hdd-16tb", "--seed", "7", "--output", "out"];
+        desk.refuses(&[&run[..], more].concat(), 2, words);
+        desk.refuses(&[&run[..], more, &["--dry-run"]].concat(), 2, words);
+    };
+    for shard in ["0/4", "5/4", "4", "1/0", "a/b"] {
+        refused(&["--shard", shard], &[shard, "is not a shard"]);
+    }
+    refused(&["--rounds", "3", "--shard", "1/9999"], &["shard 1/9999: the plan has only ", "try: at most "]);
+    refused(&["--shard", "1/2"], &["depends on results or time", "try: --rounds N"]);
+    refused(&["--shard", "1/2", "--budget", "1h"], &["depends on results or time", "try: --rounds N"]);
+    desk.refuses(&["run", "quick", "--shard", "1/2"], 2, &["has no seed", "try: --seed 1"]);
+    let real = ["run", "quick", "--on", "loop", "--seed", "7", "--rounds", "2", "--shard", "1/3"];
+    desk.refuses(&real, 2, &["only 2 rounds, and in real time a round stays on one machine"]);
+    desk.refuses(&["merge", "out"], 2, &["SHARD"]);
+    desk.refuses(&["merge", "out", "nothing"], 2, &["nothing is not a run's folder"]);
+    desk.refuses(&["slurm", "status", "nothing"], 2, &["nothing is no campaign", "try: "]);
+    desk.refuses(&["slurm", "quick", "--time", "soon"], 2, &["'soon' is no time limit"]);
+    desk.refuses(&["slurm"], 2, &["<PLAN>"]);
+    if programs::find("sbatch").is_none() {
+        desk.refuses(&["slurm", "quick", "--submit"], 3, &["there is no sbatch", "try: --write"]);
+    }
 }

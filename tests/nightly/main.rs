@@ -26,6 +26,7 @@ macro_rules! on_each_layer {
 }
 
 mod claimed;
+mod cluster;
 mod conformance_here;
 mod conformance_model;
 mod conformance_vm;

@@ -40,13 +40,13 @@ const MOST: u32 = 1000;
 const OWN_MEMORY: u64 = 256 * MIB;
 
 #[derive(Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Arguments {
     #[command(subcommand)]
     what: Option<What>,
     /// Name of a ready experiment, or path to a .toml file: an experiment, or the plan.toml of a run
-    #[arg(default_value = "quick")]
-    plan: String,
+    #[arg(required = true)]
+    plan: Option<String>,
     /// Guest bundle, whose kernel, programs and agent replace those of the nodes: an ID of `fsderby guest list`, or a file
     #[arg(long, value_name = "ID|FILE")]
     guest: Option<String>,
@@ -120,7 +120,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let text = "there is no sbatch on this machine\n  try: --write here and sh DIR/submit.sh on a login node, or --shard with another scheduler";
         return Err(Failure::missing(text).into());
     }
-    let mut experiment = Experiment::load(&arguments.plan)?;
+    let mut experiment = Experiment::load(arguments.plan.as_deref().unwrap_or_default())?;
     options::give_guest(arguments.guest.clone(), &mut experiment)?;
     let plan = experiment.plan(common_testbed(&experiment)?, now_seed())?;
     let plan = Plan { shard: None, ..plan };
