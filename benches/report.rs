@@ -1,8 +1,9 @@
 //! What it takes to read and show a run of ten thousand trials: seconds and the most memory of each format, and of `verify`.
 //!
-//! The run is made first, which takes minutes; with a folder it is made there, and used again where it is there already.
+//! The run is made first, which takes minutes; with a folder it is made there, and used again where it is there already. With
+//! `shards` it is a run of a hundred thousand trials, made as four shards and merged.
 //!
-//! `cargo bench --bench report [-- FOLDER]`
+//! `cargo bench --bench report [-- [shards] [FOLDER]]`
 
 #![allow(clippy::unwrap_used, reason = "a bench says by a panic what is wrong")]
 
@@ -17,6 +18,7 @@ use procfs::process::Process;
 use support::large::{self, FILESYSTEMS, WORKLOADS};
 
 const ROUNDS: u32 = 250;
+const SHARDS: u32 = 4;
 /// What each format is asked for by, and the file that it writes.
 const FORMATS: [(&str, &[&str], &str); 6] = [
     ("terminal", &[], ""),
@@ -28,13 +30,28 @@ const FORMATS: [(&str, &[&str], &str); 6] = [
 ];
 
 fn main() {
-    let folder = std::env::args().skip(1).find(|argument| argument != "--bench");
+    let mut arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let is_of_shards = arguments.first().is_some_and(|argument| argument == "shards");
+    let folder = arguments.split_off(usize::from(is_of_shards)).pop();
     let own = tempfile::tempdir().unwrap();
     let run = folder.map_or_else(|| own.path().join("run"), PathBuf::from);
-    if !run.exists() {
-        large::carry_out(&run, &FILESYSTEMS, &WORKLOADS, ROUNDS);
+    let heading = || println!("{:16}{:>10}{:>12}{:>12}", "", "seconds", "peak MiB", "output KiB");
+    if is_of_shards {
+        let below = run.with_added_extension("shards");
+        if !below.exists() {
+            large::carry_out_shards(&below, ROUNDS * 10, SHARDS);
+        }
+        heading();
+        let mut command = support::fsderby();
+        command.arg("merge").arg(&run).args((1..=SHARDS).map(|number| below.join(number.to_string())));
+        measure("merge", command, None);
+    } else {
+        if !run.exists() {
+            large::carry_out(&run, &FILESYSTEMS, &WORKLOADS, ROUNDS);
+        }
+        heading();
     }
-    println!("{:16}{:>10}{:>12}{:>12}", "", "seconds", "peak MiB", "output KiB");
     for (name, options, file) in FORMATS {
         let to = own.path().join(file);
         let mut command = support::fsderby();

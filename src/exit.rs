@@ -18,11 +18,13 @@ pub const DAMAGED: u8 = 5;
 pub const INTEGRITY: u8 = 6;
 /// A repeated trial gave another result, although its provenance is unchanged.
 pub const HASH: u8 = 7;
+/// Shards cannot be merged: one is missing, doubled, unfinished, or of another plan or program.
+pub const SHARDS: u8 = 8;
 /// The run was stopped by Ctrl-C; finished trials are kept.
 pub const INTERRUPTED: u8 = 130;
 
 /// Meaning of each code, for help and documents.
-pub static MEANINGS: [(u8, &str); 9] = [
+pub static MEANINGS: [(u8, &str); 10] = [
     (OK, "Success."),
     (FAIL_IF, "The condition given with `--fail-if` is met."),
     (USAGE, "A wrong option, experiment or parameter."),
@@ -31,6 +33,7 @@ pub static MEANINGS: [(u8, &str); 9] = [
     (DAMAGED, "Records are damaged."),
     (INTEGRITY, "Data read back differs from data written, or a synced file did not survive a power cut."),
     (HASH, "A repeated trial gave another result, although its provenance is unchanged."),
+    (SHARDS, "Shards cannot be merged: one is missing, doubled, unfinished, or of another plan or program."),
     (INTERRUPTED, "Stopped by Ctrl-C; finished trials are kept."),
 ];
 

@@ -125,7 +125,7 @@ pub fn print(
         Bytes(total),
         if resets == 0 { String::new() } else { format!(" and {} by resets of the volume", Bytes(resets)) },
         all.div_ceil(60),
-        plan.budget.map_or(String::new(), |b| format!(", then as many rounds as fit into {b}")),
+        plan.budget.filter(|b| b.0.as_secs() > all).map_or(String::new(), |b| format!(", then as many rounds as fit into {b}")),
     ));
     lines.push(match known {
         Some(known) => format!("The time estimate comes from the run in {folder}.", folder = known.from),

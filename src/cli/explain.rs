@@ -9,13 +9,14 @@ use fsderby_diskmodel::End;
 use serde_json::{Value, json};
 
 use super::output::{print_json, print_line};
+use super::terms;
 use crate::analysis::metrics;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::runner::experiment::eras::{self, Era};
 use crate::runner::experiment::profiles::{self, Profile};
 use crate::runner::experiment::{self, Experiment, SHIPPED};
-use crate::schema::declared;
+use crate::schema::declared::{self, Declared};
 use crate::schema::description::Description;
 use crate::schema::metric::Better;
 use crate::schema::setup::Variant;
@@ -26,11 +27,10 @@ use crate::{papers, probes, stages, states, storage, testbeds, workloads};
 
 /// Width of running text, in columns.
 const WIDTH: usize = 100;
-
 #[derive(Args)]
 pub struct Arguments {
     /// Name of a filesystem, workload, testbed, layer, stage, state, probe, experiment, modelled disk, machine, paper,
-    /// profile of needs, era or metric; or the path of a .toml file that describes a disk, a machine or an experiment
+    /// profile of needs, era or metric, or a word of a report such as "not told apart"; or the path of a .toml file that describes a disk, a machine or an experiment
     name: String,
     /// Print JSON
     #[arg(long)]
@@ -38,28 +38,32 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let name = arguments.name.as_str();
-    let explained = file(name)?
-        .or_else(|| filesystem(name))
-        .or_else(|| workload(name))
-        .or_else(|| rest(name))
-        .or_else(|| experiment(name))
-        .or_else(|| disk(name))
-        .or_else(|| machine(name))
-        .or_else(|| paper(name))
-        .or_else(|| profile(name))
-        .or_else(|| era(name))
-        .or_else(|| metric(name));
-    let Some((text, shown)) = explained else {
+    let name = match arguments.name.split_once(':') {
+        // A testbed with the disk that it models: `model:ssd-sata`.
+        Some((testbed, rest)) if testbeds::TABLE.iter().any(|kind| kind.name() == testbed) => {
+            rest.split(',').next().filter(|disk| !disk.is_empty()).unwrap_or(testbed)
+        }
+        _ => arguments.name.as_str(),
+    };
+    let shipped = [filesystem, workload, rest, experiment, disk, machine, paper, profile, era, metric, term];
+    let all: Vec<(String, Value)> =
+        file(name)?.into_iter().chain(shipped.iter().filter_map(|explained| explained(name))).collect();
+    if all.is_empty() {
         if filesystems::is_known_elsewhere(name) {
             return Err(Failure::usage(filesystems::unknown(name)).into());
         }
         return Err(Failure::usage(names::unknown("name", name, known().iter().map(String::as_str))).into());
-    };
+    }
+    // A set of parameters and an experiment may have one name.
+    let (texts, shown): (Vec<String>, Vec<Value>) = all.into_iter().unzip();
     if arguments.json {
-        print_json(&shown)?;
+        match shown.as_slice() {
+            [one] => print_json(one)?,
+            several => print_json(&several)?,
+        }
     } else {
-        print_line(text.trim_end())?;
+        let texts: Vec<&str> = texts.iter().map(|text| text.trim_end()).collect();
+        print_line(&texts.join("\n\n\n"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -97,6 +101,7 @@ fn known() -> Vec<String> {
         .chain(profiles)
         .chain(eras)
         .chain(metrics)
+        .chain(terms::TERMS.iter().map(|term| term.name))
         .map(str::to_owned)
         .collect()
 }
@@ -322,10 +327,26 @@ fn machine_of(name: &str, text: &str, machine: Machine) -> (String, Value) {
     (shown, json!({ "name": name, "title": title, "story": story, "toml": text }))
 }
 
-/// A metric, as declared by the workload, probe or step that measures it.
+/// A word of a report.
+fn term(name: &str) -> Explained {
+    let term = terms::find(name)?;
+    let also = match term.also {
+        [] => String::new(),
+        words => line("Also", &words.join(", ")),
+    };
+    let text = format!("{}, a word of reports\n\n{}{also}", term.name, line("Meaning", term.meaning));
+    Some((text, json!({ "name": term.name, "also": term.also, "meaning": term.meaning })))
+}
+
+/// A metric, as declared by the workload, probe or step that measures it: by its name, or by its title or the heading of its column.
 fn metric(name: &str) -> Explained {
-    let mut all = metrics::declared().into_iter();
-    let (by, declared) = all.find_map(|(by, all)| Some((by, declared::find(&all, name)?)))?;
+    let all = metrics::declared();
+    let by_name = all.iter().find_map(|(by, all)| Some((by, declared::find(all, name)?)));
+    let is_titled =
+        |declared: &&&Declared| [declared.title, &declared.heading().replace('\n', " ")].contains(&name);
+    let titled = || all.iter().find_map(|(by, all)| Some((by, *all.iter().find(is_titled)?)));
+    let (by, declared) = by_name.or_else(titled)?;
+    let name = if by_name.is_some() { name } else { declared.name };
     let unit = if declared.unit.is_empty() { "a plain number" } else { declared.unit };
     let better = match declared.better {
         Better::Higher => "higher",
@@ -338,7 +359,7 @@ fn metric(name: &str) -> Explained {
         line("Measured", &format!("over {}", declared.over.said())),
         line("Unit", unit),
         line("Better", better),
-        line("Declared by", &by),
+        line("Declared by", by),
     ];
     Some((text.concat(), json!({ "name": name, "declared_by": by, "metric": declared })))
 }

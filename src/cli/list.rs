@@ -5,10 +5,11 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 use serde_json::{Value, json};
 
 use super::output::{print_json, print_line};
+use super::terms::TERMS;
 use crate::analysis::metrics;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
@@ -50,6 +51,7 @@ enum What {
     Profiles,
     Eras,
     Metrics,
+    Terms,
 }
 
 /// A table that can be printed as text or JSON.
@@ -91,6 +93,7 @@ fn list(what: What) -> anyhow::Result<Listed> {
         What::Profiles => profiles()?,
         What::Eras => eras()?,
         What::Metrics => metrics(),
+        What::Terms => terms(),
     })
 }
 
@@ -101,7 +104,35 @@ fn table(list: &Listed) -> Table {
         table.set_width(PIPED);
     }
     table.set_header(list.head.clone()).add_rows(list.rows.clone());
+    let least = longest_words(list);
+    let width = table.width().unwrap_or(PIPED).max(least.iter().sum());
+    table.set_width(width);
+    for (column, least) in table.column_iter_mut().zip(least) {
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+    }
     table
+}
+
+/// The least width of each column in which no word is broken.
+fn longest_words(list: &Listed) -> Vec<u16> {
+    let longest = |text: &str| text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+    let of = |at: usize| {
+        let rows = list.rows.iter().map(|row| longest(&row[at]));
+        // A column has a space on each side.
+        rows.fold(longest(list.head[at]), usize::max) as u16 + 2
+    };
+    (0..list.head.len()).map(of).collect()
+}
+
+/// The words of reports.
+fn terms() -> Listed {
+    let json = TERMS.iter().map(|t| json!({ "name": t.name, "also": t.also, "meaning": t.meaning }));
+    Listed {
+        title: "terms",
+        head: vec!["term", "meaning"],
+        rows: TERMS.iter().map(|term| vec![term.name.to_owned(), term.meaning.to_owned()]).collect(),
+        json: json.collect(),
+    }
 }
 
 fn filesystems() -> Listed {

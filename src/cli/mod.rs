@@ -21,6 +21,7 @@ mod kernel;
 mod key;
 mod list;
 mod machine;
+mod merge;
 mod output;
 mod own_program;
 mod own_run;
@@ -31,6 +32,8 @@ mod requests;
 mod run;
 mod setups;
 mod shell;
+mod slurm;
+mod terms;
 mod twin;
 mod validate;
 mod verify;
@@ -72,6 +75,10 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
+    /// Merge the shards of a plan, which several machines carried out, into one run
+    Merge(merge::Arguments),
+    /// Print, write or submit the Slurm jobs that carry out a plan on a cluster
+    Slurm(Box<slurm::Arguments>),
     /// Compare two runs of the same workloads, such as before and after a change
     Compare(compare::Arguments),
     /// Import figures that another program measured, to show them in reports
@@ -139,6 +146,8 @@ impl Cli {
             Command::Bonnie { options } => bonnie::run(&options),
             Command::Iozone { options } => iozone::run(&options),
             Command::Run(arguments) => run::run(*arguments),
+            Command::Slurm(arguments) => slurm::run(&arguments),
+            Command::Merge(arguments) => merge::run(&arguments),
             Command::Compare(arguments) => compare::run(&arguments),
             Command::Import(arguments) => import::run(&arguments),
             Command::Verify(arguments) => verify::run(&arguments),

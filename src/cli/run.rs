@@ -102,7 +102,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    let key = arguments.sign.as_deref().map(|path| Key::read(path, || ask_password(path))).transpose()?;
+    let key = read_key(arguments.sign.as_deref())?;
     let ending = Ending { stop: stop_on_signals()?, key };
     match &arguments.resume {
         Some(folder) => resume(&arguments, folder, &ending),
@@ -171,6 +171,13 @@ fn resume(arguments: &Arguments, folder: &Path, ending: &Ending) -> anyhow::Resu
     let made = Made::of(&before.plan).map_err(Failure::usage)?;
     let testbeds = made.testbeds();
     let jobs = jobs(arguments.jobs, &Resolved::of(&before.plan)?, &testbeds)?;
+    let further = ["rounds", "budget"].iter().any(|name| arguments.settings.is_given(name));
+    if let (Some(shard), true) = (&before.plan.shard, further) {
+        let text = format!(
+            "shard {shard} has the rounds of its plan\n  try: --resume without --rounds and --budget"
+        );
+        return Err(Failure::usage(text).into());
+    }
     before.plan = longer(&before, arguments, jobs);
     let plan = Resolved::of(&before.plan)?;
     let checked = Check {
@@ -287,7 +294,7 @@ fn carry_out(
 }
 
 /// Signs the run, unless its files were altered before it continued.
-fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
+pub fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
     match verify(&store::read_through(run.clone())?).wrong.first() {
         None => signature::sign(run, key),
         Some(wrong) => {
@@ -296,6 +303,11 @@ fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
             Err(Failure::new(exit::DAMAGED, text).into())
         }
     }
+}
+
+/// The key to sign with, if one is asked for.
+pub fn read_key(path: Option<&Path>) -> anyhow::Result<Option<Key>> {
+    Ok(path.map(|path| Key::read(path, || ask_password(path))).transpose()?)
 }
 
 /// Asks for the password of a key, only on a terminal.
@@ -338,7 +350,7 @@ fn code(run: &Run, finish: Finish) -> u8 {
 }
 
 /// `results/quick-2026-11-21-101530`
-fn fresh_folder(name: &str) -> PathBuf {
+pub fn fresh_folder(name: &str) -> PathBuf {
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
     let words: Vec<&str> = plain.split('-').filter(|w| !w.is_empty()).collect();
@@ -348,7 +360,7 @@ fn fresh_folder(name: &str) -> PathBuf {
 }
 
 /// A random seed; it is stored, so that the run can be repeated.
-fn now_seed() -> u64 {
+pub fn now_seed() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| u64::from(t.subsec_nanos()) + 1)
 }
 

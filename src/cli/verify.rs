@@ -14,17 +14,18 @@ use super::output::{print_json, print_line};
 use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::guest::bundle_file;
+use crate::host::node;
 use crate::imports;
 use crate::runner::experiment::planned;
 use crate::runner::plan::jobs;
 use crate::runner::plan::resolved::Resolved;
 use crate::runner::preflight::at_once;
 use crate::runner::verify::rerun::{self, Compared};
-use crate::runner::verify::{Verified, verify};
+use crate::runner::verify::{Verified, shards, verify};
 use crate::schema::record::Record;
 use crate::schema::setup::{ClockKind, DEVICE, MOUNTPOINT, Mount, Variant};
 use crate::store::keys;
-use crate::store::{self, Run, signature};
+use crate::store::{self, Run};
 use crate::testbeds::vm::shell::{DISK, Shell};
 use crate::testbeds::{self, Kept, Made, Testbeds};
 use crate::text::visible::{visible, visible_line};
@@ -36,9 +37,9 @@ const IMAGES: &str = "/var/tmp";
 pub struct Arguments {
     /// Folder of a run or an import
     run: PathBuf,
-    /// Run this many of the run's trials again, spread over the run, or one trial by its name, and compare the results bit by
-    /// bit; only in virtual time
-    #[arg(long, value_name = "N|all|TRIAL", num_args = 0..=1, default_missing_value = "2")]
+    /// Run this many of the run's trials again, or this share of them (1%), spread over the run, or one trial by its name, and
+    /// compare the results bit by bit; only in virtual time. Of a merged run, trials that ran on other nodes than this one
+    #[arg(long, value_name = "N|PERCENT|all|TRIAL", num_args = 0..=1, default_missing_value = "2")]
     rerun: Option<Sample>,
     /// With --rerun TRIAL: also print the console of its guest
     #[arg(long, requires = "rerun")]
@@ -73,6 +74,8 @@ pub struct Arguments {
 enum Sample {
     All,
     Some(usize),
+    /// Of a hundred, and at least one.
+    Percent(usize),
     /// One trial, by its name: `r03/SCENARIO/CANDIDATE`.
     One(String),
 }
@@ -84,9 +87,10 @@ impl FromStr for Sample {
         match text {
             "all" => Ok(Sample::All),
             _ if text.contains('/') => Ok(Sample::One(text.to_owned())),
-            _ => match text.parse() {
-                Ok(n) if n > 0 => Ok(Sample::Some(n)),
-                _ => Err("write a number of trials, 'all', or the name of one trial: r03/SCENARIO/CANDIDATE"
+            _ => match (text.parse(), text.strip_suffix('%').map(str::parse)) {
+                (Ok(n), _) if n > 0 => Ok(Sample::Some(n)),
+                (_, Some(Ok(percent @ 1..=100))) => Ok(Sample::Percent(percent)),
+                _ => Err("write a number of trials, a percentage, 'all', or the name of one trial: r03/SCENARIO/CANDIDATE"
                     .into()),
             },
         }
@@ -109,7 +113,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
     let run = planned::judged(store::read_through(door)?);
     let mut found = verify(&run);
-    found.wrong.extend(key.and_then(|key| signature::check(&run, &key).err()));
+    found.wrong.extend(key.and_then(|key| shards::signed(&run, &key).err()));
     if arguments.json {
         let Verified { records, metrics, histograms, consoles, findings, .. } = found;
         let shown = json!({ "schema_version": 1, "records": records, "metrics": metrics, "histograms": histograms, "consoles": consoles, "findings": findings,
@@ -231,6 +235,23 @@ fn look(run: &Run, record: &Record, testbeds: &Testbeds<'_>, kept: &Kept) -> any
     opened.open(&kept.file)
 }
 
+/// So many of these, at equal distances.
+fn spread(records: Vec<&Record>, n: usize) -> Vec<&Record> {
+    let every = records.len().div_ceil(n.max(1));
+    records.into_iter().step_by(every).collect()
+}
+
+/// The trials of a merged run that ran on other nodes than this one; all, if there are none.
+fn elsewhere(records: Vec<&Record>) -> anyhow::Result<Vec<&Record>> {
+    let (here, is_merged) =
+        (node::name(), records.iter().any(|record| !record.circumstances.node.is_empty()));
+    let others: Vec<&Record> = records.iter().copied().filter(|r| r.circumstances.node != here).collect();
+    if others.is_empty() && is_merged {
+        print_line(&format!("note: every trial ran on this node ({here}), so none runs again on another"))?;
+    }
+    Ok(if others.is_empty() || !is_merged { records } else { others })
+}
+
 /// Runs trials again and reports for each whether the result is identical.
 fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let keeps = arguments.shell || arguments.keep_image.is_some();
@@ -247,9 +268,10 @@ fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<Ex
     }
     let records: Vec<&Record> = match sample {
         Sample::All => candidates,
-        Sample::Some(n) => {
-            let every = candidates.len().div_ceil(*n);
-            candidates.into_iter().step_by(every).collect()
+        Sample::Some(n) => spread(elsewhere(candidates)?, *n),
+        Sample::Percent(percent) => {
+            let n = (candidates.len() * percent).div_ceil(100);
+            spread(elsewhere(candidates)?, n)
         }
         Sample::One(name) => vec![rerun::named(run, name).map_err(Failure::usage)?],
     };
@@ -296,7 +318,11 @@ fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<Ex
                 }
                 Compared::Differs(what) => {
                     differ += 1;
-                    format!("DIFFERS although the provenance is the same: {what}")
+                    let nodes = match record.circumstances.node.as_str() {
+                        "" => String::new(),
+                        node => format!(" (first on {node}, again on {})", node::name()),
+                    };
+                    format!("DIFFERS although the provenance is the same: {what}{nodes}")
                 }
                 Compared::Incomparable(why) => {
                     incomparable += 1;
@@ -340,8 +366,10 @@ mod tests {
     #[test]
     fn the_trials_to_run_again_are_a_number_all_or_one_by_its_name() {
         assert_eq!("2".parse(), Ok(Sample::Some(2)));
+        assert_eq!("1%".parse(), Ok(Sample::Percent(1)));
         assert_eq!("all".parse(), Ok(Sample::All));
         assert_eq!("r03/mail/ext4, no atime".parse(), Ok(Sample::One("r03/mail/ext4, no atime".into())));
+        assert!("0%".parse::<Sample>().is_err() && "101%".parse::<Sample>().is_err());
         assert!("0".parse::<Sample>().is_err() && "some".parse::<Sample>().is_err());
     }
 }

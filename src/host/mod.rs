@@ -5,6 +5,7 @@ pub mod device_group;
 mod fault;
 pub mod interference;
 pub mod memory_group;
+pub mod node;
 pub mod other_runs;
 pub mod own_folder;
 pub mod own_limits;

@@ -53,8 +53,8 @@ static RATIO: Declared = Declared {
     section: Section::Device,
     over: Over::WorkAndSync,
     explained: "Bytes written to the device by the end of the sync ÷ bytes that the workload wrote. A ratio \
-                above 1 comes from metadata and journal. A ratio below 0.5 means that most data stayed in \
-                the page cache.",
+                above 1 comes from metadata and journal. Below 0.5, most data was deleted \
+                or overwritten before it was written, or was compressed.",
     key: true,
     footnote: true,
     ..Declared::ratio("of what was written")

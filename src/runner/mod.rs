@@ -3,10 +3,12 @@
 //! ```text
 //! plan <- preflight <- experiment        the user's file and flags become a plan
 //!             ^------- execute <- verify
+//!                                 ^-- merge
 //! ```
 
 pub mod execute;
 pub mod experiment;
+pub mod merge;
 pub mod plan;
 pub mod preflight;
 pub mod verify;

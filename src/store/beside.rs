@@ -6,7 +6,7 @@ use std::io;
 use anyhow::{Context, ensure};
 
 use super::door::{Door, ORPHAN};
-use super::{MACHINE, PLAN, SEAL, SIGNATURE, TRIALS, VERDICT};
+use super::{MACHINE, PLAN, SEAL, SHARDS, SIGNATURE, TRIALS, VERDICT};
 use crate::schema::event::Buckets;
 use crate::schema::record::{FileRef, Record};
 use crate::schema::units::{Bytes, GIB, MIB};
@@ -89,7 +89,7 @@ pub fn unnamed(run: &Door, records: &[Record]) -> io::Result<Vec<String>> {
 /// Names in the run's folder that neither the seal nor a record covers: written reports, and what others have put there. Sorted.
 pub fn uncovered(run: &Door) -> io::Result<Vec<String>> {
     let is_covered = |name: &String| {
-        [PLAN, MACHINE, TRIALS, SEAL, VERDICT, SIGNATURE].contains(&name.as_str())
+        [PLAN, MACHINE, TRIALS, SEAL, VERDICT, SIGNATURE, SHARDS].contains(&name.as_str())
             || ALL.iter().any(|kind| kind.folder == name)
     };
     let mut names = run.names(".")?;

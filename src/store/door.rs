@@ -99,6 +99,41 @@ impl Door {
         Ok(blake3::Hasher::new().update_reader(file)?.finalize().to_hex().to_string())
     }
 
+    /// Opens a file for reading at any place, with the checks of [`Self::read`].
+    pub fn file(&self, path: &str, most: Bytes) -> io::Result<File> {
+        self.regular(path, OFlags::RDONLY, most)
+    }
+
+    /// The access to a subfolder.
+    pub fn inside(&self, folder: &str) -> io::Result<Self> {
+        if matches!(folder, "" | "." | "..") || folder.contains(['/', '\0']) {
+            return Err(refused("its path leads out of the run's folder"));
+        }
+        Ok(Door { path: self.path.join(folder), folder: Arc::new(open_folder(&self.folder, folder)?) })
+    }
+
+    /// Gives the content of another folder's file this new name: a hard link, or a copy where there can be none. Nothing is
+    /// synced.
+    pub fn link(&self, path: &str, from: &Door, other: &str, most: Bytes) -> io::Result<()> {
+        let mut file = from.regular(other, OFlags::RDONLY, most)?;
+        let ((theirs, their_name), (ours, our_name)) = (from.above(other)?, self.above(path)?);
+        match rustix::fs::linkat(&theirs, their_name, &ours, our_name, AtFlags::empty()) {
+            Ok(()) => Ok(()),
+            Err(Errno::EXIST) => Err(Errno::EXIST.into()),
+            Err(_) => {
+                let flags =
+                    OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let mut copy = File::from(rustix::fs::openat(&ours, our_name, flags, MODE)?);
+                io::copy(&mut file, &mut copy).map(drop)
+            }
+        }
+    }
+
+    /// Makes all of the folder durable, with everything else on its filesystem.
+    pub fn sync_all(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(&self.folder)?)
+    }
+
     /// Opens an existing file for reading and appending.
     pub fn append(&self, path: &str, most: Bytes) -> io::Result<File> {
         self.regular(path, OFlags::RDWR | OFlags::APPEND, most)
@@ -174,6 +209,12 @@ impl Door {
             Err(Errno::EXIST) => Ok(()),
             Err(e) => Err(e.into()),
         }
+    }
+
+    /// Creates a subfolder of a subfolder, which must not exist.
+    pub fn make_folder_in(&self, above: &str, name: &str) -> io::Result<()> {
+        let above = self.inside(above)?;
+        Ok(rustix::fs::mkdirat(&above.folder, name, FOLDER_MODE)?)
     }
 
     /// Another user or group that owns the folder or a file in it, or may write to them. Root does not count, because root has full

@@ -24,9 +24,9 @@ use crate::schema::units::{Bytes, GIB, MIB};
 use crate::text::mistakes;
 
 /// Size limit of the plan and of the machine's description; each is about a page of text.
-const PAGE_MOST: Bytes = Bytes(MIB);
+pub const PAGE_MOST: Bytes = Bytes(MIB);
 /// Size limit of `trials.jsonl`; a record has some kilobytes.
-const TRIALS_MOST: Bytes = Bytes(GIB);
+pub const TRIALS_MOST: Bytes = Bytes(GIB);
 
 /// A run's folder, open for appending by only one process at a time.
 #[derive(Debug)]
@@ -196,7 +196,8 @@ impl Folder {
         self.trials.rewind()?;
         self.trials.read_to_end(&mut trials)?;
         let (plan, machine) = (self.door.read(PLAN, PAGE_MOST)?, self.door.read(MACHINE, PAGE_MOST)?);
-        let records = parsed(&self.door, trials.as_slice(), anyhow::Error::from)?.0.records.len();
+        let mut records = 0;
+        parsed_each(&self.door, trials.as_slice(), anyhow::Error::from, &mut |_, _| records += 1)?;
         let covered = Covered { plan: &plan, machine: &machine, trials: &trials };
         seal::store(&self.door, &covered.sealed(records, rounds, looks, ended))
     }
@@ -211,7 +212,7 @@ fn first_sum(plan: &str, machine: &str) -> String {
 }
 
 /// Writes all files that a run has before its first trial. Returns the checksum that the first record's line must repeat.
-fn fill(door: &Door, plan: &Plan, machine: &Machine) -> anyhow::Result<String> {
+pub fn fill(door: &Door, plan: &Plan, machine: &Machine) -> anyhow::Result<String> {
     let (plan, machine) = (toml::to_string(plan)?, serde_json::to_string_pretty(machine)?);
     door.make_folder(HISTOGRAMS.folder)?;
     door.make_folder(CONSOLES.folder)?;
@@ -227,7 +228,7 @@ fn not_created(path: &Path, why: String) -> Failure {
     ))
 }
 
-fn or_here(folder: Option<&Path>) -> &Path {
+pub fn or_here(folder: Option<&Path>) -> &Path {
     folder.filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -241,9 +242,31 @@ pub fn read(path: &Path) -> anyhow::Result<Run> {
 
 /// Reads a run like [`read`], from a folder that is already open.
 pub fn read_through(door: Door) -> anyhow::Result<Run> {
+    let mut records = Vec::new();
+    let run = read_each(door, &mut |record, _| records.push(record))?;
+    Ok(Run { records, ..run })
+}
+
+/// Reads all of a run except its records; what the seal says of these is not checked.
+///
+/// # Errors
+/// If the path is not a run's folder.
+pub fn head(path: &Path) -> anyhow::Result<Run> {
+    head_of(open_door(path)?)
+}
+
+/// Reads all of a run except its records, from a folder that is already open.
+pub fn head_of(door: Door) -> anyhow::Result<Run> {
+    let missing = |e: io::Error| no_trials(door.path(), &e).into();
+    door.file(TRIALS, TRIALS_MOST).map_err(missing)?;
+    Ok(Run { damage: Vec::new(), ..parsed(&door, io::empty(), missing)?.0 })
+}
+
+/// Reads a run without keeping its records, which `keep` receives one after another with their places in the file.
+pub fn read_each(door: Door, keep: &mut dyn FnMut(Record, lines::Span)) -> anyhow::Result<Run> {
     let missing = |e: io::Error| no_trials(door.path(), &e).into();
     let trials = door.open_file(TRIALS, TRIALS_MOST).map_err(missing)?;
-    Ok(parsed(&door, trials, missing)?.0)
+    Ok(parsed_each(&door, trials, missing, keep)?.0)
 }
 
 /// Opens a run's folder.
@@ -294,6 +317,18 @@ fn parsed(
     trials: impl Read,
     unreadable_trials: impl Fn(io::Error) -> anyhow::Error,
 ) -> anyhow::Result<(Run, String)> {
+    let mut records = Vec::new();
+    let (run, last) = parsed_each(door, trials, unreadable_trials, &mut |record, _| records.push(record))?;
+    Ok((Run { records, ..run }, last))
+}
+
+/// Like [`parsed`], but passes the records on.
+fn parsed_each(
+    door: &Door,
+    trials: impl Read,
+    unreadable_trials: impl Fn(io::Error) -> anyhow::Error,
+    keep: &mut dyn FnMut(Record, lines::Span),
+) -> anyhow::Result<(Run, String)> {
     let path = door.path();
     let damaged = |name: &str, e: String| damaged(path, name, &e);
     let text = |name: &str| {
@@ -306,8 +341,8 @@ fn parsed(
     super::plan::is_of_this_version(&plan, &path.display().to_string())?;
     let (seal, no_seal) = seal::read(door).map_or_else(|what| (None, Some(what)), |seal| (seal, None));
     let mut seen = seal::Trials::covered_by(seal.as_ref());
-    let lines::Lines { records, last, mut damage, torn } =
-        lines::read_all(trials, &first_sum(&plan, &machine), |bytes| seen.add(bytes))
+    let lines::Lines { last, mut damage, torn } =
+        lines::read_each(trials, &first_sum(&plan, &machine), |bytes| seen.add(bytes), keep)
             .map_err(unreadable_trials)?;
     damage.extend(no_seal);
     damage.extend(
@@ -325,7 +360,7 @@ fn parsed(
         door: door.clone(),
         plan,
         machine,
-        records,
+        records: Vec::new(),
         damage,
         torn,
         seal,

@@ -16,6 +16,8 @@ use crate::text::visible;
 /// The text before the eight hexadecimal digits of the checksum at the end of a complete line.
 const KEY: &str = ",\"crc32\":\"";
 const END: &str = "\"}";
+/// The text before the checksum of the line before.
+const PREVIOUS: &str = ",\"previous\":\"";
 const DIGITS: usize = 8;
 
 /// The line of a record, without a line end, and its checksum.
@@ -100,10 +102,28 @@ fn split(line: &str) -> Option<(&str, &str)> {
     Some((head.strip_suffix(KEY)?, sum))
 }
 
+/// The line of the same record after another one: with another checksum of the line before. `None` if the line is not as
+/// fsderby writes it.
+pub fn rechained(line: &str, previous: &str) -> Option<(String, String)> {
+    let (open, _) = split(line)?;
+    let (head, old) = open.split_at_checked(open.len().checked_sub(DIGITS + 1)?)?;
+    let head = head.strip_suffix(PREVIOUS)?;
+    let is_sum = old.strip_suffix('"')?.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let open = format!("{head}{PREVIOUS}{previous}\"");
+    let sum = format!("{:08x}", crc32fast::hash(open.as_bytes()));
+    is_sum.then(|| (format!("{open}{KEY}{sum}{END}"), sum))
+}
+
+/// The place of a line in its file, without its line end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub at: u64,
+    pub bytes: usize,
+}
+
 /// The result of reading a file of records.
 #[derive(Debug, Default)]
 pub struct Lines {
-    pub records: Vec<Record>,
     /// Checksum of the last valid line.
     pub last: String,
     /// Descriptions of damage, one sentence each.
@@ -119,9 +139,15 @@ const PART: u64 = 4 * MIB;
 /// valid line. So an incomplete line counts as torn only at the end of the file, or if the next valid line repeats the checksum
 /// of the valid line before the incomplete one.
 ///
-/// `first` is the checksum of plan and machine, which the first line must repeat. `seen` is called with all bytes in file order.
-pub fn read_all(mut file: impl Read, first: &str, mut seen: impl FnMut(&[u8])) -> io::Result<Lines> {
-    let mut chain = Chain::from(first);
+/// `first` is the checksum of plan and machine, which the first line must repeat. `seen` is called with all bytes in file order,
+/// `keep` with each valid record.
+pub fn read_each(
+    mut file: impl Read,
+    first: &str,
+    mut seen: impl FnMut(&[u8]),
+    keep: &mut dyn FnMut(Record, Span),
+) -> io::Result<Lines> {
+    let mut chain = Chain::from(first, keep);
     let mut part = Vec::new();
     loop {
         let begun = part.len();
@@ -140,7 +166,10 @@ pub fn read_all(mut file: impl Read, first: &str, mut seen: impl FnMut(&[u8])) -
 /// The state after the lines read so far.
 struct Chain<'f> {
     first: &'f str,
+    keep: &'f mut dyn FnMut(Record, Span),
     lines: Lines,
+    /// Number of bytes read.
+    bytes: u64,
     /// Number of lines read.
     count: u32,
     /// Incomplete lines that are not yet known to be torn.
@@ -149,9 +178,9 @@ struct Chain<'f> {
 }
 
 impl<'f> Chain<'f> {
-    fn from(first: &'f str) -> Self {
+    fn from(first: &'f str, keep: &'f mut dyn FnMut(Record, Span)) -> Self {
         let lines = Lines { last: first.to_owned(), ..Lines::default() };
-        Chain { first, lines, count: 0, open: Vec::new(), ends_in_newline: false }
+        Chain { first, keep, lines, bytes: 0, count: 0, open: Vec::new(), ends_in_newline: false }
     }
 
     /// Reads more lines; only the last line of the file may lack its line end.
@@ -164,12 +193,17 @@ impl<'f> Chain<'f> {
             .collect();
         let parts =
             parallel(&numbered, |part| part.iter().map(|(n, line)| (*n, read(line))).collect::<Vec<_>>());
-        parts.into_iter().flatten().for_each(|(number, line)| self.line(number, line));
+        let begin = |line: &str| self.bytes + (line.as_ptr().addr() - text.as_ptr().addr()) as u64;
+        let spans: Vec<Span> =
+            numbered.iter().map(|(_, line)| Span { at: begin(line), bytes: line.len() }).collect();
+        let lines = parts.into_iter().flatten().zip(spans);
+        lines.for_each(|((number, line), span)| self.line(number, line, span));
+        self.bytes += bytes.len() as u64;
         self.count += text.split_terminator('\n').count() as u32;
         self.ends_in_newline = text.ends_with('\n') || (text.is_empty() && self.ends_in_newline);
     }
 
-    fn line(&mut self, number: u32, line: Line) {
+    fn line(&mut self, number: u32, line: Line, span: Span) {
         match line {
             Line::Torn => self.open.push(number),
             Line::Damaged(what) => self.lines.damage.push(format!("line {number}: {what}")),
@@ -189,7 +223,7 @@ impl<'f> Chain<'f> {
                     });
                 }
                 self.lines.last = sum;
-                self.lines.records.push(*record);
+                (self.keep)(*record, span);
             }
         }
     }
@@ -215,7 +249,8 @@ mod tests {
     #[test]
     fn a_line_without_its_whole_end_is_torn_only_where_the_file_ends_in_it() {
         let found = |text: &str| {
-            let Lines { torn, damage, .. } = read_all(text.as_bytes(), "00000000", |_| ()).unwrap();
+            let Lines { torn, damage, .. } =
+                read_each(text.as_bytes(), "00000000", |_| (), &mut |_, _| ()).unwrap();
             (torn.len(), damage.len())
         };
         assert_eq!(found("{\"schema\":2,\"tri"), (1, 0));
@@ -233,7 +268,7 @@ mod tests {
         text.push_str(&"x".repeat(2 * PART as usize));
         let mut bytes = 0;
         let Lines { torn, damage, .. } =
-            read_all(text.as_bytes(), "00000000", |part| bytes += part.len()).unwrap();
+            read_each(text.as_bytes(), "00000000", |part| bytes += part.len(), &mut |_, _| ()).unwrap();
         assert_eq!((bytes, damage.len(), torn.len()), (text.len(), lines, 1));
         assert!(damage[lines - 1].starts_with(&format!("line {lines}: ")));
         assert_eq!(torn[0], format!("line {} was not written completely", lines + 2));
@@ -263,6 +298,18 @@ mod tests {
         ] {
             assert!(told(&text).contains("it has a text of"), "{}", &text[..20]);
         }
+    }
+
+    #[test]
+    fn a_line_goes_behind_another_with_its_content_unchanged() {
+        let line = summed("{\"a\":\"é\",\"previous\":\"00000000\"}");
+        let (moved, sum) = rechained(&line, "0badcafe").unwrap();
+        assert_eq!(moved, summed("{\"a\":\"é\",\"previous\":\"0badcafe\"}"));
+        assert!(moved.contains(&sum));
+        assert_eq!(rechained(&moved, "00000000").unwrap().0, line);
+        let others = ["{\"previous\":\"00000000\"}", "{\"a\":1,\"previous\":\"0000000é\"}", "{\"a\":1}"];
+        assert!(others.iter().all(|other| rechained(&summed(other), "0badcafe").is_none()));
+        assert!(rechained("", "0badcafe").is_none());
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //!   seal.json.minisig    the signature of the seal, if the run is signed
 //!   histograms/          latencies at full resolution, one file per trial
 //!   requests/            the requests that each trial's modelled disk served, 48 bytes per request
+//!   shards/              of a merged run: what each shard sealed
 //!   consoles/            the console output of each trial's guest or agent, if any
 //!   report.html          and other requested reports
 //! ```
@@ -20,6 +21,7 @@ mod door;
 mod folder;
 pub mod keys;
 pub mod lines;
+pub mod merge;
 pub mod plan;
 pub mod seal;
 pub mod signature;
@@ -29,7 +31,7 @@ mod verdict;
 
 pub use beside::{Attached, Beside, CONSOLES, HISTOGRAMS, REQUESTS};
 pub use door::Door;
-pub use folder::{Folder, open_door, open_trusted, read, read_through};
+pub use folder::{Folder, head, head_of, open_door, open_trusted, read, read_each, read_through};
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -56,6 +58,8 @@ const SEAL: &str = "seal.json";
 const VERDICT: &str = "verdict.json";
 /// The name of the signature file, as `minisign -V -m seal.json` expects it.
 const SIGNATURE: &str = "seal.json.minisig";
+/// In a merged run, a folder with the shards' own files.
+pub const SHARDS: &str = "shards";
 
 /// A run read from its folder.
 #[derive(Clone, Debug)]

@@ -116,6 +116,6 @@ fn written(seal: &Seal) -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(seal)? + "\n")
 }
 
-fn hash(bytes: &[u8]) -> String {
+pub fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }

@@ -6,6 +6,7 @@
 //! - `fsderby run …` is run twice: with `--dry-run` behind it, which proves that all of it is accepted and expands to jobs; and for
 //!   real with [`SMALLER`] in place of its own sizes and rounds, and of `quick` one workload. In guests it is a dry run alone:
 //!   `tests/guests` boots them. With `--resume` it is as written, but `--rounds N` becomes `--rounds 2`.
+//! - What merges shards or submits them to a cluster has its arguments parsed, too; what would use the result is skipped.
 //! - What fetches packages, builds a guest, or measures for minutes ([`LONG`]) has its arguments parsed, with `--help` behind them.
 //! - `make TARGET` is `make -n TARGET`: the test is itself part of `make test`, and `make run` builds a release.
 //! - `cargo test …` and `cargo run …` only have to name what exists.
@@ -29,6 +30,8 @@ use crate::support::{has_loop, project, skipped};
 const GUIDE: &str = "docs/guide/";
 /// Subcommands that take minutes or the network.
 const LONG: [&str; 4] = ["kernel", "guest", "machine", "disk"];
+/// What needs shards or a cluster: `tests/guests/cluster.rs` runs it.
+const CLUSTER: [&str; 3] = ["merge", "--submit", "status"];
 /// Testbeds whose trials are guests.
 const IN_GUESTS: [&str; 2] = ["vm", "model"];
 /// A sixteenth of the work, once, in a volume that every kind takes.
@@ -122,6 +125,10 @@ impl Shell<'_> {
             }
             ["fsderby", "compare", ..] if words.contains(&"--fail-if") => self.sh(at, line, &[0, FAIL_IF]),
             ["fsderby", "doctor", ..] if !self.loops => self.sh(at, line, &[0, MISSING]),
+            ["fsderby", "merge" | "slurm", ..] if words.iter().any(|word| CLUSTER.contains(word)) => {
+                self.sh(at, &format!("{line} --help"), &[0]);
+                self.absent.extend(words.iter().map(|word| format!("{word}/run")));
+            }
             ["fsderby", command, ..] if LONG.contains(command) => {
                 self.sh(at, &format!("{line} --help"), &[0])
             }

@@ -42,6 +42,18 @@ fn the_workloads_are_the_programs() {
 }
 
 #[test]
+fn the_words_of_reports_are_the_programs() {
+    let mut page = head("Words of a report", "terms");
+    page.push_str("\n| word | also | meaning |\n|---|---|---|\n");
+    for row in &listed("terms") {
+        let also: Vec<&str> = row["also"].as_array().unwrap().iter().map(text).collect();
+        let [name, meaning] = ["name", "meaning"].map(|key| cell(text(&row[key])));
+        writeln!(page, "| {name} | {also} | {meaning} |", also = cell(&also.join(", "))).unwrap();
+    }
+    is_the_page("terms", &page);
+}
+
+#[test]
 fn the_testbeds_are_the_programs() {
     let mut page = head("Testbeds", "testbeds");
     for row in &listed("testbeds") {

@@ -16,6 +16,7 @@ mod report;
 mod scripted;
 mod sentences;
 mod setups;
+mod shards;
 #[path = "../support/mod.rs"]
 mod support;
 mod tidy;

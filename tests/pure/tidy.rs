@@ -246,6 +246,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("experiment", &["preflight", "plan"]),
     ("execute", &["preflight", "plan"]),
     ("verify", &["execute", "preflight", "plan"]),
+    ("merge", &["execute", "preflight", "plan"]),
 ];
 
 #[test]
@@ -366,6 +367,7 @@ fn a_runs_folder_is_opened_by_its_door_alone() {
         ("src/store/folder.rs", "fs::create_dir_all(parent)"),
         ("src/store/folder.rs", "fs::remove_dir(p)"),
         ("src/store/folder.rs", "rustix::fs::access(holds"),
+        ("src/store/merge.rs", "std::fs::create_dir_all(parent)"),
         ("src/store/mod.rs", "File::open(folder)"),
     ];
     let mut found = Vec::new();

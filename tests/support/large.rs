@@ -7,6 +7,8 @@ use std::path::Path;
 use fsderby::runner::experiment::Experiment;
 use fsderby::schema::event::{Buckets, Event};
 use fsderby::schema::job::Job;
+use fsderby::schema::plan::Plan;
+use fsderby::schema::shard::Shard;
 use fsderby::store::Run;
 use fsderby::workloads::Histogram;
 use rand_core::{Rng, SeedableRng};
@@ -23,12 +25,27 @@ pub const WORKLOADS: [&str; 5] =
 
 /// Filesystems × workloads × rounds, and before them an integrity check of each cell.
 pub fn carry_out(folder: &Path, filesystems: &[&str], workloads: &[&str], rounds: u32) -> Run {
+    carry::carry_out(folder, &plan(filesystems, workloads, rounds), &Scripted::event(vary), &[], None)
+}
+
+/// A run of so many rounds as shards, each in a thread of its own.
+pub fn carry_out_shards(below: &Path, rounds: u32, of: u32) {
+    std::thread::scope(|scope| {
+        for number in 1..=of {
+            let shard = Some(Shard { number, of, due: Vec::new() });
+            let plan = Plan { shard, ..plan(&FILESYSTEMS, &WORKLOADS, rounds) };
+            let folder = below.join(number.to_string());
+            scope.spawn(move || carry::carry_out(&folder, &plan, &Scripted::event(vary), &[], None));
+        }
+    });
+}
+
+fn plan(filesystems: &[&str], workloads: &[&str], rounds: u32) -> Plan {
     let text = format!(
         "name = 'large'\nanalysis = 'Is a small difference real?'\nsize = '2g'\nmemory = '512m'\nseed = 7\nrounds = {rounds}\n\
          filesystems = {filesystems:?}\nworkloads = {workloads:?}\n"
     );
-    let plan = Experiment::parse(&text, "large").and_then(|e| e.plan("loop".into(), 1)).expect("a plan");
-    carry::carry_out(folder, &plan, &Scripted::event(vary), &[], None)
+    Experiment::parse(&text, "large").and_then(|e| e.plan("loop".into(), 1)).expect("a plan")
 }
 
 /// No two trials take equally long, nor do two operations.

@@ -21,6 +21,7 @@ pub mod neighbours;
 pub mod quiet;
 pub mod remains;
 pub mod scripted;
+pub mod slurm;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

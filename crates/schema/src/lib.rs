@@ -26,5 +26,6 @@ pub mod request;
 pub mod scenario;
 pub mod seal;
 pub mod setup;
+pub mod shard;
 pub mod units;
 pub mod work;

@@ -21,6 +21,29 @@ pub struct Machine {
     /// The setups of the trials, in the order of the candidates.
     pub setups: Vec<OnMachine>,
     pub tools: Vec<Tool>,
+    /// Name of the machine, if the run is a shard.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub node: String,
+    /// The shards of which the run was merged; the machine is that of the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<Merged>,
+}
+
+/// A shard in a merged run. The run's folder holds the shard's own files below `folder`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Merged {
+    /// `2/4`
+    pub shard: String,
+    pub folder: String,
+    /// Its machine at its beginning.
+    pub node: String,
+    pub cpu: String,
+    pub cpus: u32,
+    pub memory: Bytes,
+    pub kernel: String,
+    pub records: usize,
+    /// BLAKE3 of its `seal.json`.
+    pub seal_blake3: String,
 }
 
 impl Machine {

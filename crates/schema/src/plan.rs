@@ -12,6 +12,7 @@ use crate::needs::Needs;
 use crate::random::{seeded, shuffle};
 use crate::scenario::{Scenario, WorkStage};
 use crate::setup::ImageState;
+use crate::shard::Shard;
 use crate::units::{Bytes, Percent, Scale, Span};
 
 /// Schema version of `plan.toml`.
@@ -61,6 +62,9 @@ pub struct Plan {
     /// Present if a scale reduced the experiment's work more than memory or volume could follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortfall: Option<Shortfall>,
+    /// Present if the run carries out only a share of the trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// Seed of the trial order.
     pub plan_seed: u64,
     /// Determines the workloads' random numbers; together with the round, the same for all filesystems.

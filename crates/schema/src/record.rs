@@ -195,6 +195,9 @@ pub struct FileRef {
 pub struct Circumstances {
     /// Time at which the trial began, by RFC 3339 in UTC.
     pub started: String,
+    /// Name of the machine, if several share a plan.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub node: String,
     /// Host nanoseconds of the launch.
     pub host_ns: u64,
     /// Host nanoseconds from the launch to the agent's first message: in a guest, its boot time.

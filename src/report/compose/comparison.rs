@@ -1,8 +1,11 @@
 //! Turns the pairs of a verdict into one list for each headline metric: candidates relative to the best or the baseline.
 
+use std::collections::BTreeSet;
+
 use super::Judged;
 use super::pairs::{Pair, Pairs};
 use super::sentence::{self, Of};
+use crate::analysis::rounds::positive;
 use crate::report::view::comparison::{Comparison, GOOD, Line, Tie};
 use crate::report::view::row::{Cell, Row};
 use crate::report::view::sentence::Sentence;
@@ -39,6 +42,8 @@ pub fn of(
         };
         let mut comparison = beside(names, &pairs, places, baseline)?;
         (comparison.without_ratio, comparison.left_out) = left_out(row, &comparison, verdict);
+        let analysed = verdict.of(scenario, &row.name, &row.dimensions).map(|f| f.n as usize).max();
+        means(&mut comparison, row, analysed);
         if verdict.is_final() {
             tie(&mut comparison.lines, &pairs, unequal);
         } else {
@@ -81,6 +86,23 @@ pub fn overall(
     beside(names, &pairs, places, baseline)
 }
 
+/// Fills in the geometric means, over the rounds in which every compared candidate has a value, as far as they were analysed.
+fn means(comparison: &mut Comparison, row: &Row, analysed: Option<usize>) {
+    let of = |label: &str| row.cells.iter().find(|cell| cell.filesystem == label);
+    let rounds = |line: &Line| -> BTreeSet<u32> {
+        of(&line.candidate).into_iter().flat_map(positive).map(|(round, _)| round).collect()
+    };
+    let common = comparison.lines.iter().map(rounds).reduce(|common, own| &common & &own).unwrap_or_default();
+    let basis: BTreeSet<u32> = common.iter().copied().take(analysed.unwrap_or(common.len())).collect();
+    for line in &mut comparison.lines {
+        let values = of(&line.candidate).into_iter().flat_map(positive);
+        let logs: Vec<f64> =
+            values.filter(|(round, _)| basis.contains(round)).map(|(_, value)| value.ln()).collect();
+        line.mean = (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp());
+    }
+    comparison.rounds = basis.len();
+}
+
 /// The copy in an A/A check is no candidate.
 fn is_of_copy(verdict: &Verdict, labels: [&String; 2]) -> bool {
     verdict.guard.as_ref().is_some_and(|guard| labels.contains(&&guard.copy))
@@ -96,6 +118,7 @@ fn nobody() -> Comparison {
         to: String::new(),
         is_baseline: false,
         is_preliminary: false,
+        rounds: 0,
         left_out: Vec::new(),
         without_ratio: Vec::new(),
         lines: Vec::new(),
@@ -154,6 +177,7 @@ fn beside(
         Line {
             best: place.best,
             worst: place.worst,
+            mean: None,
             ratio: pair.as_ref().map_or(1.0, |pair| pair.ratio),
             low: pair.as_ref().and_then(|pair| pair.low),
             high: pair.as_ref().and_then(|pair| pair.high),

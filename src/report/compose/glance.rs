@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::rounds::positive;
 use crate::report::view::comparison::Comparison;
 use crate::report::view::glance::{Cell, Column, Counted, Counts, Glance, Line};
-use crate::report::view::number::{grouped, list, percents, ratio};
-use crate::report::view::row::{Cell as RowCell, Row};
-use crate::report::view::standings::pairs;
+use crate::report::view::number::{list, percents, ratio};
+use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::declared::Over;
 use crate::schema::metric::Of;
@@ -31,10 +29,8 @@ pub fn of(workloads: &[WorkloadSummary], is_on_models: bool) -> Option<Glance> {
         }
     }
     let is_unequal = |label: &str| all.iter().any(|(_, comparison)| comparison.is_unequal(label));
-    let bases: Vec<BTreeSet<u32>> = all.iter().map(|(work, comparison)| basis(work, comparison)).collect();
     let line = |label: &str| {
-        let cells = all.iter().zip(&bases);
-        let cells = cells.map(|((work, comparison), basis)| cell(work, comparison, basis, label)).collect();
+        let cells = all.iter().map(|(work, comparison)| cell(work, comparison, label)).collect();
         let own: Vec<f64> = all
             .iter()
             .filter_map(|(_, c)| c.line(label))
@@ -45,20 +41,17 @@ pub fn of(workloads: &[WorkloadSummary], is_on_models: bool) -> Option<Glance> {
     };
     let mut lines: Vec<(f64, Line)> = labels.into_iter().map(line).collect();
     lines.sort_by(|(a, one), (b, other)| one.is_unequal.cmp(&other.is_unequal).then(a.total_cmp(b)));
-    let column = |((work, c), basis): (&(&WorkloadSummary, &Comparison), &BTreeSet<u32>)| Column {
+    let column = |(work, c): &(&WorkloadSummary, &Comparison)| Column {
         scenario: c.scenario.clone(),
         title: c.title.clone(),
         median: row_of(work, c).map(Row::median_of).unwrap_or_default(),
-        mean: match basis.len() {
-            1 => "value".to_owned(),
-            n => format!("geometric mean of {}", grouped(&n.to_string())),
-        },
+        mean: c.mean_of(),
     };
-    let columns = all.iter().zip(&bases).map(column).collect();
+    let columns = all.iter().map(column).collect();
     let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
     let counted = workloads.iter().filter(|work| is_on_models && !work.comparisons.is_empty());
     let counts = counted.filter_map(|work| counts(work, &lines)).collect();
-    let note = [note(&all, &lines), unanswered(workloads)].join(" ").trim_end().to_owned();
+    let note = [note(&all, &lines, is_on_models), unanswered(workloads)].join(" ").trim_end().to_owned();
     Some(Glance { columns, lines, counts, note })
 }
 
@@ -138,33 +131,13 @@ pub fn uncompared(work: &WorkloadSummary) -> Vec<String> {
     titles
 }
 
-/// The rounds on which the comparison's ratios rest: those in which every compared candidate has a value, as far as they were
-/// analysed.
-fn basis(work: &WorkloadSummary, comparison: &Comparison) -> BTreeSet<u32> {
-    let Some(row) = row_of(work, comparison) else { return BTreeSet::new() };
-    let mut cells = row.cells.iter().filter(|cell| comparison.line(&cell.filesystem).is_some());
-    let rounds = |cell: &RowCell| positive(cell).map(|(round, _)| round).collect::<BTreeSet<u32>>();
-    let first = cells.next().map(rounds).unwrap_or_default();
-    let common = cells.fold(first, |common, cell| &common & &rounds(cell));
-    let analysed = pairs(work, row).map(|finding| finding.n as usize).max();
-    let n = analysed.unwrap_or(common.len());
-    common.into_iter().take(n).collect()
-}
-
-/// The geometric mean over these rounds; `None` without any.
-fn mean(cell: &RowCell, rounds: &BTreeSet<u32>) -> Option<f64> {
-    let logs: Vec<f64> =
-        positive(cell).filter(|(round, _)| rounds.contains(round)).map(|(_, value)| value.ln()).collect();
-    (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
-}
-
-fn cell(work: &WorkloadSummary, comparison: &Comparison, basis: &BTreeSet<u32>, label: &str) -> Cell {
+fn cell(work: &WorkloadSummary, comparison: &Comparison, label: &str) -> Cell {
     let Some(line) = comparison.line(label) else { return Cell::default() };
     let row = row_of(work, comparison);
     let own = row.and_then(|row| row.cells.iter().find(|cell| cell.filesystem == label));
     let shown = |value: Option<f64>| row.zip(value).map(|(row, value)| row.scale().with_unit(value));
     let median = shown(own.and_then(|cell| cell.median));
-    let mean = shown(own.and_then(|cell| mean(cell, basis)));
+    let mean = shown(line.mean);
     let is_ranked = comparison.has_ranks() && !comparison.is_unequal(label);
     let interval = line.low.zip(line.high).filter(|_| label != comparison.to);
     Cell {
@@ -180,11 +153,15 @@ fn row_of<'w>(work: &'w WorkloadSummary, comparison: &Comparison) -> Option<&'w 
     work.rows().find(|row| row.name == comparison.metric && row.dimensions == comparison.dimensions)
 }
 
-fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
+fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line], is_on_models: bool) -> String {
     let first = all[0].1;
     let is_same = all.iter().all(|(_, c)| (&c.to, c.times_as) == (&first.to, first.times_as));
     let has_intervals = all.iter().any(|(_, comparison)| comparison.has_intervals());
-    let interval = if has_intervals { " (interval)" } else { "" };
+    let interval = match (has_intervals, is_on_models) {
+        (false, _) => "",
+        (true, true) => " (smallest to largest)",
+        (true, false) => " (interval)",
+    };
     let times = match is_same {
         true => format!("times as {} as {}", first.times_as, first.to),
         false if all.iter().any(|(_, c)| c.is_of_amounts()) => {
@@ -199,7 +176,8 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
     let unequal =
         if lines.iter().any(|line| line.is_unequal) { "; ‡ weaker durability, so not ranked" } else { "" };
     let speed = less_speed(all, lines);
-    format!("Ratio of geometric means over the rounds{interval}: {times}{speed}{ranks}{unequal}.")
+    let over = if is_on_models { "samples" } else { "rounds" };
+    format!("Ratio of geometric means over the {over}{interval}: {times}{speed}{ranks}{unequal}.")
 }
 
 /// The meaning of a ratio below 1 in a table of speeds, by one that is shown: `, so 0.52 means 48 % less speed`.

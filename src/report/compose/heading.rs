@@ -146,7 +146,8 @@ fn title(run: &Run, standing: Standing, progress: Progress, is_timeless: bool, t
     let plain = match standing {
         Standing::Verdict if is_timeless => "Verdict over counters, without times",
         Standing::Nothing => "Nothing was measured",
-        Standing::Preliminary | Standing::Short => "Preliminary result",
+        Standing::Preliminary => "Preliminary result",
+        Standing::Short => "Preliminary result, because the work is short",
         Standing::Verdict => "Verdict",
         Standing::Void => "Void",
         Standing::Medians => "Medians and ranges",
@@ -453,8 +454,7 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
         let n = grouped(&sum(|work| work.disturbed_trials[0]).to_string());
         format!(
             "The machine was not idle: in {n} of {of} of {these}, other processes used CPU time of over a tenth \
-             of the workload's time. Random order spreads this disturbance over all candidates and widens the \
-             intervals.",
+             of the workload's time. Random order spreads this disturbance over all candidates.",
             of = count(sum(|work| work.disturbed_trials[1]), "trial"),
             these = these("all", workloads, &marked)
         )
@@ -494,7 +494,7 @@ fn conclusion(
             let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
             format!(
                 "Preliminary because {which} short. No trial both wrote twice its memory and lasted three \
-                 commit intervals of its filesystem. For a verdict on longer workloads{time}:",
+                 commit intervals of its filesystem. For a verdict on other, longer work{time}:",
                 time = about(next)
             )
         }

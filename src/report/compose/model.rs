@@ -33,6 +33,8 @@ pub fn disk(run: &Run) -> Option<String> {
         1 => ("a modelled disk".to_owned(), ""),
         several => (format!("{several} modelled disks"), "on each "),
     };
+    // A model of a class begins with an article: `A SATA SSD`.
+    let title = title.strip_prefix("A ").map_or(title.clone(), |class| format!("a {class}"));
     Some(format!("{disks} ({title}; {each}a volume of {size} at {begin}{moved})", size = run.plan.size))
 }
 
@@ -114,15 +116,19 @@ pub fn is_model_only(run: &Run) -> bool {
 /// The heading of findings on a modelled disk; `None` without findings or modelled disk.
 pub fn heading(run: &Run, standing: Standing) -> Option<&'static str> {
     Some(match (coverage(run)?, standing) {
-        (_, Standing::Nothing | Standing::Preliminary | Standing::Void | Standing::Medians)
-        | (Coverage::Tested { .. }, Standing::Short) => return None,
+        (_, Standing::Nothing | Standing::Preliminary | Standing::Void | Standing::Medians) => return None,
+        (Coverage::Tested { .. }, Standing::Short) => {
+            "Preliminary result over samples of the disk model, because the work is short"
+        }
         (Coverage::ModelOnly, Standing::Verdict) => "Verdict on the model only",
-        (Coverage::ModelOnly, Standing::Short) => "Preliminary result on the model only",
+        (Coverage::ModelOnly, Standing::Short) => {
+            "Preliminary result on the model only, because the work is short"
+        }
         (Coverage::Untested { .. }, Standing::Verdict) => {
             "Verdict over samples of the disk model, tested with too few real drives"
         }
         (Coverage::Untested { .. }, Standing::Short) => {
-            "Preliminary result over samples of the disk model, tested with too few real drives"
+            "Preliminary result over samples of the disk model, which was tested with too few real drives, because the work is short"
         }
         (Coverage::Tested { .. }, Standing::Verdict) => "Verdict over samples of the disk model",
     })

@@ -143,6 +143,9 @@ fn beyond(plan: &Plan, candidates: &[Candidate]) -> Vec<String> {
     if plan.needs.as_ref().is_some_and(|needs| profiles::equal_to(needs).is_none()) {
         beyond.push("the needs".to_owned());
     }
+    if plan.shard.as_ref().is_some_and(|shard| !shard.due.is_empty()) {
+        beyond.push("the trials of the shard".to_owned());
+    }
     if plan.workload_seed != plan.plan_seed {
         beyond.push(format!("the workload's seed {}", plan.workload_seed));
     }

@@ -189,7 +189,8 @@ impl<'t> Told<'t> {
             let (verb, differs) = (self.words.verb(false), self.differs(&pairs, &listed(&above)));
             let mut said = format!("{} {verb} {differs}", named(label));
             if !open.is_empty() {
-                said += &format!(" and not told apart from {}", listed(&open));
+                let pairs: Vec<(&str, &str)> = open.iter().map(|leader| (*leader, *label)).collect();
+                said += &format!(" and not told apart from {}{}", listed(&open), self.reason(&pairs));
             }
             clauses.push(said);
         }
@@ -197,6 +198,22 @@ impl<'t> Told<'t> {
             clauses.push(format!("{number} more are in the table", number = labels.len() - NAMED));
         }
         (clauses, claims)
+    }
+
+    /// In brackets, the reason that all of these pairs share for being no finding although their samples differ.
+    fn reason(&self, pairs: &[(&str, &str)]) -> String {
+        let Comparison { scenario, metric, dimensions, .. } = self.comparison;
+        let why = |(a, b): &(&str, &str)| {
+            let mut findings = self.about.verdict.of(scenario, metric, dimensions);
+            findings
+                .find_map(|f| f.from_the_side_of(a).filter(|f| f.b == *b))
+                .and_then(|f| standings::why_open_briefly(&f))
+        };
+        let mut reasons = pairs.iter().map(why);
+        match reasons.next().flatten() {
+            Some(first) if reasons.all(|other| other == Some(first)) => format!(" ({first})"),
+            _ => String::new(),
+        }
     }
 
     fn is_open(&self, a: &str, b: &str) -> bool {
@@ -218,7 +235,17 @@ impl<'t> Told<'t> {
         let who = listed(labels);
         let text = match (is_equivalent, claims.len() == n) {
             (true, _) => format!("{who} are equivalent within {}", self.about.verdict.margin),
-            (_, true) => format!("{who} are not told apart"),
+            (_, true) => {
+                let pairs: Vec<(&str, &str)> =
+                    claims.iter().map(|claim| (claim.a.as_str(), claim.b.as_str())).collect();
+                // Two alone get their reason in full.
+                let reason = if n == 1 && self.comparison.lines.len() == 2 {
+                    String::new()
+                } else {
+                    self.reason(&pairs)
+                };
+                format!("{who} are not told apart{reason}")
+            }
             // Candidates of setups whose figures have no ratio.
             _ => format!("none of {who} was found better than the others"),
         };
@@ -284,10 +311,19 @@ pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
             percent = digits(100.0 * (1.0 - alpha)),
             rounds = count(rounds, "round")
         ),
-        Basis::Samples { complete, .. } => format!(
-            "How sure: a finding holds in all {complete} samples, which are variants of the disk, the volume's \
-             position on it and the CPU speed; a range is their minimum and maximum."
-        ),
+        Basis::Samples { complete, .. } => {
+            let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
+            let held = match is_found {
+                true => "what is stated here was found",
+                false => "nothing was found",
+            };
+            format!(
+                "How sure: {held} in all {complete} samples (variants of the disk, the volume's position on it \
+                 and the CPU speed), with other workload seeds and CPU costs, and in the case predicted to be \
+                 the worst. This gives no probability. A range goes from the smallest to the largest ratio of \
+                 the samples."
+            )
+        }
     }
 }
 

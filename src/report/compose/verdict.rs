@@ -148,20 +148,18 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
     let withheld = pairs.iter().filter(|pair| Withheld::of(pair).is_some()).count();
     let (alike, open) = (n(&[Found::Equivalent]), n(&[Found::CannotTell]) - withheld);
     let of = count(pairs.len(), "pairwise comparison");
+    let cannot_tell = match withheld {
+        0 => format!(", and {open} told nothing apart"),
+        _ => format!(", {open} told nothing apart, and {withheld} found what is withheld"),
+    };
     match &verdict.basis {
         Basis::Samples { .. } => {
-            let samples = pairs.iter().map(|p| p.n).min().unwrap_or(0);
-            let of_them = (pairs.len() > 1).then(|| {
-                format!(
-                    "Of {of}, {differ} found a difference beyond {margin}, {alike} found equivalence, and {open} \
-                     cannot tell. "
-                )
-            });
-            let mut said = vec![format!(
-                "{of_them}A finding holds in all {samples} samples (variants of the disk, the volume's position \
-                 on it and the CPU speed), with other workload seeds, at every CPU cost and in the worst corner.",
-                of_them = of_them.unwrap_or_default()
-            )];
+            let mut said = Vec::new();
+            if pairs.len() > 1 {
+                said.push(format!(
+                    "Of {of}, {differ} found a difference beyond {margin}, {alike} found equivalence{cannot_tell}."
+                ));
+            }
             said.extend(decides(pairs));
             said.extend(beyond::said_of_cost(pairs));
             said.extend(beyond::said(pairs));
@@ -175,7 +173,7 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
                     "If the two did not differ, a run like this would report a difference in at most {percent} % of cases."
                 ),
                 _ => format!(
-                    "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}, and {open} cannot tell. Family-wise error \
+                    "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}{cannot_tell}. Family-wise error \
                      rate: {percent} % (if no candidates differed, a run like this would report a difference in at most {percent} % of cases)."
                 ),
             }];
@@ -251,9 +249,9 @@ mod tests {
         );
         assert_eq!(
             said[4],
-            "Disk-model overhead shifts no ratio by more than 0.2%; findings hold with and without it."
+            "Disk-model overhead (the simulation's own time) shifts the ratios by up to 0.2%; the findings hold with and without it."
         );
-        assert!(summary.heading.sure[0].contains("a finding holds in all 13 samples"));
+        assert!(summary.heading.sure[0].contains("was found in all 13 samples"));
         assert!(summary.heading.next.is_none());
         let all = [said, summary.heading.sentences].concat().join(" ");
         assert!(

@@ -209,6 +209,8 @@ fn machine() -> Machine {
         cpus: 4,
         memory: Bytes(16 * GIB),
         hypervisor: String::new(),
+        node: String::new(),
+        shards: Vec::new(),
         memory_groups: 2,
         setups: vec![on_machine("loop")],
         tools: ["alderfs", "birchfs", "cedarfs", "elmfs"].map(tool).to_vec(),

@@ -124,6 +124,7 @@ pub fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> R
             started: format!("2026-11-21T{:02}:{:02}:00Z", 8 + round, (place * 6) % 60 + 3 * work as u32),
             host_ns: 31_000_000_000,
             load: 0.25,
+            node: String::new(),
             other_runs: 0,
             steal_ns: 0,
             clock_drift_ns: 0,

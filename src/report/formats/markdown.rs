@@ -400,7 +400,7 @@ mod tests {
         let example = model::samples(13);
         let text = text(&example.report());
         assert!(text.contains("| birchfs | rowanfs | – | alderfs |"), "{text}");
-        assert!(text.contains("A finding holds in all 13 samples") && !text.contains("significant"));
+        assert!(text.contains("was found in all 13 samples") && !text.contains("significant"));
     }
 
     #[test]

@@ -48,7 +48,10 @@ fn compared_table(
     let (has_ranks, has_intervals) = (comparison.has_ranks(), comparison.has_intervals());
     let mut header = vec![String::new()];
     header.extend(has_ranks.then(|| "rank".to_owned()));
-    header.extend([format!("{}\n{}", named(row, &scale), row.median_of()), RATIO_NARROW.to_owned()]);
+    header.extend([
+        format!("{}\n{}", named(row, &scale), comparison.mean_of().replacen(" of ", "\nof ", 1)),
+        RATIO_NARROW.to_owned(),
+    ]);
     header.extend(has_intervals.then(|| ["interval".to_owned(), String::new()]).into_iter().flatten());
     header.push(direction(row));
     let drawn = header.len() - 1;
@@ -62,14 +65,15 @@ fn compared_table(
         let dagger = comparison.dagger(&cell.filesystem);
         let mut line = vec![format!("{}{dagger}", label(work, &cell.filesystem))];
         line.extend(has_ranks.then(|| one.map(ranked).unwrap_or_default()));
-        line.push(cell.median.map_or_else(|| "–".into(), |m| scale.number(m)));
+        // A candidate that is not compared has only a median.
+        let alone = || cell.median.map_or_else(|| "–".into(), |m| format!("median {}", scale.number(m)));
+        line.push(one.and_then(|one| one.mean).map_or_else(alone, |mean| scale.number(mean)));
         if let (Some(one), Some(axis)) = (one, &axis) {
             line.push(number::ratio(one.ratio));
             let marks = has_intervals.then(|| [one.interval(), one.mark().to_owned()]);
             line.extend(marks.into_iter().flatten());
             line.push(drawn_on(axis, one, comparison.is_preliminary, columns));
         }
-        // A candidate that is not compared has only a median.
         line.resize(drawn + 1, String::new());
         line.extend(beside.iter().map(|column| column.cells[at].clone()));
         table.add_row(line);

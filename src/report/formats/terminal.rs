@@ -127,7 +127,7 @@ impl Page {
             return;
         }
         self.line("");
-        self.paragraph(TITLE, "How sure");
+        self.paragraph(TITLE, "Findings");
         heading.findings.iter().for_each(|sentence| self.paragraph(Style::new(), sentence));
     }
 

@@ -87,6 +87,18 @@ pub fn refuted(finding: &Finding) -> Option<String> {
     })
 }
 
+/// The same in a few words, for a sentence in brackets.
+pub fn refuted_briefly(finding: &Finding) -> Option<&'static str> {
+    let Evidence::Samples { refuted: Some(refuted), .. } = &finding.evidence else { return None };
+    Some(match refuted {
+        Refuted::Chaos => "other workload seeds change the ratio as much",
+        Refuted::Cost => "the difference depends on the assumed CPU cost",
+        Refuted::ModelError => "the disk model's error could cause the difference",
+        Refuted::Corner => "the difference fails in the worst corner",
+        Refuted::Untried => "other seeds, CPU costs and the worst corner were not tried",
+    })
+}
+
 /// How far the model error may shift a ratio, and its largest part.
 fn off(error: &ModelError, Finding { a, b, .. }: &Finding) -> String {
     let (there, times) = (ratio(error.ratio), ratio(error.times));

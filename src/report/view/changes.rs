@@ -106,7 +106,7 @@ impl Line {
             Some(Found::Better) => "better",
             Some(Found::Worse) => "worse",
             Some(Found::Equivalent) => "equivalent",
-            Some(Found::CannotTell) => "cannot tell",
+            Some(Found::CannotTell) => "not told apart",
             None => "too few rounds",
         }
     }

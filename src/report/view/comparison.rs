@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::log_axis::LogAxis;
-use super::number::{list, ratio};
+use super::number::{grouped, list, ratio};
 use super::sentence::Sentence;
 use crate::schema::finding::Found;
 
@@ -34,6 +34,8 @@ pub struct Comparison {
     pub is_baseline: bool,
     /// Whether there are too few rounds or samples for findings, so that the order implies no ranks.
     pub is_preliminary: bool,
+    /// The number of rounds on which the ratios rest: those in which every compared candidate has a value.
+    pub rounds: usize,
     /// The candidates, the best first.
     pub lines: Vec<Line>,
     /// Candidates with too few rounds to be compared.
@@ -55,6 +57,9 @@ pub struct Line {
     /// The ranks that the findings allow; 0 if not ranked.
     pub best: u32,
     pub worst: u32,
+    /// The geometric mean over the rounds on which the ratio rests; `None` in a comparison over all metrics.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
     /// The ratio to `to`; for an amount, the ratio of the amounts.
     pub ratio: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +92,14 @@ impl Comparison {
     /// Whether the compared metric is an amount, of which less is better.
     pub fn is_of_amounts(&self) -> bool {
         self.times_as != GOOD
+    }
+
+    /// What [`Line::mean`] is: `geometric mean of 12`, or `value` of one round.
+    pub fn mean_of(&self) -> String {
+        match self.rounds {
+            1 => "value".to_owned(),
+            n => format!("geometric mean of {}", grouped(&n.to_string())),
+        }
     }
 
     /// Title of the comparison, with the scenario if there are several: `mailserver, transactions`.

@@ -102,16 +102,19 @@ pub fn said(findings: &[Finding]) -> Vec<String> {
             ratios = list(&named)
         ));
     }
-    let (chance, told): (Vec<&Finding>, Vec<&Finding>) =
-        findings.iter().filter(|finding| floor(finding).is_some()).partition(|f| moves_as_chance(f));
+    let others = findings.iter().filter(|f| floor(f).is_some() && Withheld::of(f).is_none());
+    let (chance, told): (Vec<&Finding>, Vec<&Finding>) = others.partition(|f| moves_as_chance(f));
     let most = told.into_iter().filter_map(floor).map(|floor| floor.moves).max_by(f64::total_cmp);
+    let the = if withheld.is_empty() { "the" } else { "the other" };
     let moves = match (most, chance.is_empty()) {
         (None, true) => return said,
-        (None, false) => format!("ratios {AS_CHANCE}"),
-        (Some(most), true) => format!("no ratio by more than {}", share(most)),
-        (Some(most), false) => format!("no ratio by more than {}, other ratios {AS_CHANCE}", share(most)),
+        (None, false) => AS_CHANCE.to_owned(),
+        (Some(most), true) => format!("by up to {}", share(most)),
+        (Some(most), false) => format!("by up to {}, or {AS_CHANCE}", share(most)),
     };
-    said.push(format!("Disk-model overhead shifts {moves}; findings hold with and without it."));
+    said.push(format!(
+        "Disk-model overhead (the simulation's own time) shifts {the} ratios {moves}; the findings hold with and without it."
+    ));
     said
 }
 
@@ -163,7 +166,7 @@ mod tests {
                 && said[0].contains("alderfs ÷ birchfs in mail (1.10, shifted by up to 3.1%)"),
             "{said:?}"
         );
-        assert!(said[1].contains("shifts no ratio by more than 3.1%"), "{said:?}");
+        assert!(said[1].contains("shifts the other ratios by up to 0.1%"), "{said:?}");
     }
 
     #[test]
@@ -180,10 +183,14 @@ mod tests {
             let why = Withheld::of(&chance).map(|withheld| withheld.why()).unwrap_or_default();
             assert!(why.contains("no more than chance") && !why.contains("864%"), "{why}");
             let alone = said(std::slice::from_ref(&chance));
-            assert!(alone[0].contains("shifted as by chance"), "{alone:?}");
-            assert!(alone[1].contains("shifts ratios no more than chance"), "{alone:?}");
-            let beside = said(&[chance, finding(Found::Better, None, Some(0.0002))]);
-            assert!(beside[1].contains("by more than 0.1%, other ratios no more than chance"), "{beside:?}");
+            assert!(alone[0].contains("shifted as by chance") && alone.len() == 1, "{alone:?}");
+            let mut open = chance.clone();
+            if let Evidence::Samples { withheld, .. } = &mut open.evidence {
+                *withheld = None;
+            }
+            let beside = said(&[open.clone(), finding(Found::Better, None, Some(0.0002))]);
+            assert!(beside[0].contains("the ratios by up to 0.1%, or no more than chance"), "{beside:?}");
+            assert!(said(&[chance, open])[1].contains("shifts the other ratios no more than chance"));
         }
     }
 

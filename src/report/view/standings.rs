@@ -62,8 +62,10 @@ pub fn standings(work: &WorkloadSummary, row: &Row) -> Vec<Standings> {
 /// The headings of the columns of [`Standings`].
 pub fn columns(verdict: &Verdict) -> [&'static str; 3] {
     match verdict.basis {
-        Basis::Rounds { .. } => ["better than", "equivalent to", "cannot tell"],
-        Basis::Samples { .. } => ["better than", "equivalent to", "cannot tell: depends on the model"],
+        Basis::Rounds { .. } => ["better than", "equivalent to", "not told apart from"],
+        Basis::Samples { .. } => {
+            ["better than", "equivalent to", "not told apart from: depends on the model"]
+        }
     }
 }
 
@@ -167,12 +169,24 @@ fn pair_shown(pair: &Finding) -> PairShown<'_> {
 
 /// Why a pair is not told apart although its interval over the samples excludes 1; `None` for every other pair.
 pub fn why_open(pair: &Finding) -> Option<String> {
-    let excludes_one = pair.low.is_some_and(|low| low > 1.0) || pair.high.is_some_and(|high| high < 1.0);
-    let is_open = pair.finding == Found::CannotTell && excludes_one;
-    if !is_open {
+    if !is_open_despite_interval(pair) {
         return None;
     }
     Withheld::of(pair).map(|withheld| withheld.why()).or_else(|| beyond::refuted(pair))
+}
+
+/// [`why_open`] in a few words.
+pub fn why_open_briefly(pair: &Finding) -> Option<&'static str> {
+    if !is_open_despite_interval(pair) {
+        return None;
+    }
+    let withheld = Withheld::of(pair).map(|_| "the disk model's overhead could cause the difference");
+    withheld.or_else(|| beyond::refuted_briefly(pair))
+}
+
+fn is_open_despite_interval(pair: &Finding) -> bool {
+    let excludes_one = pair.low.is_some_and(|low| low > 1.0) || pair.high.is_some_and(|high| high < 1.0);
+    pair.finding == Found::CannotTell && excludes_one
 }
 
 /// The reasons of one metric's pairs, a sentence each. If there are many, the last sentence gives the number of further reasons.
@@ -211,7 +225,7 @@ fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -
     let held =
         |held: u32| format!("held in {held} of {n} samples, at every CPU cost and in the worst corner");
     if let Some(why) = beyond::refuted(pair) {
-        return format!("cannot tell: {why}");
+        return format!("not told apart: {why}");
     }
     match pair.finding {
         Found::Better => format!("{a} is better ({})", held(a_better)),
@@ -221,7 +235,7 @@ fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -
             format!("preliminary: {}", count(*n as usize, "sample"))
         }
         Found::CannotTell => format!(
-            "cannot tell: depends on the model (above 1 in {a_better} samples, within the margin in {within_margin}, below 1 in {b_better})"
+            "not told apart: depends on the model (above 1 in {a_better} samples, within the margin in {within_margin}, below 1 in {b_better})"
         ),
     }
 }
@@ -239,7 +253,7 @@ fn over_rounds(pair: &Finding, p: Option<f64>, smallest: Option<f64>, to_equival
         Found::Better => format!("{a} is better{p}"),
         Found::Worse => format!("{b} is better{p}"),
         Found::Equivalent => format!("equivalent in {n} rounds"),
-        Found::CannotTell => format!("cannot tell{p}{smallest}{rounds}"),
+        Found::CannotTell => format!("not told apart{p}{smallest}{rounds}"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::comparison::{Comparison, Line};
+use super::comparison::Comparison;
 use super::imported::Imported;
 use super::latency::Latency;
 use super::number;
@@ -11,7 +11,7 @@ use super::row::Row;
 use super::sheet::Sheet;
 use crate::analysis::over_time::OverTime;
 use crate::schema::finding::Finding;
-use crate::schema::metric::{Better, Of};
+use crate::schema::metric::Of;
 use crate::schema::units::Bytes;
 use crate::schema::work::Amount;
 
@@ -138,41 +138,6 @@ impl WorkloadSummary {
         if self.stages.is_empty() { setting } else { format!("{}; {setting}", self.stages) }
     }
 
-    /// The pairs whose medians have another order than their ratio, with the reason; `None` without any.
-    fn contradicted(&self) -> Option<String> {
-        let of = |comparison: &Comparison| {
-            let row = self
-                .rows()
-                .find(|row| row.name == comparison.metric && row.dimensions == comparison.dimensions)?;
-            let median = |label: &str| {
-                row.cells.iter().find(|cell| cell.filesystem == label)?.median.filter(|median| *median > 0.0)
-            };
-            let reference = median(&comparison.to)?;
-            let is_inverse = row.better == Better::Lower && !comparison.is_of_amounts();
-            let is_other = |line: &&Line| {
-                let medians = median(&line.candidate).map(|own| own / reference);
-                let medians = medians.map(|ratio| if is_inverse { ratio.recip() } else { ratio });
-                let is_apart = |ratio: f64| number::ratio(ratio) != number::ratio(1.0);
-                medians.is_some_and(|medians| {
-                    (medians > 1.0) != (line.ratio > 1.0) && is_apart(medians) && is_apart(line.ratio)
-                })
-            };
-            let shown =
-                |line: &Line| format!("{} ({})", number::named(&line.candidate), number::ratio(line.ratio));
-            let who: Vec<String> = comparison.lines.iter().filter(is_other).map(shown).collect();
-            let to = number::named(&comparison.to);
-            (!who.is_empty()).then(|| format!("{} relative to {to}", number::list(&who)))
-        };
-        let pairs: Vec<String> = self.comparisons.iter().filter_map(of).collect();
-        (!pairs.is_empty()).then(|| {
-            format!(
-                "medians in another order than the ratio: {}; the ratio uses geometric means, in which every \
-                 round counts, and a median only the middle round",
-                pairs.join("; ")
-            )
-        })
-    }
-
     /// Notes that must accompany the figures, one sentence each: on page cache, short work, disturbances, and other facts.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -183,7 +148,6 @@ impl WorkloadSummary {
                         sync";
             notes.push(format!("{text}: {}", number::list(&marked)));
         }
-        notes.extend(self.contradicted());
         notes.extend((!self.joined.is_empty()).then(|| self.joined.clone()));
         notes.extend((!self.short.is_empty()).then(|| format!("preliminary: {}", self.short)));
         notes.extend((!self.disturbed.is_empty()).then(|| format!("interference: {}", self.disturbed)));

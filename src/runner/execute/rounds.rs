@@ -13,8 +13,9 @@ use super::skipped;
 use crate::analysis::dataset::Dataset;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::analysis::{rounds, verdict};
+use crate::host::node;
 use crate::runner::plan::resolved::Resolved;
-use crate::runner::plan::{extras, jobs};
+use crate::runner::plan::{extras, jobs, shard};
 use crate::runner::preflight::skips::Skip;
 use crate::schema::finding::Verdict;
 use crate::schema::job::Purpose;
@@ -74,7 +75,11 @@ impl<'a> Runner<'a> {
         self.record_skips(&mut history)?;
         let begin = Instant::now();
         let mut finish = Finish::default();
-        self.integrity_checks(&mut history, begin)?;
+        if self.plan.share.is_of_named() {
+            self.named(&mut history, begin)?;
+        } else {
+            self.integrity_checks(&mut history, begin)?;
+        }
         while let Some(together) = self.together(finish.rounds + 1, &history, begin) {
             let due: Vec<Trial<'_>> =
                 together.clone().flat_map(|round| self.unfinished(round, &history)).collect();
@@ -149,9 +154,14 @@ impl<'a> Runner<'a> {
     /// The rounds to carry out together, from this one on. One round, unless trials run in parallel: they would wait for each
     /// round's last trial. No decision between rounds may lie within them.
     fn together(&self, round: u32, history: &History, begin: Instant) -> Option<RangeInclusive<u32>> {
+        if self.plan.share.is_of_named() {
+            return None;
+        }
         let due = self.round(round, history);
+        // A shard may have no trial of a round.
+        let is_none_left = due.is_empty() && self.plan.share.is_whole();
         let has_begun = due.iter().any(|trial| history.attempts(&trial.name()) > 0);
-        if due.is_empty() || self.stopped() || !(has_begun || self.another(round, history, begin)) {
+        if is_none_left || self.stopped() || !(has_begun || self.another(round, history, begin)) {
             return None;
         }
         let last = match (self.plan.rounds, self.plan.budget) {
@@ -193,19 +203,27 @@ impl<'a> Runner<'a> {
 
     fn integrity_checks(&mut self, history: &mut History, begin: Instant) -> anyhow::Result<()> {
         let plan = self.plan;
-        let due = plan.integrity_checks().filter(|t| !self.is_skipped(t) && !history.is_settled(&t.name()));
+        let due = plan.integrity_checks().filter(|t| self.is_its(t) && !history.is_settled(&t.name()));
+        self.until_none_is_void(due.collect(), history, begin)
+    }
+
+    /// The trials that a shard's plan names.
+    fn named(&mut self, history: &mut History, begin: Instant) -> anyhow::Result<()> {
+        let due = shard::named(self.plan.plan).into_iter();
+        let due = due.filter(|t| self.is_its(t) && !history.is_settled(&t.name()));
         self.until_none_is_void(due.collect(), history, begin)
     }
 
     /// The extra trials of a full ensemble; the worst corners are known only after the others.
     fn extras(&mut self, history: &mut History, begin: Instant) -> anyhow::Result<()> {
         let is_due = |runner: &Self, history: &History, t: &Trial<'_>| {
-            !runner.is_skipped(t) && !history.failed_its_check(t) && !history.is_settled(&t.name())
+            runner.is_its(t) && !history.failed_its_check(t) && !history.is_settled(&t.name())
         };
         let mut due = extras::of_cells(self.plan);
         due.retain(|trial| is_due(self, history, trial));
         self.until_none_is_void(due, history, begin)?;
-        if self.stopped() || !self.plan.samples() {
+        // The worst corners follow from the results of all shards.
+        if self.stopped() || !self.plan.samples() || !self.plan.share.is_whole() {
             return Ok(());
         }
         let run = self.folder.read()?;
@@ -217,7 +235,7 @@ impl<'a> Runner<'a> {
     /// The trials of this round.
     fn round(&self, round: u32, history: &History) -> Vec<Trial<'a>> {
         let plan = self.plan.plan;
-        plan.round(round).filter(|t| !self.is_skipped(t) && !history.failed_its_check(t)).collect()
+        plan.round(round).filter(|t| self.is_its(t) && !history.failed_its_check(t)).collect()
     }
 
     /// All trials of a round, if any trial of the round is unfinished.
@@ -250,6 +268,11 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
+    /// Whether this run carries out that trial.
+    fn is_its(&self, trial: &Trial<'_>) -> bool {
+        self.plan.share.has(trial) && !self.is_skipped(trial)
+    }
+
     fn is_skipped(&self, trial: &Trial<'_>) -> bool {
         self.skips.iter().any(|s| s.filesystem == trial.candidate.label && s.scenario == trial.scenario.label)
     }
@@ -276,7 +299,11 @@ impl<'a> Runner<'a> {
     }
 
     fn store(&mut self, folded: Folded, history: &mut History) -> anyhow::Result<Outcome> {
-        let record = self.folder.append(folded.record, &folded.attached)?;
+        let mut record = folded.record;
+        if !self.plan.share.is_whole() {
+            record.circumstances.node = node::name();
+        }
+        let record = self.folder.append(record, &folded.attached)?;
         history.add(&record);
         self.watch.record(&record);
         Ok(record.outcome)

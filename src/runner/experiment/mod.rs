@@ -28,7 +28,7 @@ use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::exit::Failure;
 use crate::filesystems;
 use crate::runner::plan::resolved::Resolved;
-use crate::runner::plan::{bounds, floor, labels};
+use crate::runner::plan::{bounds, floor, labels, sharded};
 use crate::runner::plan::{scenarios, values};
 use crate::schema::job::WorkSpec;
 use crate::schema::needs::Needs;
@@ -38,6 +38,7 @@ use crate::schema::plan::{
 use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::Scenario;
 use crate::schema::setup::{ImageState, Variant};
+use crate::schema::shard::Shard;
 use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
 use crate::text::{mistakes, names};
 use crate::{store, testbeds, workloads};
@@ -121,6 +122,9 @@ pub struct Experiment {
     /// See [`Plan::shortfall`].
     #[serde(skip)]
     pub shortfall: Option<Shortfall>,
+    /// The share of the trials to carry out; absent: all.
+    #[serde(skip)]
+    pub shard: Option<Shard>,
     /// Whether the user asked for all available kinds, although the plan lists each of them.
     #[serde(skip)]
     pub as_they_come: bool,
@@ -278,6 +282,7 @@ impl Experiment {
         bounds::check(&plan)?;
         let has_floor = !floor::trials(&Resolved::of(&plan)?).is_empty();
         plan.floor = self.floor.unwrap_or(has_floor);
+        sharded::check(&Resolved::of(&plan)?)?;
         needs::check(&plan)?;
         labels::distinct("filesystem", plan.candidates.iter().map(|e| e.label.as_str()))?;
         labels::distinct("workload", plan.workloads.iter().map(|w| w.label.as_str()))?;

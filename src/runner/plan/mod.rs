@@ -7,6 +7,8 @@ pub mod jobs;
 pub(super) mod labels;
 pub mod resolved;
 pub mod scenarios;
+pub mod shard;
+pub mod sharded;
 pub(super) mod steps;
 pub(super) mod values;
 pub mod written;

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::ops::Deref;
 
 use super::scenarios::{self, KnownScenario, KnownWork, Laid};
+use super::shard::Share;
 use super::values;
 use crate::exit::Failure;
 use crate::schema::plan::{Candidate, Plan, Setup, Trial};
@@ -24,6 +25,8 @@ use crate::testbeds::Place;
 /// A plan with everything that its texts name. Dereferences to the plan.
 pub struct Resolved<'p> {
     pub plan: &'p Plan,
+    /// The trials that a run of this plan carries out.
+    pub share: Share,
     works: Vec<KnownWork<'p>>,
     scenarios: Vec<KnownScenario<'p>>,
     setups: Vec<ResolvedSetup<'p>>,
@@ -81,7 +84,8 @@ impl<'p> Resolved<'p> {
         }
         let state = values::state(plan.state.as_deref()).map_err(Failure::usage)?;
         let at = plan.scenarios.iter().enumerate().map(|(at, scenario)| (scenario.label.as_str(), at));
-        Ok(Resolved { plan, scenarios, setups, state, candidates, at: at.collect(), works })
+        let share = Share::of(plan, setups.iter().all(|setup| !setup.place.scatters()));
+        Ok(Resolved { plan, share, scenarios, setups, state, candidates, at: at.collect(), works })
     }
 
     /// The setup of a candidate.

@@ -23,10 +23,15 @@ pub fn here(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> usize {
 
 /// The number of trials (at least one) that fit into three quarters of the available memory, as far as known beforehand.
 fn fit(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, available: Bytes) -> usize {
+    let fit = (available.0 / 4 * 3) / memory(plan, testbeds).0;
+    usize::try_from(fit).unwrap_or(usize::MAX).max(1)
+}
+
+/// The most memory that a trial needs, as far as known beforehand.
+pub fn memory(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Bytes {
     let mut amounts = Amounts::default();
     let most = plan.integrity_checks().map(|trial| taken(plan, &trial, testbeds, &mut amounts)).max();
-    let fit = (available.0 / 4 * 3) / most.unwrap_or(BESIDE);
-    usize::try_from(fit).unwrap_or(usize::MAX).max(1)
+    Bytes(most.unwrap_or(BESIDE))
 }
 
 /// The most memory that a trial of this cell needs.

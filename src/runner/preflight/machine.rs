@@ -13,7 +13,7 @@ use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::guest::Files;
 use crate::guest::bundle::Bundle;
-use crate::host::{memory_group, programs};
+use crate::host::{memory_group, node, programs};
 use crate::runner::plan::resolved::Resolved;
 use crate::schema::machine::{Build, Disk, Machine, OnMachine, Tool};
 use crate::schema::plan::Candidate;
@@ -71,6 +71,8 @@ pub fn look(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<Mach
         memory_groups: memory_group::version(),
         setups: Vec::new(),
         tools: all,
+        node: if plan.share.is_whole() { String::new() } else { node::name() },
+        shards: Vec::new(),
     };
     for candidate in &plan.candidates {
         let setup = on_machine(plan, candidate, testbeds, &machine);
@@ -115,12 +117,15 @@ pub fn same_as_before(before: &Run, plan: &Resolved<'_>, testbeds: &Testbeds<'_>
     let same_setups = |of: fn(&OnMachine) -> OnMachine| {
         was.setups.iter().map(of).collect::<Vec<_>>() == is.setups.iter().map(of).collect::<Vec<_>>()
     };
+    // A shard in virtual time may go on on another node: neither its CPU nor its disk reaches a figure.
+    let moves = !plan.share.is_whole() && plan.share.in_virtual_time();
     let same = [
         ("the kernel", same_setups(of_kernel)),
-        ("the CPU", same_setups(of_cpu) && was.cpu == is.cpu),
+        ("the CPU", moves || same_setups(of_cpu) && was.cpu == is.cpu),
         ("fsderby", was.fsderby == is.fsderby),
         ("the tools", was.tools == is.tools),
-        ("the disk", same_setups(OnMachine::clone)),
+        ("the disk", moves || same_setups(OnMachine::clone)),
+        ("the node", moves || was.node == is.node),
     ];
     match same.iter().find(|(_, same)| !same) {
         None => Ok(()),

@@ -109,10 +109,12 @@ pub fn beyond_budget(plan: &Plan, time: Time) -> Option<String> {
     let least = time.of_rounds(rounds);
     (least > budget.0).then(|| {
         let minutes = least.as_secs().div_ceil(60);
+        let fewer = (1..rounds).rev().find(|n| time.of_rounds(*n) <= budget.0);
+        let fewer =
+            fewer.map_or_else(String::new, |n| format!("--at-least {n} for a preliminary result, "));
         format!(
             "The budget of {budget} is too short: integrity checks and the minimum of {rounds} rounds take about \
-             {minutes} min; they run anyway. Try --at-least 1 for a preliminary result, fewer --filesystems, or a \
-             smaller --scale."
+             {minutes} min; they run anyway. Try {fewer}fewer --filesystems, or a smaller --scale."
         )
     })
 }
@@ -158,7 +160,7 @@ mod tests {
         // Seven times 43 s are 301 s.
         let over = said("budget = '5m'\nat_least = 6", 43).unwrap();
         assert!(
-            over.contains("minimum of 6 rounds take about 6 min") && over.contains("--at-least 1"),
+            over.contains("minimum of 6 rounds take about 6 min") && over.contains("--at-least 5 "),
             "{over}"
         );
         assert_eq!(said("budget = '5m'\nat_least = 6", 42), None);

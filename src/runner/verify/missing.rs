@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use super::Verified;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::runner::execute::rounds::ATTEMPTS;
-use crate::runner::plan::extras;
 use crate::runner::plan::resolved::Resolved;
+use crate::runner::plan::{extras, shard};
 use crate::schema::finding;
 use crate::schema::job::Purpose;
 use crate::schema::plan::Trial;
@@ -83,12 +83,22 @@ impl<'r> Past<'r> {
         let (resolved, plan) = (self.plan, &self.run.plan);
         let is_full = extras::are_due(rounds);
         let extras = if is_full { extras::of_cells(resolved) } else { Vec::new() };
-        let corners = if is_full && !self.has_older_rules() { extras::corners(self.run) } else { Vec::new() };
-        // Each round has at least one record, which bounds the rounds to search: records plus one.
-        let rounds = (1..=rounds).take(self.run.records.len() + 1);
+        let has_corners = is_full && !self.has_older_rules() && resolved.share.is_whole() && !self.goes_on();
+        let corners = if has_corners { extras::corners(self.run) } else { Vec::new() };
+        // Each round has at least one record, which bounds the rounds to search: records plus one. A shard lacks rounds of others.
+        let most = plan.shard.as_ref().map_or(1, |shard| shard.of as usize);
+        let rounds = (1..=rounds).take(self.run.records.len().saturating_mul(most).saturating_add(most));
         let trials = plan.integrity_checks().chain(rounds.flat_map(|round| plan.round(round)));
-        let trials = trials.chain(extras).chain(corners);
-        trials.filter(|trial| self.is_due(trial.purpose, &trial.candidate.label, &trial.scenario.label))
+        let trials = trials.chain(extras).chain(corners).chain(shard::named(plan));
+        trials
+            .filter(|trial| resolved.share.has(trial))
+            .filter(|trial| self.is_due(trial.purpose, &trial.candidate.label, &trial.scenario.label))
+    }
+
+    /// Whether more trials are to come: of a merged run whose worst corners were not tried yet.
+    fn goes_on(&self) -> bool {
+        self.run.seal.as_ref().is_some_and(|seal| seal.ended == Ended::GoesOn)
+            && !self.run.machine.shards.is_empty()
     }
 
     /// The rules of the verdict determine the worst corner.
@@ -176,7 +186,7 @@ impl<'r> Past<'r> {
                 s = s(seal.records)
             ));
         }
-        (self.run.is_complete() && rounds != seal.rounds).then(|| {
+        (self.run.is_complete() && self.plan.share.is_whole() && rounds != seal.rounds).then(|| {
             format!(
                 "by its seal the run has {sealed} round{s}, but the records have {rounds}",
                 sealed = seal.rounds,
@@ -206,6 +216,11 @@ impl<'r> Past<'r> {
                     seal.rounds
                 ))
             }
+            Some(_) if self.goes_on() => Some(
+                "the run is incomplete: trials at worst corners remain, and findings that need these trials are withheld\n  \
+                 try: fsderby merge --next"
+                    .into(),
+            ),
             Some(_) if rounds < asked && self.due(asked).any(|trial| trial.round > rounds) => {
                 let s = s(asked as usize);
                 Some(format!("the run ended after {rounds} of the plan's {asked} round{s}"))

@@ -8,6 +8,7 @@ mod files;
 mod missing;
 pub mod other_version;
 pub mod rerun;
+pub mod shards;
 mod understood;
 mod verdict;
 
@@ -92,6 +93,7 @@ fn verified<H: Default + Send>(run: &Run, hear: Hear<'_, H>) -> (Verified, Vec<H
     found.wrong.extend(as_planned::other_cost(records));
     files::unnamed(run, plan.as_ref().ok(), &mut found);
     files::uncovered(run, &mut found);
+    shards::hold(run, &mut found);
     verdict::holds(run, &mut found);
     if let Ok(plan) = &plan {
         missing::find(run, plan, &mut found);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Table;
 
+use crate::schema::units::Bytes;
 use crate::workloads::kit::Keys;
 use crate::workloads::programs::printed::{Described, Figure};
 use crate::workloads::programs::{self, Input, Line, Sources, Success, folder};
@@ -25,6 +26,8 @@ pub struct Parameters {
     /// The figures that the command prints.
     pub figures: Vec<Figure>,
     pub needs: Vec<Need>,
+    /// The size of the largest file that the command writes; 0 if not stated.
+    pub largest_file: Bytes,
     /// Names of programs without which the command cannot run.
     pub programs: Vec<String>,
 }
@@ -48,6 +51,7 @@ const KEYS: &[&str] = &[
     "exit_codes",
     "limit_seconds",
     "input",
+    "largest_file",
     "metric",
     "needs",
     "programs",
@@ -73,6 +77,7 @@ impl Parameters {
                 .map(|(name, described)| Figure::parse(&name, described))
                 .collect::<Result<_, _>>()?,
             needs: keys.or("needs", Vec::new())?,
+            largest_file: keys.or("largest_file", Bytes(0))?,
             programs: keys.or("programs", Vec::new())?,
         };
         folder(&parameters.input)?;
@@ -166,6 +171,7 @@ mod tests {
             ("command = 'x'\nexit_codes = 'all'", "or 'any'"),
             ("command = 'x'\nlimit_seconds = 0", "from 1 to 3600"),
             ("command = 'x'\nneeds = ['quotas']", "symlinks"),
+            ("command = 'x'\nlargest_file = 'much'", "largest_file"),
             ("command = 'x'\nmetric.tps.find = 'x'", "metric.tps.find: put one pair"),
             ("command = 'x'\ninputs = []", "did you mean 'input'?"),
             ("command = 'x'\ninput = [{ path = 'a', blake3 = '' }]", "absolute path"),

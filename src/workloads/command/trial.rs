@@ -23,6 +23,7 @@ impl Work for Parameters {
             symlinks: has(Need::Symlinks),
             preallocation: has(Need::Preallocation),
             owners: has(Need::Owners),
+            largest_file: self.largest_file,
             ..Needs::default()
         }
     }

@@ -109,9 +109,12 @@ fn it_says_what_may_be_concluded() {
 fn a_modelled_disk_has_its_pictures_and_its_findings() {
     let page = page_of(&model::samples(13));
     leave("report-model.html", &page);
-    for words in
-        ["Where the time went", "Which factor decides", "cannot tell: depends on the model", "modelled CPU"]
-    {
+    for words in [
+        "Where the time went",
+        "Which factor decides",
+        "not told apart from: depends on the model",
+        "modelled CPU",
+    ] {
         assert!(page.contains(words), "{words}");
     }
     assert!(!page.contains("significant") && !page.contains("Example Disk"));

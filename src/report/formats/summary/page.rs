@@ -30,6 +30,8 @@ struct Page<'r> {
     has_intervals: bool,
     /// The chart as SVG markup.
     picture: Option<String>,
+    /// Whether no drawn comparison has findings.
+    is_preliminary: bool,
     /// Comparisons that do not fit into the chart.
     left_out: usize,
 }
@@ -54,11 +56,22 @@ pub fn of(report: &Report<'_>) -> anyhow::Result<String> {
     let fitting = fitting.count().max(1).min(all.len());
     let picture = stacked(&all[..fitting], &summary.filesystems, Theme::White);
     let left_out = all.len() - fitting;
+    let is_preliminary = all[..fitting].iter().all(|panel| panel.comparison.is_preliminary);
     let damage = summary.damage.iter().map(|line| format!("damaged: {line}")).collect();
     let notes = summary.notes.as_slice();
     let heading = &summary.heading;
     let has_means = heading.table.as_ref().is_some_and(|glance| glance.columns.len() <= MEANS);
     let has_intervals = left_out > 0 || picture.is_none();
-    let page = Page { run: report.run, heading, damage, notes, has_means, has_intervals, picture, left_out };
+    let page = Page {
+        run: report.run,
+        heading,
+        damage,
+        notes,
+        has_means,
+        has_intervals,
+        picture,
+        is_preliminary,
+        left_out,
+    };
     page.render().context("render the page")
 }

@@ -50,6 +50,10 @@ fn drawn(title: &str, comparison: &Comparison) -> String {
         let text = format!("{name}{pad} {picture} {} {}", ratio(line.ratio), line.mark());
         out += &format!("{}\n", text.trim_end());
     }
+    let marks = comparison.marks().replace("? not", "○ ? not");
+    if !marks.is_empty() {
+        out += &(wrapped(&visible(&marks), usize::from(WIDTH)).join("\n") + "\n");
+    }
     out
 }
 

@@ -8,6 +8,8 @@ mod rounds;
 mod setup;
 mod trial;
 
+pub use self::setup::give_guest;
+
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::Experiment;
@@ -128,7 +130,7 @@ impl Flags {
         Ok(())
     }
 
-    fn is_given(&self, name: &str) -> bool {
+    pub fn is_given(&self, name: &str) -> bool {
         self.0.contains_id(name)
     }
 

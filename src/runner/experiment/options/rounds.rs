@@ -3,11 +3,13 @@
 use clap::value_parser;
 
 use super::{Setting, flag, set};
+use crate::exit::Failure;
 use crate::runner::experiment::scaled::Given;
 use crate::runner::experiment::{MARGIN, RoundsAsked, needs, profiles};
 use crate::runner::plan::values;
 use crate::schema::needs::Needs;
 use crate::schema::plan::{Candidate, FIRST_LOOK, Plan, Rounds};
+use crate::schema::shard::Shard;
 use crate::schema::units::{Percent, Scale, Span};
 
 pub static TABLE: &[Setting] = &[
@@ -131,6 +133,33 @@ pub static TABLE: &[Setting] = &[
         },
         stored: |plan, to| (to.seed, to.workload_seed) = (Some(plan.plan_seed), Some(plan.workload_seed)),
         printed: |plan| vec![format!("--seed {}", plan.plan_seed)],
+        ..Setting::KEY
+    },
+    Setting {
+        name: "shard",
+        is_key: false,
+        flag: Some(|| {
+            let help = "Carry out only share I of N of the trials, so that N machines share a plan: 2/4; later join \
+                        them with fsderby merge";
+            flag("shard", "shard", "I/N", help).value_parser(value_parser!(Shard))
+        }),
+        // Another share of the same trials.
+        read: |flags, to| {
+            if let Some(asked) = flags.one::<Shard>("shard") {
+                let due = to.shard.take().map(|shard| shard.due).unwrap_or_default();
+                to.shard = Some(Shard { due, ..asked });
+            }
+            Ok(())
+        },
+        planned: |from, plan| match (&from.shard, from.seed) {
+            (Some(shard), None) => Err(Failure::usage(format!(
+                "shard {shard}: the experiment has no seed, so every shard would draw another\n  try: --seed 1 in every \
+                 shard, or the plan.toml of fsderby slurm"
+            ))),
+            (shard, _) => set(&mut plan.shard, shard.clone()),
+        },
+        stored: |plan, to| to.shard.clone_from(&plan.shard),
+        printed: |plan| plan.shard.iter().map(|shard| format!("--shard {shard}")).collect(),
         ..Setting::KEY
     },
     Setting {

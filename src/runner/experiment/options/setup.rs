@@ -248,7 +248,7 @@ fn give_kernels(kernels: &[String], experiment: &mut Experiment) -> anyhow::Resu
 }
 
 /// Adds a guest bundle to the testbeds' settings; a bundle file is imported into the cache.
-fn give_guest(guest: Option<String>, experiment: &mut Experiment) -> anyhow::Result<()> {
+pub fn give_guest(guest: Option<String>, experiment: &mut Experiment) -> anyhow::Result<()> {
     let Some(guest) = guest else { return Ok(()) };
     let bundle = bundle_file::named(&guest)?;
     let with = |on: &str| crossing::with_guest(on, bundle.short()).map_err(Failure::usage);

@@ -1,0 +1,229 @@
+//! `fsderby slurm`: a plan as jobs of Slurm, which schedules; fsderby has no scheduler of its own.
+
+mod scripts;
+mod status;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+
+use self::scripts::Campaign;
+use super::output::{print_line, say};
+use super::run::{fresh_folder, now_seed};
+use super::setups::common_testbed;
+use crate::exit::Failure;
+use crate::host::programs;
+use crate::report::view::number::count;
+use crate::runner::experiment::{Experiment, options};
+use crate::runner::plan::resolved::Resolved;
+use crate::runner::plan::sharded;
+use crate::runner::preflight::{at_once, pace};
+use crate::schema::plan::Plan;
+use crate::schema::shard::Shard;
+use crate::schema::units::{Bytes, MIB};
+use crate::store::{Folder, PLAN};
+use crate::testbeds::{Made, Testbeds};
+
+/// The campaign's numbers, in its folder.
+const CAMPAIGN: &str = "slurm.toml";
+/// A shorter shard burdens the scheduler more than it saves time.
+const SHORTEST: Duration = Duration::from_secs(15 * 60);
+/// Most tasks of an array, as Slurm's default `MaxArraySize` has them.
+const MOST: u32 = 1000;
+/// Memory of fsderby itself, beside its trials.
+const OWN_MEMORY: u64 = 256 * MIB;
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: Option<What>,
+    /// Name of a ready experiment, or path to a .toml file: an experiment, or the plan.toml of a run
+    #[arg(default_value = "quick")]
+    plan: String,
+    /// Guest bundle, whose kernel, programs and agent replace those of the nodes: an ID of `fsderby guest list`, or a file
+    #[arg(long, value_name = "ID|FILE")]
+    guest: Option<String>,
+    /// Folder of the campaign, on a filesystem that all nodes share; must not exist
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Number of shards; default: as many as last a quarter of an hour each
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
+    tasks: Option<u32>,
+    /// CPUs of a task: in virtual time, so many trials run in parallel in it
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    cpus: u32,
+    /// Time limit of a task: minutes, or HOURS:MINUTES:SECONDS; a shard that takes longer is requeued and continues
+    #[arg(long, value_name = "TIME")]
+    time: Option<Limit>,
+    /// Memory of a task; default: what its trials take
+    #[arg(long)]
+    mem: Option<Bytes>,
+    #[arg(long, value_name = "NAME", value_parser = word)]
+    partition: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = word)]
+    account: Option<String>,
+    /// Write the scripts into the campaign's folder instead of printing them
+    #[arg(long, conflicts_with = "submit")]
+    write: bool,
+    /// Write the scripts and submit them
+    #[arg(long)]
+    submit: bool,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Show which shards of a campaign are done, running, queued or failed, and the time left
+    Status(status::Arguments),
+}
+
+/// A time limit in minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Limit(u64);
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts: Option<Vec<u64>> = text.split(':').map(|part| part.parse().ok()).collect();
+        let minutes = match parts.as_deref() {
+            Some([minutes]) => *minutes,
+            Some([hours, minutes, seconds]) if *minutes < 60 && *seconds < 60 => {
+                hours.saturating_mul(60).saturating_add(minutes + seconds.div_ceil(60))
+            }
+            _ => 0,
+        };
+        let fits = (1..=60 * 24 * 365).contains(&minutes);
+        fits.then_some(Limit(minutes))
+            .ok_or_else(|| format!("'{text}' is no time limit; write 90 (minutes) or 1:30:00"))
+    }
+}
+
+/// A name that goes into a line of a script.
+fn word(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.,".contains(c);
+    let is_one = !text.is_empty() && text.chars().all(is_plain);
+    is_one.then(|| text.to_owned()).ok_or_else(|| format!("'{text}' is no name of Slurm's"))
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    if let Some(What::Status(arguments)) = &arguments.what {
+        return status::run(arguments);
+    }
+    if arguments.submit && programs::find("sbatch").is_none() {
+        let text = "there is no sbatch on this machine\n  try: --write here and sh DIR/submit.sh on a login node, or --shard with another scheduler";
+        return Err(Failure::missing(text).into());
+    }
+    let mut experiment = Experiment::load(&arguments.plan)?;
+    options::give_guest(arguments.guest.clone(), &mut experiment)?;
+    let plan = experiment.plan(common_testbed(&experiment)?, now_seed())?;
+    let plan = Plan { shard: None, ..plan };
+    let made = Made::of(&plan).map_err(Failure::usage)?;
+    let campaign = campaign(arguments, &plan, &made.testbeds())?;
+    let folder = arguments.output.clone().unwrap_or_else(|| fresh_folder(&format!("{} on slurm", plan.name)));
+    let folder = std::path::absolute(folder).context("could not find the current folder")?;
+    Folder::can_be_created(&folder)?;
+    let program = std::env::current_exe().context("could not find this program")?;
+    let scripts = scripts::all(&campaign, &folder, &program);
+    if !arguments.write && !arguments.submit {
+        for (name, text) in &scripts {
+            print_line(&format!("==> {} <==\n{text}", folder.join(name).display()))?;
+        }
+        return print_line("Nothing was written. Try --write, or --submit.").map(|()| ExitCode::SUCCESS);
+    }
+    write(&folder, &plan, &campaign, &scripts)?;
+    let submit = folder.join("submit.sh");
+    if !arguments.submit {
+        print_line(&format!("{}\nsubmit: sh {}", folder.display(), submit.display()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let ended = Command::new("sh").arg(&submit).status().context("could not start submit.sh")?;
+    if !ended.success() {
+        let text = format!(
+            "sbatch refused a job, see above\n  try: correct the options, then sh {}",
+            submit.display()
+        );
+        return Err(Failure::missing(text).into());
+    }
+    print_line(&format!("submitted\n  try: fsderby slurm status {}", folder.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Numbers of tasks, memory and time, from what the trials take.
+fn campaign(arguments: &Arguments, plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<Campaign> {
+    let resolved = Resolved::of(plan)?;
+    let in_virtual_time = resolved.share.in_virtual_time();
+    let rounds = plan.rounds.at_least();
+    let trials = sharded::trials(&resolved, rounds);
+    let most = if in_virtual_time { trials } else { rounds as usize };
+    let one_by_one = pace::guess(&resolved, testbeds, &[], 1);
+    let cells = u32::try_from(plan.candidates.len() * plan.scenarios.len()).unwrap_or(u32::MAX).max(1);
+    let extras = u32::try_from(pace::extra_trials(&resolved, &[])).unwrap_or(u32::MAX);
+    let whole = one_by_one.of_rounds(rounds) + one_by_one.a_round / cells * extras;
+    let at_once = if in_virtual_time { arguments.cpus } else { 1 };
+    let most = u32::try_from(most).unwrap_or(u32::MAX).min(MOST);
+    let fit = (whole / at_once).as_secs() / SHORTEST.as_secs();
+    let tasks = arguments.tasks.unwrap_or(u32::try_from(fit).unwrap_or(u32::MAX).clamp(1, most));
+    let shard = Plan { shard: Some(Shard { number: 1, of: tasks, due: Vec::new() }), ..plan.clone() };
+    sharded::check(&Resolved::of(&shard)?)?;
+    let a_shard = whole / at_once / tasks;
+    if a_shard < SHORTEST && tasks > 1 {
+        say(&format!(
+            "note: {} in {} take about {} min each; a scheduler wants a quarter of an hour at least\n  try: fewer --tasks",
+            count(trials, "trial"),
+            count(tasks as usize, "shard"),
+            a_shard.as_secs().div_ceil(60)
+        ));
+    }
+    let memory =
+        at_once::memory(&resolved, testbeds).0.saturating_mul(at_once.into()).saturating_add(OWN_MEMORY);
+    Ok(Campaign {
+        tasks,
+        cpus: arguments.cpus,
+        memory: arguments.mem.unwrap_or(Bytes(memory)),
+        // Twice the estimate; what takes longer is requeued in virtual time.
+        minutes: arguments.time.map_or((a_shard.as_secs() * 2 / 60).max(30), |limit| limit.0),
+        in_virtual_time,
+        partition: arguments.partition.clone(),
+        account: arguments.account.clone(),
+    })
+}
+
+/// Writes a new campaign's folder.
+fn write(folder: &Path, plan: &Plan, campaign: &Campaign, scripts: &[(&str, String)]) -> anyhow::Result<()> {
+    let made = || -> anyhow::Result<()> {
+        for name in ["", "log", "ended", "shards", "next"] {
+            fs::create_dir_all(folder.join(name))?;
+        }
+        fs::write(folder.join(PLAN), toml::to_string(plan)?)?;
+        fs::write(folder.join(CAMPAIGN), toml::to_string(campaign)?)?;
+        for (name, text) in scripts {
+            let path = folder.join(name);
+            fs::write(&path, text)?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+        }
+        Ok(())
+    };
+    made().with_context(|| format!("could not write the campaign's folder {}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_limit_is_minutes_or_hours_with_minutes_and_seconds() {
+        let minutes = |text: &str| text.parse::<Limit>().map(|limit| limit.0);
+        assert_eq!((minutes("90"), minutes("1:30:00"), minutes("0:00:30")), (Ok(90), Ok(90), Ok(1)));
+        for text in ["", "0", "1:30", "1:60:00", "soon", "-5", "0:00:00", "99999999999999999999"] {
+            assert!(minutes(text).is_err(), "{text}");
+        }
+        assert!(word("all").is_ok() && word("a b").is_err() && word("x\n#SBATCH --uid=0").is_err());
+    }
+}

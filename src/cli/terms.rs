@@ -1,0 +1,172 @@
+//! The words of a report, for `fsderby explain` and `fsderby list terms`.
+
+/// A word as a report prints it, other words for it, and what it means.
+pub struct Term {
+    pub name: &'static str,
+    pub also: &'static [&'static str],
+    pub meaning: &'static str,
+}
+
+pub static TERMS: [Term; 26] = [
+    Term {
+        name: "candidate",
+        also: &[],
+        meaning: "A filesystem with its mkfs and mount options on its storage, kernel and memory, under a label. Two candidates \
+                  may be the same filesystem with different options.",
+    },
+    Term {
+        name: "trial",
+        also: &[],
+        meaning: "One candidate does one workload once: mkfs, mount, work, sync, unmount, fsck.",
+    },
+    Term {
+        name: "round",
+        also: &[],
+        meaning: "One trial of every candidate with every workload, in random order. Differences are judged within rounds, so \
+                  that what changes from round to round on the machine affects all candidates.",
+    },
+    Term {
+        name: "verdict",
+        also: &["finding"],
+        meaning: "The result for each pair of candidates in each compared metric: better, worse, equivalent, or not told \
+                  apart. A metric that is measured and not compared has no finding.",
+    },
+    Term {
+        name: "preliminary",
+        also: &["preliminary result", "no verdict yet"],
+        meaning: "Either the run has fewer rounds than a verdict takes: then ratios are shown, and no candidate is called \
+                  better. Or all of its work was short: then what was found holds for that burst, and says little about \
+                  hours of the same work. The report names the command that brings a verdict.",
+    },
+    Term {
+        name: "not told apart",
+        also: &["cannot tell", "not-told-apart", "?", "○"],
+        meaning: "The run found neither a difference nor equivalence. The candidates may differ: more rounds can show it.",
+    },
+    Term {
+        name: "equivalent",
+        also: &["equivalence", "≈"],
+        meaning: "The whole interval of the ratio lies within the margin around 1: if the candidates differ, then by less than \
+                  the margin.",
+    },
+    Term {
+        name: "withheld",
+        also: &[],
+        meaning: "Not told apart, because the simulation's own time could explain it: all samples of the modelled disk show \
+                  a difference, but the program that serves the disk inside the guest takes part of the measured time.",
+    },
+    Term {
+        name: "rank",
+        also: &["ranks"],
+        meaning: "The place of a candidate in one comparison; 1 is the best. `2–3` means that the findings leave both places \
+                  open: it was found neither better nor worse than the candidate that shares them.",
+    },
+    Term {
+        name: "ratio",
+        also: &["geometric mean", "ratio of geometric means"],
+        meaning: "The geometric mean of one candidate over the rounds ÷ that of the reference, which is the best candidate or \
+                  the baseline. For a rate 0.50 is half the speed. It is the estimate of every comparison; metrics that are \
+                  not compared show medians.",
+    },
+    Term {
+        name: "interval",
+        also: &["range"],
+        meaning: "The range of a ratio. Over rounds: all intervals of the run hold together with the stated confidence. Over samples of a modelled \
+                  disk: the smallest and the largest ratio of the samples.",
+    },
+    Term {
+        name: "margin",
+        also: &[],
+        meaning: "The smallest difference of interest (--margin). Candidates that differ by less count as equivalent.",
+    },
+    Term {
+        name: "power",
+        also: &["smallest detectable difference"],
+        meaning: "The probability with which a difference of the stated size is found. The dry run and the report give the \
+                  difference that is found with 80 %.",
+    },
+    Term {
+        name: "A/A check",
+        also: &["guard"],
+        meaning: "The first candidate enters twice. If its two entries differ, something other than the filesystems changes \
+                  the figures, and the whole run is void.",
+    },
+    Term {
+        name: "void",
+        also: &["void trial"],
+        meaning: "A trial that broke a validity check, such as a stopped machine or caches that were not cold. It is \
+                  repeated and in no figure; its record is kept.",
+    },
+    Term {
+        name: "validity check",
+        also: &["check"],
+        meaning: "A condition of a trial that is judged by its effect: caches were cold, data was written, nothing disturbed. \
+                  A broken check makes the trial void, or is printed as a label beside the figures.",
+    },
+    Term {
+        name: "integrity check",
+        also: &[],
+        meaning: "A trial before the first round in which all content is read back and compared. A candidate that fails it is \
+                  not measured.",
+    },
+    Term {
+        name: "‡",
+        also: &["weaker durability", "durability"],
+        meaning: "The candidate sends no flush to the device where others do (such as with nobarrier), so synced data can be \
+                  lost in a power cut. It is measured and not ranked beside the others.",
+    },
+    Term {
+        name: "virtual time",
+        also: &[],
+        meaning: "On the testbed model the guest's clock counts executed instructions and modelled disk accesses. Times are \
+                  the same on every machine; they are those of the model, not of a real computer.",
+    },
+    Term {
+        name: "sample",
+        also: &["samples"],
+        meaning: "One variant of a modelled setup: its disk's uncertain properties, the position of the volume on it and the \
+                  CPU speed. A finding holds in all samples.",
+    },
+    Term {
+        name: "worst corner",
+        also: &["corner"],
+        meaning: "The combination of extremes of the disk's uncertain properties in which a difference is predicted to be \
+                  smallest. It is tried, and a finding must hold there too.",
+    },
+    Term {
+        name: "disk-model overhead",
+        also: &["overhead"],
+        meaning: "The time that the program inside the guest which serves the modelled disk takes from the guest's CPU. It is \
+                  measured by doing its work twice and three times.",
+    },
+    Term {
+        name: "CPU cost",
+        also: &["cost of an instruction"],
+        meaning: "How much time the modelled CPU takes for an instruction. Real CPUs differ, so instructions that only one \
+                  candidate of a pair executes are tried at 0.77 and 1.3 times their cost.",
+    },
+    Term {
+        name: "commit interval",
+        also: &["commit intervals"],
+        meaning: "The time after which a filesystem writes its changes to the disk by itself, such as 5 s of ext4 and 30 s of \
+                  btrfs. Work that is over before then never shows what these writes cost.",
+    },
+    Term {
+        name: "shard",
+        also: &["shards"],
+        meaning: "The part of a plan's trials that one run carries out: fsderby run PLAN --shard 2/4. It follows from the \
+                  plan alone. In real time a round stays whole in one shard. fsderby merge makes one run of all shards.",
+    },
+    Term {
+        name: "deciding factor",
+        also: &["factor"],
+        meaning: "An uncertain property of a class of disks on which an undecided comparison depends, such as how far the \
+                  firmware reorders requests.",
+    },
+];
+
+/// The term of this name, in either case.
+pub fn find(name: &str) -> Option<&'static Term> {
+    let is_it = |word: &str| word.eq_ignore_ascii_case(name);
+    TERMS.iter().find(|term| is_it(term.name) || term.also.iter().any(|word| is_it(word)))
+}

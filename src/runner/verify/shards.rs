@@ -1,0 +1,92 @@
+//! The shards of a merged run: their seals, and each of their records beside the run's own.
+
+use std::collections::{HashMap, HashSet};
+
+use minisign::PublicKey;
+
+use super::Verified;
+use crate::schema::machine::Merged;
+use crate::schema::record::Record;
+use crate::store::{Run, merge, signature};
+
+/// Finds shards whose files were altered, and records that differ from those of their shards.
+pub fn hold(run: &Run, found: &mut Verified) {
+    let mut from_shards: HashSet<usize> = HashSet::new();
+    let own: HashMap<(&str, u32), usize> = run
+        .records
+        .iter()
+        .enumerate()
+        .map(|(at, record)| ((record.trial.as_str(), record.attempt), at))
+        .collect();
+    for merged in &run.machine.shards {
+        let wrong = |what: String| format!("shard {}: {what}", merged.shard);
+        match of_shard(run, merged, &own, &mut from_shards) {
+            Ok(wrongs) => found.wrong.extend(wrongs.into_iter().map(wrong)),
+            Err(e) => found.wrong.push(wrong(format!("{e:#}"))),
+        }
+    }
+    let is_foreign = |(at, record): &(usize, &Record)| {
+        !from_shards.contains(at) && (*at < from_shards.len() || !record.circumstances.node.is_empty())
+    };
+    if !run.machine.shards.is_empty()
+        && let Some((_, record)) = run.records.iter().enumerate().find(is_foreign)
+    {
+        found.wrong.push(format!("{} (attempt {}): no shard has this record", record.trial, record.attempt));
+    }
+}
+
+/// Faults of a shard; notes which records of the run it has.
+fn of_shard(
+    run: &Run,
+    merged: &Merged,
+    own: &HashMap<(&str, u32), usize>,
+    from_shards: &mut HashSet<usize>,
+) -> anyhow::Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    let (mut seen, mut taken) = (0, 0);
+    let shard = merge::read_kept(run, &merged.folder, &mut |mut record, _| {
+        seen += 1;
+        let Some(at) = own.get(&(record.trial.as_str(), record.attempt)) else { return };
+        // In real time every shard checks its own machine, and the run has the checks of one of them.
+        let ours = &run.records[*at];
+        record.previous.clone_from(&ours.previous);
+        // A cell that every shard skipped is the first shard's.
+        if record == *ours && from_shards.insert(*at) {
+            taken += 1;
+        }
+    })?;
+    wrong.extend(shard.damage.clone());
+    match &shard.seal {
+        None => wrong.push("its seal is missing".into()),
+        Some(_) if merge::seal_hash(&shard)? != merged.seal_blake3 => {
+            wrong.push("its seal is not the one that was merged".into());
+        }
+        Some(seal) if seal.records > seen => wrong.push("records are missing".into()),
+        Some(_) => {}
+    }
+    if taken != merged.records {
+        wrong.push(format!(
+            "{} of its records were merged, but the run has {taken} of these unaltered",
+            merged.records
+        ));
+    }
+    Ok(wrong)
+}
+
+/// Whether the run, or else each of its shards, was signed by this key.
+///
+/// # Errors
+/// A description of the problem in one sentence.
+pub fn signed(run: &Run, key: &PublicKey) -> Result<(), String> {
+    if run.machine.shards.is_empty() || signature::is_signed(&run.door) {
+        return signature::check(run, key);
+    }
+    run.machine.shards.iter().try_for_each(|merged| {
+        let of_shard = |what: String| {
+            format!("the merged run is not signed, and neither is shard {}: {what}", merged.shard)
+        };
+        let shard =
+            merge::read_kept(run, &merged.folder, &mut |_, _| ()).map_err(|e| of_shard(format!("{e:#}")))?;
+        signature::check(&shard, key).map_err(of_shard)
+    })
+}
