@@ -246,6 +246,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("experiment", &["preflight", "plan"]),
     ("execute", &["preflight", "plan"]),
     ("verify", &["execute", "preflight", "plan"]),
+    ("merge", &["execute", "preflight", "plan"]),
 ];
 
 #[test]
