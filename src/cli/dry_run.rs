@@ -10,7 +10,7 @@ use crate::report::view::number::count;
 use crate::runner::experiment::scaled;
 use crate::runner::plan::resolved::Resolved;
 use crate::runner::plan::written::{Amounts, Expected};
-use crate::runner::plan::{extras, jobs};
+use crate::runner::plan::{extras, jobs, scenarios};
 use crate::runner::preflight::pace::{self, Pace, Time, extra_trials, is_skipped};
 use crate::runner::preflight::skips::Skip;
 use crate::schema::candidate::said;
@@ -151,8 +151,10 @@ pub fn print(
 /// Candidates, workloads, testbeds and size of the volume.
 fn what(plan: &Resolved<'_>) -> String {
     let testbeds = plan.testbeds().join(" and ");
+    let cut =
+        scenarios::given(plan).1.map_or_else(String::new, |cut| format!(", with a power cut after {cut}"));
     format!(
-        "{experiment}: {filesystems} and {scenarios} on {testbeds}, with volumes of {size}.",
+        "{experiment}: {filesystems} and {scenarios}{cut} on {testbeds}, with volumes of {size}.",
         experiment = plan.name,
         filesystems = listed(plan.candidates.iter().map(|candidate| candidate.label.as_str()), "filesystem"),
         scenarios = listed(plan.scenarios.iter().map(|scenario| scenario.label.as_str()), "workload"),

@@ -258,7 +258,8 @@ fn experiment_of(name: &str, text: &str, experiment: &Experiment) -> (String, Va
 
 /// A file that describes a disk, a machine or an experiment; `None` for a text that names no file.
 fn file(path: &str) -> anyhow::Result<Explained> {
-    let is_path = path.contains('/') || path.ends_with(".toml");
+    // `device / written` is a heading in ASCII.
+    let is_path = path.contains('/') && !path.contains(" / ") || path.ends_with(".toml");
     if !is_path {
         return Ok(None);
     }
@@ -342,8 +343,10 @@ fn term(name: &str) -> Explained {
 fn metric(name: &str) -> Explained {
     let all = metrics::declared();
     let by_name = all.iter().find_map(|(by, all)| Some((by, declared::find(all, name)?)));
+    let title = name.replace(" / ", " ÷ ");
+    let title = title.as_str();
     let is_titled =
-        |declared: &&&Declared| [declared.title, &declared.heading().replace('\n', " ")].contains(&name);
+        |declared: &&&Declared| [declared.title, &declared.heading().replace('\n', " ")].contains(&title);
     let titled = || all.iter().find_map(|(by, all)| Some((by, *all.iter().find(is_titled)?)));
     let (by, declared) = by_name.or_else(titled)?;
     let name = if by_name.is_some() { name } else { declared.name };

@@ -7,7 +7,7 @@ pub struct Term {
     pub meaning: &'static str,
 }
 
-pub static TERMS: [Term; 26] = [
+pub static TERMS: [Term; 28] = [
     Term {
         name: "candidate",
         also: &[],
@@ -33,10 +33,21 @@ pub static TERMS: [Term; 26] = [
     },
     Term {
         name: "preliminary",
-        also: &["preliminary result", "no verdict yet"],
-        meaning: "Either the run has fewer rounds than a verdict takes: then ratios are shown, and no candidate is called \
-                  better. Or all of its work was short: then what was found holds for that burst, and says little about \
-                  hours of the same work. The report names the command that brings a verdict.",
+        also: &["preliminary result", "short"],
+        meaning: "All work of the run was short: no trial both wrote twice its memory and lasted three commit intervals. What \
+                  was found holds for that burst, and says little about hours of the same work.",
+    },
+    Term {
+        name: "no verdict yet",
+        also: &["no verdict"],
+        meaning: "The run has fewer rounds than a verdict takes. Ratios are shown, and no candidate is called better. The \
+                  report gives the command for the other rounds.",
+    },
+    Term {
+        name: "headline metric",
+        also: &["headline", "compared metric"],
+        meaning: "A metric that is compared and judged: one or two of each workload, such as transactions per second. All \
+                  others are measured and printed.",
     },
     Term {
         name: "not told apart",
@@ -167,6 +178,9 @@ pub static TERMS: [Term; 26] = [
 
 /// The term of this name, in either case.
 pub fn find(name: &str) -> Option<&'static Term> {
+    // A range of ranks as a table prints it: `2–3`.
+    let is_rank = name.contains(['–', '-']) && name.chars().all(|c| c.is_ascii_digit() || "–-".contains(c));
+    let name = if is_rank { "rank" } else { name };
     let is_it = |word: &str| word.eq_ignore_ascii_case(name);
     TERMS.iter().find(|term| is_it(term.name) || term.also.iter().any(|word| is_it(word)))
 }

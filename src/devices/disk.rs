@@ -366,8 +366,11 @@ fn open(about: &Described, writes: bool, flags: OFlags) -> Result<File, Refusal>
             return Err(Refusal::new(Check::Use, what, "fsderby device list, and lsblk"));
         }
         Err(e) if e.kind() == ErrorKind::PermissionDenied => {
-            let what = format!("{} can be opened by root alone", about.name);
-            return Err(Refusal::new(Check::Place, what, "sudo"));
+            let (why, remedy) = match rustix::process::geteuid().is_root() {
+                true => ("even root may not open it here, as in many containers", "outside the container"),
+                false => ("only root may open it", "sudo"),
+            };
+            return Err(Refusal::new(Check::Place, format!("{}: {why}", about.name), remedy));
         }
         other => other.map_err(|e| Refusal::io(Check::Identity, "open", &path.display().to_string(), &e))?,
     };

@@ -92,9 +92,10 @@ impl Campaign {
     /// The lines that sbatch reads.
     fn head(&self, name: &str, folder: &Path, is_array: bool) -> String {
         let Campaign { tasks, cpus, memory, minutes, in_virtual_time, partition, account } = self;
-        let log =
-            folder.join("log").join(if is_array { format!("{name}-%a.txt") } else { format!("{name}.txt") });
-        let mut options = vec![format!("job-name=fsderby-{name}"), format!("output={}", log.display())];
+        // sbatch replaces %a, and takes words apart at spaces outside quotes.
+        let folder = folder.join("log").display().to_string().replace('%', "%%");
+        let log = if is_array { format!("{name}-%a.txt") } else { format!("{name}.txt") };
+        let mut options = vec![format!("job-name=fsderby-{name}"), format!("output=\"{folder}/{log}\"")];
         options.push("open-mode=append".to_owned());
         options.extend(partition.iter().map(|partition| format!("partition={partition}")));
         options.extend(account.iter().map(|account| format!("account={account}")));
@@ -154,7 +155,10 @@ mod tests {
     #[test]
     fn shards_in_virtual_time_go_on_anywhere_and_in_real_time_have_their_node_alone() {
         let (one, other) = (script(true, "shard.sh"), script(false, "shard.sh"));
-        for line in ["--array=1-4", "--signal=B:TERM@120", "--time=30", "--mem=1500M", "--partition=short"] {
+        let output = "--output=\"/srv/my run/log/shards-%a.txt\"";
+        for line in
+            [output, "--array=1-4", "--signal=B:TERM@120", "--time=30", "--mem=1500M", "--partition=short"]
+        {
             assert!(one.contains(&format!("#SBATCH {line}\n")), "{line}: {one}");
         }
         assert!(one.contains("scontrol requeue") && one.contains("--jobs 2") && !one.contains("--exclusive"));

@@ -148,7 +148,13 @@ impl FilesystemEntry {
     fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "label" => self.label = Some(value.to_owned()),
-            "mount" => self.mount.extend(value.split(',').map(str::to_owned)),
+            "mount" => {
+                // A security context is the only option whose value may have spaces, between quotes of its own.
+                if let Some(option) = value.split(',').find(|o| o.contains(' ') && !o.contains('"')) {
+                    return Err(format!("'{option}' contains a space: separate mount options by commas"));
+                }
+                self.mount.extend(value.split(',').map(str::to_owned));
+            }
             "mkfs" => self.mkfs.extend(value.split_whitespace().map(str::to_owned)),
             "era" => self.era = Some(value.to_owned()),
             "kernel" => self.kernel = Some(value.to_owned()),
@@ -227,6 +233,8 @@ mod tests {
             r#"ext4 label="no atime" mount=noatime,nodev mkfs="-O ^has_journal""#.parse().unwrap();
         assert_eq!((entry.kind.as_str(), entry.label.as_deref()), ("ext4", Some("no atime")));
         assert_eq!(entry.mount, ["noatime", "nodev"]);
+        let spaced = r#"ext4 mount="noatime nodev""#.parse::<FilesystemEntry>().unwrap_err();
+        assert!(spaced.contains("by commas"), "{spaced}");
         assert_eq!(entry.mkfs, ["-O", "^has_journal"]);
         assert!("ext4 mnt=x".parse::<FilesystemEntry>().unwrap_err().contains("did you mean 'mount'?"));
         assert!(r#"ext4 label="x"#.parse::<FilesystemEntry>().is_err());

@@ -86,6 +86,19 @@ impl Parameters {
                 "cold = true empties the caches after `prepare` or `tree`, but both are missing".into()
             );
         }
+        let lines = [Some(&parameters.command), parameters.prepare.as_ref()];
+        let names_input = |line: &&Line| {
+            let text = line.said();
+            text.contains("$INPUT") || text.contains("${INPUT")
+        };
+        if let (Some(line), true) =
+            (lines.into_iter().flatten().find(names_input), parameters.input.is_empty())
+        {
+            return Err(format!(
+                "'{}' reads $INPUT, but no input is given: --input PATH, or input = [\"PATH\"]",
+                line.said()
+            ));
+        }
         let is_name = |name: &String| !name.is_empty() && !name.contains('/');
         if let Some(path) = parameters.programs.iter().find(|name| !is_name(name)) {
             return Err(format!("programs: '{path}': write the name of a program, such as git"));
@@ -147,8 +160,8 @@ mod tests {
 
     #[test]
     fn a_command_is_a_line_for_the_shell_or_words() {
-        let shell = parse("command = 'tar xf $INPUT/src.tar'").unwrap();
-        assert_eq!(shell.command.words(), ["sh", "-c", "tar xf $INPUT/src.tar"]);
+        let shell = parse("command = 'tar xf ../src.tar'").unwrap();
+        assert_eq!(shell.command.words(), ["sh", "-c", "tar xf ../src.tar"]);
         let words = parse("command = ['tar', 'xf', 'a b']").unwrap();
         assert_eq!(
             (words.command.words(), words.command.said()),
@@ -172,6 +185,8 @@ mod tests {
             ("command = 'x'\nlimit_seconds = 0", "from 1 to 3600"),
             ("command = 'x'\nneeds = ['quotas']", "symlinks"),
             ("command = 'x'\nlargest_file = 'much'", "largest_file"),
+            ("command = 'tar xf $INPUT/a'", "no input is given"),
+            ("command = 'x'\nprepare = 'cp ${INPUT}/a .'", "no input is given"),
             ("command = 'x'\nmetric.tps.find = 'x'", "metric.tps.find: put one pair"),
             ("command = 'x'\ninputs = []", "did you mean 'input'?"),
             ("command = 'x'\ninput = [{ path = 'a', blake3 = '' }]", "absolute path"),
