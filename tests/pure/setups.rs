@@ -460,6 +460,16 @@ fn where_all_work_was_short_the_run_that_gives_a_verdict_is_named_with_its_minut
         ("fsderby run mailserver --filesystems ext4,jfs", 30),
         "of seven candidates three, one of them the copy"
     );
+    let typed = ["ext4 label=\"no atime\" mount=noatime", "ext4"];
+    let (_folder, run) = once("quick", |quick| {
+        quick.take_filesystems(&[], &typed.map(|text| text.parse().unwrap()));
+    });
+    let options = longer::after(&run, at_100_mib_a_second(&run)).unwrap();
+    assert_eq!(
+        (options.command.as_str(), options.minutes),
+        ("fsderby run mailserver --filesystem 'ext4 label=\"no atime\" mount=noatime' --filesystem ext4", 30),
+        "candidates with options stay as they are"
+    );
     let eighth = |of: &mut Experiment| of.take_scale("1/8".parse().unwrap(), Given::default()).unwrap();
     let (_folder, run) = once("fileserver", eighth);
     let full = longer::after(&run, at_100_mib_a_second(&run)).unwrap();
