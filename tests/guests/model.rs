@@ -11,9 +11,7 @@ use std::time::Duration;
 
 use crate::support::copy_program;
 use crate::support::desk::{Desk, run};
-use crate::support::modelled::{
-    carried_out, carry_out, carry_out_by, clocks_follow, compared, large_volumes, model,
-};
+use crate::support::modelled::{carried_out, carry_out, carry_out_by, clocks_follow, compared, model};
 use crate::support::quiet::has_guests;
 use fsderby::agent::Mishap;
 use fsderby::analysis::dataset::Dataset;
@@ -120,12 +118,6 @@ fn a_trial_is_the_same_from_any_snapshot_of_its_boot() {
     fs::write(&snapshot, bytes).unwrap();
     is_the_same_again();
     assert_ne!(fs::metadata(&snapshot).unwrap().ino(), made, "what is damaged is made anew");
-}
-
-/// `make nightly PART=large_volume` has ext4 as well, whose check of a tebibyte takes minutes.
-#[test]
-fn a_large_volume_is_spread_over_the_disk_and_the_same_each_time() {
-    large_volumes(&["xfs"]);
 }
 
 /// The tables by which the disk's server finds 24 GiB of sectors are twice the guest's memory: no process that is started may have
