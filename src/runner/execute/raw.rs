@@ -121,6 +121,7 @@ impl Raw {
             works: Vec::new(),
             alive_every_ms: None,
             life: 0,
+            pauses: false,
         }
     }
 }

@@ -27,11 +27,11 @@ use anyhow::Context;
 use fsderby_diskmodel::{End, Factor, Point, Sample, Spec};
 use fsderby_stats::screening;
 
-use self::guest::Guest;
+use self::guest::{Guest, Then};
 use self::machine::{Machine, Running};
 use self::machines::Machine as Stands;
 use self::memory::{has_room, memory};
-use self::snapshot::Snapshot;
+use self::snapshot::{STATES, Snapshot};
 use super::guests::{self, Guests, StartsFrom};
 use super::power::PowerCut;
 use super::vm;
@@ -52,6 +52,7 @@ use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk;
 use crate::storage::disk::handover;
 use crate::storage::disk::layout::{ADDRESSES, Layout};
+use crate::workloads::programs as programs_of_works;
 
 /// The module that provides the disk.
 const BOOT: [&str; 1] = ["ublk_drv"];
@@ -258,6 +259,13 @@ impl Model {
         let row = (n as usize % (2 * screening::RUNS + 1)).checked_sub(1);
         let of_round = row.map_or(Point::NOMINAL, |row| Point::corner(screening::row(row)));
         self.spec.sample(request.corner.unwrap_or(of_round), request.seed, n)
+    }
+
+    /// Whether the guest stops in the job's initial state: not for a power cut, which takes the disks as they are laid out from the
+    /// start, nor for programs, for which a guest is furnished before its first step, nor if an older agent knows nothing of it.
+    fn pauses(&self, job: &Job) -> bool {
+        let starts_programs = job.works.iter().any(|work| programs_of_works::starts(&work.work));
+        self.starts.pauses() && !job.loses_power() && !starts_programs
     }
 
     fn mips(&self) -> u32 {
@@ -492,8 +500,10 @@ impl Testbed for Model {
             handover::encode(&vec![(disk::SPEC.to_owned(), self.text.clone()), job])
         };
         let lives = [Some(before), after].into_iter().flatten();
-        let lives: Vec<Boot> = lives
-            .map(|job| Ok(Boot { layout: Layout::of(&job, &modelled), files: files(&job)? }))
+        let first = if self.pauses(&job) { job.until_state() } else { None };
+        let first = first.as_ref().map(files).transpose()?;
+        let mut lives: Vec<Boot> = lives
+            .map(|job| Ok(Boot { layout: Layout::of(&job, &modelled), first: None, files: files(&job)? }))
             .collect::<anyhow::Result<_>>()?;
         let parts = Parts {
             found: found.clone(),
@@ -505,7 +515,11 @@ impl Testbed for Model {
             mishap: self.mishap,
             patience: self.patience,
             snapshot: OnceLock::new(),
+            takes_states: !self.starts.from_scratch,
         };
+        if let Some(life) = lives.first_mut() {
+            life.first = first;
+        }
         let provenance = parts.provenance(&lives)?;
         let parts = Arc::new(parts);
         let mut lives = lives.into_iter();
@@ -525,6 +539,8 @@ impl Testbed for Model {
 /// A guest from one boot to the machine's end.
 struct Boot {
     layout: Layout,
+    /// The job until its initial state, after which the machine stops itself.
+    first: Option<Vec<u8>>,
     /// The trial's job and disk, as the guest gets them.
     files: Vec<u8>,
 }
@@ -542,6 +558,8 @@ struct Parts {
     patience: Duration,
     /// The machine after boot, equal for all boots.
     snapshot: OnceLock<Snapshot>,
+    /// Whether trials begin in kept states.
+    takes_states: bool,
 }
 
 impl Parts {
@@ -570,19 +588,62 @@ impl Parts {
             let _ = self.snapshot.set(kept);
         }
         if let Some(snapshot) = self.snapshot.get() {
-            let running = machine.go_on(snapshot, &life.files, left)?;
-            return Ok(Guest::new(running, life.layout, self.patience));
+            let Some(first) = life.first.as_ref().filter(|_| left.is_none()) else {
+                let running = machine.go_on(snapshot, &life.files, left)?;
+                return Ok(Guest::new(running, life.layout, self.patience));
+            };
+            if let Some(running) = self.begin_in_state(&machine, &name, first, &life)? {
+                return Ok(Guest::new(running, life.layout, self.patience).begun_in_state());
+            }
+            let guest = Guest::new(machine.go_on(snapshot, first, None)?, life.layout, self.patience);
+            return Ok(guest.then(self.after_state(name, life)));
         }
         anyhow::ensure!(left.is_none(), "the guest whose power was cut was not started by this testbed");
-        let (parts, layout) = (self.clone(), life.layout);
-        let then = move |booted: &mut Running| {
+        let guest = Guest::new(machine.boot()?, life.layout, self.patience);
+        let (parts, layout, of) = (self.clone(), life.layout, name.clone());
+        let files = life.first.clone().unwrap_or_else(|| life.files.clone());
+        let guest = guest.then(Box::new(move |booted: &mut Running| {
             let snapshot = booted.snapshot()?;
             // Without a cache each trial boots.
-            let _ = snapshot.keep(&name);
+            let _ = snapshot.keep(&of);
             let snapshot = parts.snapshot.get_or_init(|| snapshot);
-            parts.machine(life.layout).go_on(snapshot, &life.files, None)
-        };
-        Ok(Guest::new(machine.boot()?, layout, self.patience).with(Box::new(then)))
+            parts.machine(layout).go_on(snapshot, &files, None)
+        }));
+        Ok(if life.first.is_some() { guest.then(self.after_state(name, life)) } else { guest })
+    }
+
+    /// Continues the kept machine whose filesystem is in the initial state that this first part of a job makes; `None` if there is
+    /// none. A damaged one is made again.
+    fn begin_in_state(
+        &self,
+        machine: &Machine<'_>,
+        boot: &str,
+        first: &[u8],
+        life: &Boot,
+    ) -> anyhow::Result<Option<Running>> {
+        if !self.takes_states {
+            return Ok(None);
+        }
+        let memory = machine.blank()?;
+        match STATES.fill(&state_name(boot, first), &memory) {
+            Ok(Some(stopped)) => machine.resume(memory, stopped, &life.files).map(Some),
+            Ok(None) | Err(_) => Ok(None),
+        }
+    }
+
+    /// Keeps a machine that has reached its filesystem's initial state, and continues an equal one with the whole job. A trial that
+    /// begins in a kept state takes the same way, so that both give the same figures.
+    fn after_state(self: &Arc<Self>, boot: String, life: Boot) -> Then {
+        let parts = self.clone();
+        Box::new(move |paused: &mut Running| {
+            let stopped = paused.stopped()?;
+            let memory = paused.memory.try_clone()?;
+            // Without a cache, or with too large a filesystem, each trial makes its state.
+            if let Some(first) = life.first.as_ref().filter(|_| parts.takes_states) {
+                let _ = STATES.keep(&state_name(&boot, first), &memory, &stopped);
+            }
+            parts.machine(life.layout).resume(memory, stopped, &life.files)
+        })
     }
 
     /// A hash of all inputs of a booted machine.
@@ -608,7 +669,7 @@ impl Parts {
     fn provenance(&self, lives: &[Boot]) -> anyhow::Result<BTreeMap<String, String>> {
         let (mut jobs, mut machines) = (blake3::Hasher::new(), blake3::Hasher::new());
         for life in lives {
-            jobs.update(&life.files);
+            jobs.update(life.first.as_deref().unwrap_or_default()).update(&life.files);
             machines.update(self.machine(life.layout).shape()?.as_bytes());
         }
         let hashes = [("job", jobs.finalize()), ("machine", machines.finalize())];
@@ -616,6 +677,13 @@ impl Parts {
         let hashes = hashes.into_iter().chain(self.made_of());
         Ok(hashes.map(|(name, hash)| (name.to_owned(), hash)).collect())
     }
+}
+
+/// A hash of all inputs of a machine in an initial state: those of its boot, and the first part of a job.
+fn state_name(boot: &str, first: &[u8]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(boot.as_bytes()).update(first);
+    hasher.finalize().to_hex().to_string()
 }
 
 #[cfg(test)]
