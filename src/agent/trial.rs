@@ -225,7 +225,7 @@ impl Resources<'_> {
             Step::Raw { work } => self.timed(|resources| {
                 let stack = resources.site()?.stack();
                 let stack = stack.ok_or_else(|| StepError::new("use", "the device", "there is none"))?;
-                told.push(Event::Phase(raw::carry_out(stack.top(), stack.bytes(), work)?));
+                told.extend(raw::carry_out(stack.top(), stack.bytes(), work)?.into_iter().map(Event::Phase));
                 Ok(())
             }),
             Step::PowerCut => Err(StepError::new("cut", "the power", "no workload precedes it")),

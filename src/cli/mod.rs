@@ -33,6 +33,7 @@ mod run;
 mod setups;
 mod shell;
 mod slurm;
+mod steady;
 mod terms;
 mod twin;
 mod validate;

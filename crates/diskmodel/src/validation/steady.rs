@@ -7,7 +7,7 @@
 
 use std::fmt::Write;
 
-use super::asks::Taken;
+use super::asks::{BLOCK, Taken};
 use super::native::Host;
 use crate::{Op, Spec};
 
@@ -17,6 +17,40 @@ const ROUNDS: usize = 8;
 pub const WINDOW: usize = 5;
 /// 234 MiB: less than the initially erased flash of any shipped disk, on a sixteenth of it.
 const ROUND_WRITES: u64 = 60_000;
+
+/// Of a preconditioning: passes in order over the whole device, before the rounds.
+pub const PASSES: u32 = 2;
+/// A round of a preconditioning writes this share of the device at random.
+pub const ROUND: u64 = 8;
+/// SNIA's limit of rounds.
+pub const MOST_ROUNDS: usize = 25;
+
+/// Writes of a preconditioning's round on a device of so many sectors.
+pub fn round_writes(sectors: u64) -> u64 {
+    (sectors / ROUND / u64::from(BLOCK)).max(1)
+}
+
+/// Rounds until five in a row are steady, or until there are [`MOST_ROUNDS`].
+///
+/// # Errors
+/// If a round fails.
+pub fn until_steady<E>(mut round: impl FnMut() -> Result<Taken, E>) -> Result<Vec<Taken>, E> {
+    let mut done = Vec::new();
+    while done.len() < MOST_ROUNDS && steady_from(&rates(&done)).is_none() {
+        done.push(round()?);
+    }
+    Ok(done)
+}
+
+/// Requests per second of each round.
+pub fn rates(done: &[Taken]) -> Vec<f64> {
+    done.iter().map(|taken| taken.rate() as f64 / 1000.0).collect()
+}
+
+/// The rounds of a preconditioning of this disk, on the model alone.
+pub fn alone(spec: &Spec) -> Vec<Taken> {
+    Host::bare(spec).until_steady()
+}
 
 /// The result of one round.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +99,7 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 }
 
 /// Range of the rates ÷ mean, and change of their least-squares line ÷ mean.
-fn spread_and_slope(rates: &[f64]) -> (f64, f64) {
+pub fn spread_and_slope(rates: &[f64]) -> (f64, f64) {
     let middle = mean(rates.iter().copied());
     let (least, most) = rates.iter().fold((f64::MAX, 0.0_f64), |(l, m), r| (l.min(*r), m.max(*r)));
     let centre = (rates.len() as f64 - 1.0) / 2.0;
