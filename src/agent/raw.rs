@@ -11,7 +11,7 @@ use fsderby_diskmodel::validation::asks::{
     Asks, BLOCK, DONE, PAUSE_NS, Places, RawWork, STREAM, STREAM_DEPTH, STREAM_PLACES, Taken, WRITE_DEPTH,
     WRITE_PART,
 };
-use fsderby_diskmodel::validation::steady::{
+use fsderby_diskmodel::validation::rule::{
     MOST_ROUNDS, PASSES, ROUND, WINDOW, rates, round_writes, steady_from, until_steady,
 };
 use fsderby_sys::direct::{Ask, Direct};

@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 use fsderby_diskmodel::Spec;
 use fsderby_diskmodel::validation::asks::{Asks, RawWork, Taken};
-use fsderby_diskmodel::validation::steady::{self, WINDOW, rates, spread_and_slope, steady_from};
+use fsderby_diskmodel::validation::rule::{self, WINDOW, rates, spread_and_slope, steady_from};
+use fsderby_diskmodel::validation::steady;
 
 use super::output::{print, say};
 use super::report::write_file;
@@ -81,13 +82,13 @@ fn in_guest(options: &Steady, spec: &Spec) -> anyhow::Result<()> {
 
 /// The rounds in a guest beside those of the model alone.
 fn markdown(spec: &Spec, size: Bytes, kernel: &str, guest: &[Taken], alone: &[Taken]) -> String {
-    let (writes, name) = (steady::round_writes(size.0 / SECTOR), spec.name());
+    let (writes, name) = (rule::round_writes(size.0 / SECTOR), spec.name());
     let mut text = format!(
         "# {name}: preconditioned in a guest, {size}\n\nThe disk is written {passes} times in order. Then each round makes {writes} random \
          writes of 4 KiB, 32 at a time, until five rounds in a row are steady by SNIA's rule, or for {most} rounds. Linux {kernel}.\n\n\
          | round | in the guest | the model alone |\n|---|---|---|\n",
-        passes = steady::PASSES,
-        most = steady::MOST_ROUNDS,
+        passes = rule::PASSES,
+        most = rule::MOST_ROUNDS,
     );
     let shown = |of: &[f64], at: usize| of.get(at).map_or("".to_owned(), |rate| format!("{rate:.0} /s"));
     let (guest, alone) = (rates(guest), rates(alone));

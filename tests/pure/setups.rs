@@ -296,7 +296,7 @@ fn memory_follows_a_scale_down_to_what_a_trial_needs_and_then_the_plan_says_what
     let floored = at_scale(LARGE, "1/40", Given::default());
     assert_eq!(floored.memory, Some(Bytes(19 * MIB)));
     let said = no_longer_tested(&floored).join(" ");
-    assert!(said.contains("A trial needs 19 MiB of memory, 1.5 times what scale 1/"), "{said}");
+    assert!(said.contains("A trial needs at least 19 MiB of memory, 1.5 times what scale 1/"), "{said}");
     assert!(said.contains("(--scale 1/27 or larger avoids this)"), "{said}");
     assert!(no_longer_tested(&at_scale(LARGE, "1/26", Given::default())).is_empty());
     let given = at_scale(LARGE, "1/40", Given { memory: true, size: false });

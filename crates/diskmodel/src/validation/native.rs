@@ -3,7 +3,7 @@
 use super::asks::{
     Asks, BLOCK, PAUSE_NS, Places, STREAM, STREAM_DEPTH, STREAM_PLACES, Taken, WRITE_DEPTH, WRITE_PART,
 };
-use super::steady;
+use super::rule;
 use crate::{Completion, Counters, Drive, Op, Request, Sample, Spec};
 
 /// Runs `asks` on `span` sectors; steady writes choose their own span.
@@ -111,11 +111,11 @@ impl Host {
 
     /// The rounds of a preconditioning, whose rule decides how many there are.
     pub fn until_steady(&mut self) -> Vec<Taken> {
-        for _ in 0..steady::PASSES {
+        for _ in 0..rule::PASSES {
             self.keep(STREAM_DEPTH, self.places.pieces(), |host, n| host.piece(Op::Write, n));
         }
-        let count = steady::round_writes(self.places.sectors());
-        steady::until_steady(|| {
+        let count = rule::round_writes(self.places.sectors());
+        rule::until_steady(|| {
             let ns = self.keep(WRITE_DEPTH, count, |host, _| host.block(Op::Write));
             Ok::<_, std::convert::Infallible>(Taken { done: count, ns })
         })

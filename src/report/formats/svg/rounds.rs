@@ -1,6 +1,6 @@
 //! Rates of the rounds of a preconditioning, and the five that are steady.
 
-use fsderby_diskmodel::validation::steady::WINDOW;
+use fsderby_diskmodel::validation::rule::WINDOW;
 
 use super::canvas::{Anchor, Canvas, Ink, Theme};
 use crate::report::view::look::Look;
