@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 mod beforehand;
 mod bonnie;
+mod cite;
 mod compare;
 mod device;
 mod disk;
@@ -86,6 +87,8 @@ enum Command {
     Import(import::Arguments),
     /// Verify a run: check its files and its records against the plan, and recompute every figure from the raw values
     Verify(verify::Arguments),
+    /// Print a run as a reference: BibTeX, CITATION.cff, and an artifact appendix
+    Cite(cite::Arguments),
     /// List filesystems, workloads, testbeds, probes, experiments, modelled disks, machines, metrics and more
     List(list::Arguments),
     /// Explain anything that `list` names: what it is, its source, its limits
@@ -152,6 +155,7 @@ impl Cli {
             Command::Compare(arguments) => compare::run(&arguments),
             Command::Import(arguments) => import::run(&arguments),
             Command::Verify(arguments) => verify::run(&arguments),
+            Command::Cite(arguments) => cite::run(&arguments),
             Command::List(arguments) => list::run(&arguments),
             Command::Explain(arguments) => explain::run(&arguments),
             Command::Doctor(arguments) => doctor::run(&arguments),
