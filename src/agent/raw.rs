@@ -11,7 +11,9 @@ use fsderby_diskmodel::validation::asks::{
     Asks, BLOCK, DONE, PAUSE_NS, Places, RawWork, STREAM, STREAM_DEPTH, STREAM_PLACES, Taken, WRITE_DEPTH,
     WRITE_PART,
 };
-use fsderby_diskmodel::validation::steady::{WINDOW, steady_from};
+use fsderby_diskmodel::validation::rule::{
+    MOST_ROUNDS, PASSES, ROUND, WINDOW, rates, round_writes, steady_from, until_steady,
+};
 use fsderby_sys::direct::{Ask, Direct};
 
 use super::{StepError, monotonic_ns};
@@ -22,25 +24,32 @@ const SECTOR: u64 = 512;
 /// Time that the disk gets to finish its background work; the rest of longer background work runs during the measurement.
 const REST: Duration = Duration::from_secs(10);
 
-/// Sends these requests to the device, which has this size.
-pub fn carry_out(device: &Path, size: Bytes, work: &RawWork) -> Result<Phase, StepError> {
-    let done = work_on(device, size, work).map_err(|e| StepError::io("send requests to", device, e))?;
-    let counts = BTreeMap::from([(DONE.to_owned(), done.done)]);
-    Ok(Phase { name: "raw".into(), ns: done.ns, counts })
+/// Sends these requests to the device, which has this size; a phase for each round of a preconditioning, else one.
+pub fn carry_out(device: &Path, size: Bytes, work: &RawWork) -> Result<Vec<Phase>, StepError> {
+    let done = match work.asks {
+        Asks::UntilSteady => rounds(device, size),
+        asks => work_on(device, size, work.fill, asks).map(|taken| vec![taken]),
+    };
+    let done = done.map_err(|e| StepError::io("send requests to", device, e))?;
+    let phase = |taken: Taken| {
+        let counts = BTreeMap::from([(DONE.to_owned(), taken.done)]);
+        Phase { name: "raw".into(), ns: taken.ns, counts }
+    };
+    Ok(done.into_iter().map(phase).collect())
 }
 
-fn work_on(device: &Path, size: Bytes, work: &RawWork) -> io::Result<Taken> {
+fn work_on(device: &Path, size: Bytes, fill: bool, asks: Asks) -> io::Result<Taken> {
     let places = Places::new(size.0 / SECTOR);
-    let depth = depth(work.asks).max(if work.fill { STREAM_DEPTH } else { 1 });
+    let depth = depth(asks).max(if fill { STREAM_DEPTH } else { 1 });
     let largest = u64::from(STREAM) * SECTOR;
     let direct = Direct::open(device, depth as u16, largest as usize)?;
     let mut bench = Bench { direct, places };
-    if work.fill {
+    if fill {
         bench.keep(STREAM_DEPTH, bench.places.pieces(), |places, n| Request::piece(Ask::Write, places, n))?;
         bench.direct.flush()?;
         thread::sleep(REST);
     }
-    match work.asks {
+    match asks {
         Asks::LoneReads { count } => bench.lone_reads(count),
         Asks::Reads { depth, count } => bench.blocks(Ask::Read, depth, count),
         Asks::StreamReads { pieces } => bench.streams(Ask::Read, pieces),
@@ -53,15 +62,10 @@ fn work_on(device: &Path, size: Bytes, work: &RawWork) -> io::Result<Taken> {
         Asks::Syncs { count } => bench.syncs(count),
         Asks::Flushes { writes, times } => bench.flushes(writes, times),
         Asks::ReadsBesideSyncs { seconds } => bench.reads_beside_syncs(device, seconds),
+        Asks::UntilSteady => Ok(Taken::all(&rounds(device, size)?)),
     }
 }
 
-/// Passes in order over the whole device.
-const PASSES: u32 = 2;
-/// A round writes this share of the device at random.
-const ROUND: u64 = 8;
-/// SNIA's limit of rounds.
-pub const MOST_ROUNDS: usize = 25;
 /// Before each trial this share of the device is written at random.
 const WASHOUT: u64 = 16;
 
@@ -85,20 +89,13 @@ pub fn precondition(device: &Path, size: Bytes) -> Result<Steady, StepError> {
     Ok(Steady { rounds: done.len() as u32, is_steady, write_ns: mean_ns })
 }
 
-fn rates(done: &[Taken]) -> Vec<f64> {
-    done.iter().map(|taken| taken.rate() as f64).collect()
-}
-
 fn rounds(device: &Path, size: Bytes) -> io::Result<Vec<Taken>> {
     let mut bench = Bench::of(device, size)?;
     for _ in 0..PASSES {
         bench.keep(STREAM_DEPTH, bench.places.pieces(), |places, n| Request::piece(Ask::Write, places, n))?;
     }
-    let writes = (size.0 / ROUND / SECTOR / u64::from(BLOCK)).max(1);
-    let mut done = Vec::new();
-    while done.len() < MOST_ROUNDS && steady_from(&rates(&done)).is_none() {
-        done.push(bench.blocks(Ask::Write, WRITE_DEPTH, writes)?);
-    }
+    let writes = round_writes(size.0 / SECTOR);
+    let done = until_steady(|| bench.blocks(Ask::Write, WRITE_DEPTH, writes))?;
     bench.direct.flush()?;
     Ok(done)
 }
@@ -124,7 +121,7 @@ fn depth(asks: Asks) -> u64 {
     match asks {
         Asks::Reads { depth, .. } => depth,
         Asks::StreamReads { .. } | Asks::StreamWrites { .. } => STREAM_DEPTH,
-        Asks::Writes { .. } | Asks::SteadyWrites { .. } => WRITE_DEPTH,
+        Asks::Writes { .. } | Asks::SteadyWrites { .. } | Asks::UntilSteady => WRITE_DEPTH,
         Asks::LoneReads { .. }
         | Asks::Syncs { .. }
         | Asks::Flushes { .. }
@@ -300,9 +297,13 @@ mod tests {
             (Asks::SteadyWrites { before: 40, count: 50 }, 50),
             (Asks::Syncs { count: 4 }, 4),
         ] {
-            let phase = carry_out(&path, size, &RawWork { fill: false, asks }).unwrap();
+            let phases = carry_out(&path, size, &RawWork { fill: false, asks }).unwrap();
+            let [phase] = phases.as_slice() else { panic!("{asks:?}: {phases:?}") };
             assert!(phase.count(DONE) == done && phase.ns > 0, "{asks:?}: {phase:?}");
         }
+        let until = carry_out(&path, size, &RawWork { fill: false, asks: Asks::UntilSteady }).unwrap();
+        assert!((WINDOW..=MOST_ROUNDS).contains(&until.len()), "{until:?}");
+        assert!(until.iter().all(|round| round.count(DONE) == size.0 / ROUND / 4096), "{until:?}");
         let kept = fs::read(&path).unwrap();
         assert!(
             kept.contains(&0) && kept.iter().any(|byte| *byte != 0),
@@ -310,7 +311,7 @@ mod tests {
         );
         let asks = Asks::ReadsBesideSyncs { seconds: 0 };
         let beside = carry_out(&path, size, &RawWork { fill: false, asks }).unwrap();
-        assert_eq!(beside.count(DONE), 0);
+        assert_eq!(beside[0].count(DONE), 0);
         let beyond =
             carry_out(&path, Bytes(1 << 40), &RawWork { fill: false, asks: Asks::LoneReads { count: 9 } });
         assert!(beyond.unwrap_err().to_string().contains("send requests to"));

@@ -1,5 +1,6 @@
 //! Carries out the steps of a job in order, and reports each.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use super::{StepError, blocked, monotonic_ns, raw, settle, tools, tree};
 use crate::host::{self, memory_group::MemoryGroup, process_group::ProcessGroup};
 use crate::probes::{self, NotAvailable, Running};
 use crate::schema::event::{Event, Stepped, Tree};
-use crate::schema::job::{Job, Step, WorkJob};
+use crate::schema::job::{Job, Step, StepName, WorkJob};
 use crate::schema::setup::{Check, Mount};
 use crate::schema::work::LiveFile;
 use crate::stages;
@@ -30,15 +31,19 @@ use crate::workloads::programs;
 /// Reading interval of probe counters during the work: see [`probes::Running::sample`].
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Carries out one job.
+/// Pauses the machine; returns the whole job when it goes on.
+pub type Rest<'r> = &'r dyn Fn() -> anyhow::Result<Job>;
+
+/// Carries out one job; `rest` is for a job that pauses.
 ///
 /// # Errors
 /// Only if the agent cannot send events; failures within the trial are events.
-pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
+pub fn carry_out(job: &Job, rest: Rest<'_>, tell: &Teller) -> io::Result<()> {
     if job.guest {
         blocked::of_this_guest();
     }
     let watchdog = Watchdog::start(tell, job)?;
+    let whole = OnceCell::new();
     let mut resources = Resources {
         job,
         probes: Vec::new(),
@@ -52,32 +57,26 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
         was_continued: false,
         ballast: Ballast::new(),
     };
-    for (at, step) in job.steps.iter().enumerate() {
-        watchdog.begins(step.name(), job.limit(step.name()));
-        tell.send(&Event::Step { step: step.name(), clock_ns: monotonic_ns() })?;
-        let mut told = Vec::new();
-        resources.is_last = job.steps.get(at + 1) == Some(&Step::PowerCut);
-        match resources.step(step, &mut told, tell)? {
-            Ok(work) if resources.is_last => return go_dark(resources.is_cut, work, told, tell),
-            Ok(stepped) => {
-                for event in &told {
-                    tell.send(event)?;
-                }
-                tell.send(&Event::Stepped(Stepped { step: step.name(), ..stepped }))?;
-            }
+    if resources.steps(0, &watchdog, tell)? == Flow::Ended {
+        return Ok(());
+    }
+    if job.pauses {
+        match rest() {
+            Ok(job) => resources.job = whole.get_or_init(|| job),
             Err(e) => {
-                if let Some(text) = resources.fault_below(step, &e) {
-                    tell.send(&Event::HostFault { text })?;
-                }
-                let StepError { operation, path, errno, text } = resources.explained(e);
-                return tell.send(&Event::Failed { step: step.name(), operation, path, errno, text });
+                let (step, operation, path) = (last(job), "continue".to_owned(), "the job".to_owned());
+                let text = format!("{e:#}");
+                return tell.send(&Event::Failed { step, operation, path, errno: 0, text });
             }
         }
+        if resources.steps(job.steps.len(), &watchdog, tell)? == Flow::Ended {
+            return Ok(());
+        }
     }
+    let job = resources.job;
     if let Err(e) = resources.take_down() {
         let StepError { operation, path, errno, text } = e;
-        let step = job.steps.last().map(Step::name).unwrap_or_default();
-        return tell.send(&Event::Failed { step, operation, path, errno, text });
+        return tell.send(&Event::Failed { step: last(job), operation, path, errno, text });
     }
     let was_continued = resources.was_continued;
     drop(resources);
@@ -85,6 +84,18 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
         tell.send(&Event::Seen(halted))?;
     }
     tell.send(&Event::Done { clock_ns: monotonic_ns() })
+}
+
+fn last(job: &Job) -> StepName {
+    job.steps.last().map(Step::name).unwrap_or_default()
+}
+
+/// Whether a trial goes on behind its steps.
+#[derive(PartialEq)]
+enum Flow {
+    GoesOn,
+    /// Its last event is sent.
+    Ended,
 }
 
 /// Reports in one event, before anything else, that the power may be cut or is cut, and then does nothing.
@@ -132,6 +143,38 @@ struct Resources<'a> {
 type Outcome = Result<Stepped, StepError>;
 
 impl Resources<'_> {
+    /// Carries out the job's steps from this one, and reports each.
+    fn steps(&mut self, from: usize, watchdog: &Watchdog, tell: &Teller) -> io::Result<Flow> {
+        let job = self.job;
+        for (at, step) in job.steps.iter().enumerate().skip(from) {
+            watchdog.begins(step.name(), job.limit(step.name()));
+            tell.send(&Event::Step { step: step.name(), clock_ns: monotonic_ns() })?;
+            let mut told = Vec::new();
+            self.is_last = job.steps.get(at + 1) == Some(&Step::PowerCut);
+            match self.step(step, &mut told, tell)? {
+                Ok(work) if self.is_last => {
+                    go_dark(self.is_cut, work, told, tell)?;
+                    return Ok(Flow::Ended);
+                }
+                Ok(stepped) => {
+                    for event in &told {
+                        tell.send(event)?;
+                    }
+                    tell.send(&Event::Stepped(Stepped { step: step.name(), ..stepped }))?;
+                }
+                Err(e) => {
+                    if let Some(text) = self.fault_below(step, &e) {
+                        tell.send(&Event::HostFault { text })?;
+                    }
+                    let StepError { operation, path, errno, text } = self.explained(e);
+                    tell.send(&Event::Failed { step: step.name(), operation, path, errno, text })?;
+                    return Ok(Flow::Ended);
+                }
+            }
+        }
+        Ok(Flow::GoesOn)
+    }
+
     /// Carries out one step. Events that are not urgent go into `told`, so that writing them is not timed.
     fn step(&mut self, step: &Step, told: &mut Vec<Event>, tell: &Teller) -> io::Result<Outcome> {
         let limit = self.job.limit(step.name());
@@ -182,7 +225,7 @@ impl Resources<'_> {
             Step::Raw { work } => self.timed(|resources| {
                 let stack = resources.site()?.stack();
                 let stack = stack.ok_or_else(|| StepError::new("use", "the device", "there is none"))?;
-                told.push(Event::Phase(raw::carry_out(stack.top(), stack.bytes(), work)?));
+                told.extend(raw::carry_out(stack.top(), stack.bytes(), work)?.into_iter().map(Event::Phase));
                 Ok(())
             }),
             Step::PowerCut => Err(StepError::new("cut", "the power", "no workload precedes it")),

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 mod beforehand;
 mod bonnie;
+mod cite;
 mod compare;
 mod device;
 mod disk;
@@ -34,6 +35,7 @@ mod run;
 mod setups;
 mod shell;
 mod slurm;
+mod steady;
 mod terms;
 mod twin;
 mod validate;
@@ -88,6 +90,8 @@ enum Command {
     Import(import::Arguments),
     /// Verify a run: check its files and its records against the plan, and recompute every figure from the raw values
     Verify(verify::Arguments),
+    /// Print a run as a reference: BibTeX, CITATION.cff, and an artifact appendix
+    Cite(cite::Arguments),
     /// List filesystems, workloads, testbeds, probes, experiments, modelled disks, machines, metrics and more
     List(list::Arguments),
     /// Explain anything that `list` names: what it is, its source, its limits
@@ -155,6 +159,7 @@ impl Cli {
             Command::Reproduce(arguments) => reproduce::run(&arguments),
             Command::Import(arguments) => import::run(&arguments),
             Command::Verify(arguments) => verify::run(&arguments),
+            Command::Cite(arguments) => cite::run(&arguments),
             Command::List(arguments) => list::run(&arguments),
             Command::Explain(arguments) => explain::run(&arguments),
             Command::Doctor(arguments) => doctor::run(&arguments),

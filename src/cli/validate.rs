@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use clap::Args;
+use fsderby_diskmodel::validation::asks::Taken;
 use fsderby_diskmodel::validation::beside::{self, Beside, Planned};
 use fsderby_diskmodel::{Spec, validation};
 
@@ -62,7 +63,7 @@ fn in_guests(options: &Validate) -> anyhow::Result<()> {
             let raw = Raw { work: guest.work, size: Bytes(guest.sectors * SECTOR) };
             let Done { taken, kernel } = raw.carry_out(&*drive.testbed, &|| stop.load(Ordering::Relaxed))?;
             kernels.insert(kernel);
-            all.push(planned.beside(&drive.spec, taken));
+            all.push(planned.beside(&drive.spec, Taken::all(&taken)));
         }
     }
     let kernels: Vec<String> = kernels.into_iter().collect();

@@ -277,6 +277,7 @@ fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<Ex
     };
     let plan = Resolved::of(&run.plan)?;
     let mut made = Made::of(&run.plan).map_err(Failure::usage)?;
+    made.start_from_scratch().map_err(|missing| Failure::missing(missing.to_string()))?;
     let image = arguments.keep_image.as_deref();
     let kept = if keeps { Some(keep(image, run, records[0], &mut made)?) } else { None };
     let testbeds = made.testbeds();

@@ -51,6 +51,9 @@ pub struct Manifest {
     pub schema: u32,
     /// Version of the protocol that the agent uses for jobs and events.
     pub protocol: u32,
+    /// Whether the agent stops its guest in a filesystem's initial state when a job says so; older agents do not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pauses: bool,
     /// Version of the fsderby that built the bundle and is its agent.
     pub fsderby: String,
     pub kernel: Index,
@@ -108,6 +111,7 @@ impl Manifest {
         Manifest {
             schema: SCHEMA,
             protocol: PROTOCOL,
+            pauses: true,
             fsderby: env!("CARGO_PKG_VERSION").into(),
             kernel,
             packages,

@@ -7,6 +7,7 @@
 //! Modules use each other in one direction only: view ← compose ← formats. A report shows medians, ranges and every single value;
 //! all findings come from `analysis`.
 
+pub mod cite;
 pub mod claims;
 pub mod compose;
 #[cfg(test)]

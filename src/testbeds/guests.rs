@@ -32,6 +32,10 @@ pub struct StartsFrom {
     pub agent: PathBuf,
     /// Replaces kernel, this machine's programs and the agent.
     bundled: Bundled,
+    /// Whether the agent was named, and so may be an older one.
+    agent_is_named: bool,
+    /// Whether each trial makes its initial state itself, even if a guest in this state is kept.
+    pub from_scratch: bool,
 }
 
 /// Options for guests beside their testbed's text.
@@ -43,6 +47,8 @@ pub enum Start<'s> {
     Kernel(&'s str),
     /// This cached bundle (kernel, programs and agent), with nothing of this machine.
     Bundle(&'s str),
+    /// No guest that is kept with a filesystem in its initial state.
+    Scratch,
 }
 
 /// Makes this testbed's guests start with this agent, kernel or bundle.
@@ -57,13 +63,21 @@ pub fn start_from(testbed: &mut dyn Testbed, start: Start<'_>) -> Result<(), Mis
         Start::Agent(_) => ("starts no guests", "--on vm or model:DISK"),
         Start::Kernel(_) => ("boots no kernel", "--on vm, or without --kernel"),
         Start::Bundle(_) => ("starts no guests", "--on vm or model:DISK, or without --guest"),
+        // Nothing is kept there.
+        Start::Scratch => return Ok(()),
     };
     Err(Missing { what: format!("{} {lacks}", testbed.name()), try_this: try_this.into() })
 }
 
 impl Default for StartsFrom {
     fn default() -> Self {
-        StartsFrom { kernel: None, agent: "/proc/self/exe".into(), bundled: Bundled::default() }
+        StartsFrom {
+            kernel: None,
+            agent: "/proc/self/exe".into(),
+            bundled: Bundled::default(),
+            agent_is_named: false,
+            from_scratch: false,
+        }
     }
 }
 
@@ -79,14 +93,23 @@ impl StartsFrom {
 
     fn take(&mut self, start: Start<'_>) -> Result<(), Missing> {
         match start {
-            Start::Agent(agent) => self.agent = agent.to_owned(),
+            Start::Agent(agent) => (self.agent, self.agent_is_named) = (agent.to_owned(), true),
             Start::Kernel(release) => {
                 let bundled = given(self.bundled.id(), Some(release))?;
                 (self.bundled, self.kernel) = (bundled, Some(release.to_owned()));
             }
+            Start::Scratch => self.from_scratch = true,
             Start::Bundle(id) => self.bundled = given(Some(id), self.kernel.as_deref())?,
         }
         Ok(())
+    }
+
+    /// Whether the agent stops its guest in a filesystem's initial state when a job says so.
+    pub fn pauses(&self) -> bool {
+        match self.bundled.get() {
+            Some(bundle) => bundle.manifest.pauses,
+            None => !self.agent_is_named,
+        }
     }
 
     /// The bundle's ID as written, if one is named.

@@ -294,6 +294,10 @@ pub trait Launched {
     fn provenance(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
+    /// Whether the trial began in a kept machine whose filesystem was in its initial state.
+    fn is_from_state(&self) -> bool {
+        false
+    }
     /// How far the agent's machine is, if its clock is not the host's.
     fn progress(&mut self) -> Option<Moved> {
         None

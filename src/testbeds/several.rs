@@ -29,6 +29,11 @@ impl Made {
         self.0.iter_mut().try_for_each(|(_, testbed)| start_from(&mut **testbed, Start::Agent(agent)))
     }
 
+    /// Makes each trial make its filesystem's initial state itself.
+    pub fn start_from_scratch(&mut self) -> Result<(), Missing> {
+        self.0.iter_mut().try_for_each(|(_, testbed)| start_from(&mut **testbed, Start::Scratch))
+    }
+
     /// Keeps the disk of the next trial on the testbed of this text in the plan.
     pub fn keep_image(&mut self, text: &str, kept: Arc<Kept>) -> Result<(), Missing> {
         let named = self.0.iter_mut().find(|(name, _)| name == text);

@@ -12,7 +12,7 @@
 //! - `cargo test …` and `cargo run …` only have to name what exists.
 //! - A run that a later line compares with another has [`ENOUGH`] rounds: fewer give nothing to compare.
 //! - Commands in blocks marked `yaml` must be among those that are run.
-//! - Blocks marked `sh made-up` are run by `tests/documents/made_up.rs`.
+//! - Blocks marked `sh made-up` are run by `tests/nightly/made_up.rs`.
 //!
 //! Without root or loop devices what needs them is skipped and said, with all that would use its result.
 

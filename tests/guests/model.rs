@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::support::copy_program;
 use crate::support::desk::{Desk, run};
 use crate::support::modelled::{
-    carried_out, carry_out, carry_out_by, clocks_follow, compared, large_volumes, model,
+    carried_out, carry_out, carry_out_by, clocks_follow, compared, kept_states, model,
 };
 use crate::support::quiet::has_guests;
 use fsderby::agent::Mishap;
@@ -122,10 +122,12 @@ fn a_trial_is_the_same_from_any_snapshot_of_its_boot() {
     assert_ne!(fs::metadata(&snapshot).unwrap().ino(), made, "what is damaged is made anew");
 }
 
-/// `make nightly PART=large_volume` has ext4 as well, whose check of a tebibyte takes minutes.
+/// The second work of a round begins where the first one has filled the filesystem.
 #[test]
-fn a_large_volume_is_spread_over_the_disk_and_the_same_each_time() {
-    large_volumes(&["xfs"]);
+fn a_trial_from_a_kept_state_is_the_same_as_one_that_makes_it() {
+    if has_guests("states that are kept") {
+        kept_states(&["ext4"], "filled 40%");
+    }
 }
 
 /// The tables by which the disk's server finds 24 GiB of sectors are twice the guest's memory: no process that is started may have

@@ -24,7 +24,7 @@ fn in_guest(disk: &str, job: &str) -> Taken {
     let guest = planned.job.in_guest(&spec);
     let raw = Raw { work: guest.work, size: Bytes(guest.sectors * 512) };
     let Done { taken, .. } = raw.carry_out(&testbed, &|| false).unwrap();
-    taken
+    Taken::all(&taken)
 }
 
 /// On all of a disk of 2 TB: beside its arm the kernel's path is next to nothing. The places are those of the model alone.

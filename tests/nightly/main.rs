@@ -37,5 +37,6 @@ mod known_cells;
 mod large_volume;
 mod machine_speeds;
 mod made_up;
+mod states;
 #[path = "../support/mod.rs"]
 mod support;

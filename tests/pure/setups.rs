@@ -296,7 +296,7 @@ fn memory_follows_a_scale_down_to_what_a_trial_needs_and_then_the_plan_says_what
     let floored = at_scale(LARGE, "1/40", Given::default());
     assert_eq!(floored.memory, Some(Bytes(19 * MIB)));
     let said = no_longer_tested(&floored).join(" ");
-    assert!(said.contains("A trial needs 19 MiB of memory, 1.5 times what scale 1/"), "{said}");
+    assert!(said.contains("A trial needs at least 19 MiB of memory, 1.5 times what scale 1/"), "{said}");
     assert!(said.contains("(--scale 1/27 or larger avoids this)"), "{said}");
     assert!(no_longer_tested(&at_scale(LARGE, "1/26", Given::default())).is_empty());
     let given = at_scale(LARGE, "1/40", Given { memory: true, size: false });
@@ -459,6 +459,16 @@ fn where_all_work_was_short_the_run_that_gives_a_verdict_is_named_with_its_minut
         (two.command.as_str(), two.minutes),
         ("fsderby run mailserver --filesystems ext4,jfs", 30),
         "of seven candidates three, one of them the copy"
+    );
+    let typed = ["ext4 label=\"no atime\" mount=noatime", "ext4"];
+    let (_folder, run) = once("quick", |quick| {
+        quick.take_filesystems(&[], &typed.map(|text| text.parse().unwrap()));
+    });
+    let options = longer::after(&run, at_100_mib_a_second(&run)).unwrap();
+    assert_eq!(
+        (options.command.as_str(), options.minutes),
+        ("fsderby run mailserver --filesystem 'ext4 label=\"no atime\" mount=noatime' --filesystem ext4", 30),
+        "candidates with options stay as they are"
     );
     let eighth = |of: &mut Experiment| of.take_scale("1/8".parse().unwrap(), Given::default()).unwrap();
     let (_folder, run) = once("fileserver", eighth);

@@ -51,22 +51,15 @@ const OPTION: [(&str, usize); 5] = [
     ("src/runner/plan/steps.rs", 1),
 ];
 
-/// Which of the commands that prove it are run.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Commands {
-    /// Those of the program, which take one build.
-    OfTheProgram,
-    /// The tests too, whose builds take as long again twice.
-    All,
+/// The listings fit into the project as it is now, and add a file and a row each. Nothing is built.
+pub fn is_a_file_and_a_row_each() {
+    with_the_listings(&blocks());
 }
 
 /// All that is made up, added, built and proved.
-pub fn is_a_file_and_a_row_each(commands: Commands) {
-    let blocks: Vec<Block> = PAGES.iter().flat_map(|page| documents::document(page).blocks).collect();
-    let before = tree(&project());
-    let after = added(&before, &blocks);
-    nothing_else_differs(&before, &after);
-
+pub fn works() {
+    let blocks = blocks();
+    let after = with_the_listings(&blocks);
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("made-up");
     fs::create_dir_all(&place).unwrap();
     let lock = File::create(place.join("lock")).unwrap();
@@ -85,7 +78,7 @@ pub fn is_a_file_and_a_row_each(commands: Commands) {
 
     let loops = has_loop("the made-up filesystem on the testbed loop");
     let lines = blocks.iter().filter(|b| b.info == "sh made-up").flat_map(|b| b.text.lines());
-    for line in lines.filter(|line| commands == Commands::All || !line.contains("cargo test ")) {
+    for line in lines {
         let needs_loop = line.contains(" run quick ");
         match line.split(' ').find(|word| word.starts_with("results/")) {
             Some(_) if needs_loop && !loops => drop(copy.sh(&format!("{line} --dry-run"))),
@@ -109,6 +102,18 @@ pub fn is_a_file_and_a_row_each(commands: Commands) {
         copy.fsderby("report results/paper")
             .contains(&["comparison with the published figures", "Empty files compared"]);
     }
+}
+
+fn blocks() -> Vec<Block> {
+    PAGES.iter().flat_map(|page| documents::document(page).blocks).collect()
+}
+
+/// The project with what the listings add, and nothing else.
+fn with_the_listings(blocks: &[Block]) -> Tree {
+    let before = tree(&project());
+    let after = added(&before, blocks);
+    nothing_else_differs(&before, &after);
+    after
 }
 
 /// Everything that is not made by building or running.

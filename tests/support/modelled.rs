@@ -1,19 +1,25 @@
 //! Runs on a modelled disk in virtual time.
 
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::sync::atomic::AtomicBool;
 
+use fsderby::guest::cache;
 use fsderby::probes;
 use fsderby::runner::execute::rounds::Runner;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::plan::resolved::Resolved;
 use fsderby::runner::verify::rerun::{Compared, candidates, rerun};
 use fsderby::schema::event::Seen;
+use fsderby::schema::job::Purpose;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::Outcome;
+use fsderby::schema::record::Record;
 use fsderby::store::{self, Folder, Run};
 use fsderby::testbeds::model::Model;
 use fsderby::testbeds::{Testbed, Testbeds};
 
+use super::desk::{Desk, run};
 use super::quiet::{Quiet, has_guests};
 use super::scripted::machine;
 
@@ -60,6 +66,41 @@ pub fn carry_out_by(
          rounds = 1\nseed = 7\nscale = \"1/32\"\nclients = {clients}\n"
     );
     compared(&text, testbed, rounds, jobs)
+}
+
+/// Two works on filesystems in this state: of each round the first trial of a filesystem makes the state and the second begins in
+/// it; made from scratch, both are the same to the bit. Returns the trials' records.
+pub fn kept_states(kinds: &[&str], state: &str) -> Vec<Record> {
+    let desk = Desk::new();
+    desk.file(
+        "states.toml",
+        format!(
+            "name = \"states\"\nsize = \"512m\"\nmemory = \"64m\"\nstate = \"{state}\"\n\
+             workloads = [\"maildir-quick\", \"postmark-quick\"]\nfilesystems = {kinds:?}\nrounds = 1\nseed = 7\n\
+             scale = \"1/32\"\n"
+        ),
+    );
+    // Nothing is kept yet but what was booted.
+    let cache = desk.path("cache").join("fsderby");
+    fs::create_dir_all(&cache).unwrap();
+    for folder in ["kernels", "snapshots"] {
+        symlink(cache::made(folder).unwrap(), cache.join(folder)).unwrap();
+    }
+    let cached = |words: &[&str]| {
+        let said = run(desk.fsderby(words).env("XDG_CACHE_HOME", desk.path("cache")));
+        assert_eq!(said.code, 0, "{said:#?}");
+        said.out
+    };
+    cached(&["run", "states.toml", "--on", "model:hdd-16tb,samples=off", "--output", "run", "--jobs", "1"]);
+    let records = store::read(&desk.path("run")).unwrap().records;
+    let measured: Vec<&Record> = records.iter().filter(|r| r.purpose == Purpose::Measure).collect();
+    for kind in kinds {
+        let begun = measured.iter().filter(|r| r.kind == *kind).map(|r| r.circumstances.from_state);
+        assert_eq!(begun.collect::<Vec<_>>(), [false, true], "{kind}");
+    }
+    let out = cached(&["verify", "run", "--rerun", "all"]);
+    assert!(out.contains(&format!("rerun: {} identical, 0 different", records.len())), "{out}");
+    records
 }
 
 /// A volume of a tebibyte costs what is written of it, and its requests are so far apart that the arm moves.

@@ -62,6 +62,9 @@ pub struct Job {
     /// Number of power cuts before this part of the trial; the boot after a cut finds nothing in memory.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub life: u8,
+    /// Whether the guest stops after these steps and waits for the whole job, of which they are the first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pauses: bool,
 }
 
 fn is_zero(life: &u8) -> bool {
@@ -79,6 +82,30 @@ impl Job {
                 (part(&self.steps[..=cut]), Some(after))
             }
         }
+    }
+
+    /// The part of the job that reaches its initial state, equal for all trials that begin in it on the same sample; afterwards
+    /// the guest pauses. `None` for a fresh filesystem.
+    pub fn until_state(&self) -> Option<Job> {
+        let reached = self.steps.iter().position(|step| *step == Step::Space { at: At::Prepared })?;
+        let settles = self.steps.get(reached + 1).filter(|step| step.name() == StepName::Settle);
+        let steps = self.steps[..=reached + usize::from(settles.is_some())].to_vec();
+        let works = steps.iter().filter(|step| step.name() == StepName::Work).count();
+        let has = |name: &StepName| steps.iter().any(|step| step.name() == *name);
+        let limits = self.limits_seconds.iter().filter(|(name, _)| has(name));
+        Some(Job {
+            limits_seconds: limits.map(|(name, seconds)| (*name, *seconds)).collect(),
+            works: self.works[..works].to_vec(),
+            purpose: Purpose::Measure,
+            pauses: true,
+            steps,
+            ..self.clone()
+        })
+    }
+
+    /// Whether this job does first what that one, which pauses, has done.
+    pub fn begins_with(&self, first: &Job) -> bool {
+        self.steps.starts_with(&first.steps) && self.works.starts_with(&first.works)
     }
 
     /// Whether the job contains a power cut.
@@ -625,6 +652,33 @@ mod tests {
         assert_eq!(all(500), [385, 500, 650]);
         assert_eq!(all(100), [77, 100, 130]);
         assert_eq!(all(8000), [6154, 8000, 10_400]);
+    }
+
+    fn sample(work: &str) -> Job {
+        serde_json::from_str(&format!(
+            r#"{{"protocol": 4, "token": "t", "trial": "t", "attempt": 1, "purpose": "cheap", "guest": true,
+                "storage": {{"name": "s"}}, "volume": {{"size": 1073741824, "offset": 0}}, "memory": null, "alive_every_ms": null,
+                "limits_seconds": {{"reset": 1, "work": 2, "settle": 3, "space-prepared": 4, "empty": 5}},
+                "steps": ["reset", {{"settle": {{"cold": false}}}}, {{"work": {{"work": 0}}}}, {{"space": {{"at": "prepared"}}}},
+                          {{"settle": {{"cold": false}}}}, {{"work": {{"work": 1}}}}, "empty"],
+                "works": [{{"of": 0, "work": {{"engine": "fill", "parameters": {{}}}}, "seed": 7}},
+                          {{"of": 1, "work": {{"engine": "{work}", "parameters": {{}}}}, "seed": 7}}]}}"#
+        ))
+        .expect("a job")
+    }
+
+    #[test]
+    fn the_way_to_a_state_is_the_same_whatever_work_follows_and_a_job_without_a_state_has_none() {
+        let [one, other] = ["postmark", "untar"].map(sample);
+        let text = |job: &Job| serde_json::to_string(job).expect("JSON");
+        let first = one.until_state().expect("a state");
+        assert_eq!(text(&first), text(&other.until_state().expect("a state")));
+        assert_eq!((first.steps.len(), first.works.len(), first.limits_seconds.len()), (5, 1, 4));
+        assert!(first.pauses && one.begins_with(&first) && other.begins_with(&first));
+        let shorter = Job { steps: one.steps[1..].to_vec(), ..one.clone() };
+        assert!(!shorter.begins_with(&first));
+        let fresh = Job { steps: vec![Step::Reset, Step::Settle { cold: false }], ..one };
+        assert!(fresh.until_state().is_none());
     }
 
     #[test]

@@ -203,6 +203,9 @@ pub struct Circumstances {
     /// Host nanoseconds from the launch to the agent's first message: in a guest, its boot time.
     #[serde(default)]
     pub launch_ns: u64,
+    /// Whether the trial began in a kept guest whose filesystem was in its initial state, so that `host_ns` is without making it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_state: bool,
     /// Load average over one minute at the start.
     pub load: f64,
     /// Number of other fsderby runs on the machine, at the start or the end, whichever is larger; in virtual time, where they do

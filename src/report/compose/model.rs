@@ -63,7 +63,7 @@ pub fn cpu_of(records: &[&Record]) -> Option<String> {
     let named = if machine.is_empty() { String::new() } else { format!(", {machine}") };
     let varied = if least == most { String::new() } else { format!(" ({least} to {most} over the samples)") };
     Some(format!(
-        "one modelled CPU with {nominal} million instructions per second{varied}{named}, without caches or memory \
+        "one modelled CPU with {nominal} million instructions per second{varied}{named}, without CPU caches or memory \
             latency"
     ))
 }

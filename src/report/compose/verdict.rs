@@ -149,8 +149,8 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
     let (alike, open) = (n(&[Found::Equivalent]), n(&[Found::CannotTell]) - withheld);
     let of = count(pairs.len(), "pairwise comparison");
     let cannot_tell = match withheld {
-        0 => format!(", and {open} told nothing apart"),
-        _ => format!(", {open} told nothing apart, and {withheld} found what is withheld"),
+        0 => format!(", and {open} did not tell the two apart"),
+        _ => format!(", {open} did not tell the two apart, and {withheld} found what is withheld"),
     };
     match &verdict.basis {
         Basis::Samples { .. } => {
@@ -200,7 +200,9 @@ fn decides(pairs: &[Finding]) -> Option<String> {
     match (each.as_slice(), named.as_slice()) {
         ([], _) if open.iter().any(|p| deciders(p).is_empty()) => {
             let rounds = 2 * SAMPLES_NEEDED - 1;
-            Some(format!("A run of {rounds} rounds (--rounds {rounds}) shows which factor decides."))
+            Some(format!(
+                "A run of {rounds} rounds (--rounds {rounds}) shows which property of the modelled disk decides."
+            ))
         }
         ([], _) if of > 0 => Some("No single factor decides.".to_owned()),
         ([], _) => None,
@@ -241,7 +243,10 @@ mod tests {
              fast as rowanfs."
         );
         assert!(said[1].contains("Of 6 pairwise comparisons, 5 found a difference beyond 3%"), "{}", said[1]);
-        assert_eq!(said[2], "A run of 25 rounds (--rounds 25) shows which factor decides.");
+        assert_eq!(
+            said[2],
+            "A run of 25 rounds (--rounds 25) shows which property of the modelled disk decides."
+        );
         assert_eq!(
             said[3],
             "Six workload seeds on one disk change the figures by up to these factors: alderfs 1.00, birchfs 1.01, cedarfs 1.00, rowanfs 1.00. A \
@@ -256,7 +261,7 @@ mod tests {
         let all = [said, summary.heading.sentences].concat().join(" ");
         assert!(
             all.contains("in virtual time on one modelled CPU with 500 million")
-                && all.contains("without caches or memory latency")
+                && all.contains("without CPU caches or memory latency")
         );
         assert!(
             !all.contains("image:") && !all.contains("Example 3000") && !all.contains("significant"),

@@ -121,6 +121,7 @@ pub fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> R
         metrics_version: 1,
         circumstances: Circumstances {
             launch_ns: 40_000_000,
+            from_state: false,
             started: format!("2026-11-21T{:02}:{:02}:00Z", 8 + round, (place * 6) % 60 + 3 * work as u32),
             host_ns: 31_000_000_000,
             load: 0.25,

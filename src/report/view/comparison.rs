@@ -131,15 +131,14 @@ impl Comparison {
         [self.legend(), self.left()].concat().join("; ")
     }
 
-    /// The meaning of the marks: `? not told apart from alderfs`
+    /// The meaning of the marks: `? not told apart from the candidate with ratio 1.00`
     pub fn legend(&self) -> Vec<String> {
         let has = |found| !self.is_preliminary && self.lines.iter().any(|line| line.finding == Some(found));
         let open = format!(
-            "? not told apart from {reference}{despite}",
-            reference = self.to,
+            "? not told apart from the candidate with ratio 1.00{despite}",
             despite = self.despite_interval()
         );
-        let alike = format!("≈ equivalent to {reference} within the margin", reference = self.to);
+        let alike = "≈ equivalent to the candidate with ratio 1.00, within the margin".to_owned();
         let said = [(Found::CannotTell, open), (Found::Equivalent, alike)];
         let mut said: Vec<String> =
             said.into_iter().filter(|(found, _)| has(*found)).map(|(_, said)| said).collect();

@@ -6,7 +6,7 @@ use crate::schema::units::Percent;
 
 /// At most this many withheld pairs are named.
 const NAMED: usize = 6;
-const AS_CHANCE: &str = "no more than chance (other workload seeds) does";
+const AS_CHANCE: &str = "no more than other workload seeds do";
 /// An overhead below this share is stated as a number, even if other seeds shift the ratio as far.
 const SAYS_ENOUGH: f64 = 0.1;
 
@@ -108,12 +108,15 @@ pub fn said(findings: &[Finding]) -> Vec<String> {
     let the = if withheld.is_empty() { "the" } else { "the other" };
     let moves = match (most, chance.is_empty()) {
         (None, true) => return said,
-        (None, false) => AS_CHANCE.to_owned(),
-        (Some(most), true) => format!("by up to {}", share(most)),
-        (Some(most), false) => format!("by up to {}, or {AS_CHANCE}", share(most)),
+        (None, false) => format!("{the} ratios {AS_CHANCE}"),
+        (Some(most), true) => format!("{the} ratios by up to {}", share(most)),
+        (Some(most), false) => {
+            let (n, few) = (chance.len(), if chance.len() == 1 { "ratio" } else { "ratios" });
+            format!("{n} {few} {AS_CHANCE}, and the others by up to {}", share(most))
+        }
     };
     said.push(format!(
-        "Disk-model overhead (the simulation's own time) shifts {the} ratios {moves}; the findings hold with and without it."
+        "Disk-model overhead (the simulation's own time) shifts {moves}; the findings hold with and without it."
     ));
     said
 }
@@ -181,7 +184,7 @@ mod tests {
         assert!(said(&[tried([1.1, 1.3, 1.4], [1.1, 1.1, 1.101])])[0].contains("shifted by up to 864%"));
         for chance in [tried([1.1, 1.2, 1.3], [1.1, 1.3, 0.9]), tried([1.4, 1.1, 1.7], [1.1, 1.1, 1.2])] {
             let why = Withheld::of(&chance).map(|withheld| withheld.why()).unwrap_or_default();
-            assert!(why.contains("no more than chance") && !why.contains("864%"), "{why}");
+            assert!(why.contains("no more than other workload seeds do") && !why.contains("864%"), "{why}");
             let alone = said(std::slice::from_ref(&chance));
             assert!(alone[0].contains("shifted as by chance") && alone.len() == 1, "{alone:?}");
             let mut open = chance.clone();
@@ -189,8 +192,15 @@ mod tests {
                 *withheld = None;
             }
             let beside = said(&[open.clone(), finding(Found::Better, None, Some(0.0002))]);
-            assert!(beside[0].contains("the ratios by up to 0.1%, or no more than chance"), "{beside:?}");
-            assert!(said(&[chance, open])[1].contains("shifts the other ratios no more than chance"));
+            assert!(
+                beside[0]
+                    .contains("1 ratio no more than other workload seeds do, and the others by up to 0.1%"),
+                "{beside:?}"
+            );
+            assert!(
+                said(&[chance, open])[1]
+                    .contains("shifts the other ratios no more than other workload seeds do")
+            );
         }
     }
 

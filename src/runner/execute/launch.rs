@@ -81,6 +81,7 @@ impl Launcher<'_> {
         let watched = testbed.watched();
         let mut launched = testbed.launch(job)?;
         let mut fold = Fold::new(self.plan, &attempt.trial, job, testbed.name(), testbed.traits());
+        watch.circumstances.from_state = launched.is_from_state();
         fold.launched(launched.provenance(), testbed.kernel().map(|(release, _)| release));
         self.listen(&mut *launched, in_virtual_time, &mut fold, &mut watch, tick);
         if let Some(changed) = testbed.changed() {

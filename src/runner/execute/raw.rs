@@ -24,9 +24,9 @@ pub struct Raw {
     pub size: Bytes,
 }
 
-/// The result of the requests, and the guest's kernel.
+/// The result of the requests, one for each round if there are rounds, and the guest's kernel.
 pub struct Done {
-    pub taken: Taken,
+    pub taken: Vec<Taken>,
     pub kernel: String,
 }
 
@@ -61,12 +61,12 @@ impl Raw {
         let fault = ended.fault.as_ref().map(|fault| match fault {
             Fault::Lost(how) | Fault::Hung(how) | Fault::Panic(how) | Fault::Launch(how) => how.clone(),
         });
-        match (has_failed.or(heard.failed).or(fault), heard.phase) {
-            (None, Some(phase)) => {
-                let taken = Taken { done: phase.count(DONE), ns: phase.ns };
-                Ok(Done { taken, kernel: heard.kernel })
+        match has_failed.or(heard.failed).or(fault) {
+            None if !heard.phases.is_empty() => {
+                let taken = |phase: &Phase| Taken { done: phase.count(DONE), ns: phase.ns };
+                Ok(Done { taken: heard.phases.iter().map(taken).collect(), kernel: heard.kernel })
             }
-            (why, _) => {
+            why => {
                 let why = why.unwrap_or_else(|| "it sent no result".into());
                 let lines = ended.last_lines().join("\n  ");
                 Err(anyhow!("the guest on {testbed} failed: {why}\n  {lines}", testbed = testbed.name()))
@@ -121,6 +121,7 @@ impl Raw {
             works: Vec::new(),
             alive_every_ms: None,
             life: 0,
+            pauses: false,
         }
     }
 }
@@ -129,7 +130,7 @@ impl Raw {
 #[derive(Default)]
 struct Messages {
     kernel: String,
-    phase: Option<Phase>,
+    phases: Vec<Phase>,
     failed: Option<String>,
 }
 
@@ -137,7 +138,7 @@ impl Messages {
     fn event(&mut self, event: Event) {
         match event {
             Event::Hello { kernel, .. } => self.kernel = kernel,
-            Event::Phase(phase) => self.phase = Some(phase),
+            Event::Phase(phase) => self.phases.push(phase),
             Event::Failed { operation, path, text, .. } => {
                 self.failed = Some(format!("could not {operation} {path}: {text}"));
             }

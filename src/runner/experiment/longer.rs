@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use super::{Experiment, SHIPPED};
+use super::entry::FilesystemEntry;
+use super::{Experiment, SHIPPED, typed};
 use crate::analysis::dataset::counted;
 use crate::analysis::elapsed::elapsed;
 use crate::runner::plan::resolved::Resolved;
 use crate::runner::preflight::pace::{EMULATED, Pace};
-use crate::schema::plan::{Candidate, Factors, Plan};
+use crate::schema::plan::Plan;
 use crate::schema::reason::{Condition, Held};
 use crate::schema::record::Record;
 use crate::schema::scenario::{Scenario, WorkStage};
@@ -53,12 +54,13 @@ pub fn after(run: &Run, took: Duration) -> Option<Longer> {
     run.plan.candidates.first().filter(|first| resolved.of_candidate(first).place.makes_filesystem())?;
     let (name, mut experiment) = next(&run.plan)?;
     let mut words = vec![format!("fsderby run {name}")];
-    let kinds = kinds(&run.plan);
-    let first = Experiment::load(FIRST).ok()?.candidates().ok()?;
-    if kinds != first.iter().map(|c| c.kind.as_str()).collect::<Vec<_>>() && !kinds.is_empty() {
-        let kinds: Vec<String> = kinds.into_iter().map(str::to_owned).collect();
-        experiment.take_filesystems(&kinds, &[]);
-        words.push(format!("--filesystems {}", kinds.join(",")));
+    let candidates = typed::given(&run.plan);
+    let is_own = |of: &Experiment| of.candidates().is_ok_and(|own| own == candidates);
+    if !is_own(&Experiment::load(FIRST).ok()?) && !is_own(&experiment) {
+        words.extend(typed::filesystems(&candidates, &experiment));
+        let entries: Vec<FilesystemEntry> =
+            candidates.into_iter().map(FilesystemEntry::of_candidate).collect();
+        experiment.take_filesystems(&[], &entries);
     }
     // That is the default.
     if run.plan.testbed != testbeds::LOOP {
@@ -77,14 +79,6 @@ fn next(plan: &Plan) -> Option<(&'static str, Experiment)> {
     let all = || SHIPPED.iter().filter_map(parsed);
     let is_smaller = |(name, own): &(&str, Experiment)| *name != FIRST && own.describes(plan);
     all().find(is_smaller).or_else(|| all().find(|(name, _)| *name == NEXT))
-}
-
-/// The kinds, if all candidates are plain; otherwise empty.
-fn kinds(plan: &Plan) -> Vec<&str> {
-    let is_copy = |c: &Candidate| plan.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
-    let own = || plan.candidates.iter().filter(|c| !is_copy(c));
-    let is_plain = |c: &Candidate| c.label == c.kind && c.own == Factors::default();
-    if own().all(is_plain) { own().map(|c| c.kind.as_str()).collect() } else { Vec::new() }
 }
 
 /// Number of integrity checks, plus the number of trials in the minimum number of rounds.

@@ -14,6 +14,7 @@ pub mod own_command;
 pub mod planned;
 pub mod profiles;
 pub mod scaled;
+pub mod typed;
 
 use std::fs::File;
 use std::io::Read;

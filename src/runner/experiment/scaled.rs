@@ -150,8 +150,8 @@ pub fn no_longer_tested(plan: &Plan) -> Vec<String> {
     let memories = plan.candidates.iter().filter_map(|candidate| plan.setup(candidate).memory);
     if let (Some(asked), Some(least)) = (memory, memories.min()) {
         said.push(format!(
-            "A trial needs {least} of memory, {times} times what scale {by} gives, so caches count for more \
-             ({remedy} avoids this).",
+            "A trial needs at least {least} of memory, {times} times what scale {by} gives, so more of the data \
+             is cached than at full size ({remedy} avoids this).",
             times = times(least, *asked),
             remedy = remedy(*asked, least, *by)
         ));

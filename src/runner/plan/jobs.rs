@@ -110,6 +110,7 @@ pub fn job(plan: &Resolved<'_>, trial: &Trial<'_>, attempt: u32, testbed: &dyn T
         works: works(plan, trial),
         alive_every_ms: (!is_virtual).then_some(ALIVE_EVERY_MS),
         life: 0,
+        pauses: false,
     }
 }
 

@@ -1,9 +1,10 @@
-//! Files that the host hands to a guest after boot, in guest memory, so that guests that differ only in their job can use one
-//! snapshot.
+//! Files that the host hands to a guest in its memory, so that guests that differ only in their job can use one snapshot.
 //!
 //! ```text
 //! init ── all modules loaded ── stops its guest                    the host keeps it as a snapshot
 //!                                     └─ continues for each trial ── reads the files that the host has put there
+//!         filesystem in its state ── stops its guest               likewise
+//!                                     └─ continues with the whole job
 //! ```
 
 use std::fs::{self, File};
@@ -19,6 +20,9 @@ use super::map;
 /// instruction.
 const PANIC_PORT: u64 = 0x505;
 const PANICKED: [u8; 1] = [1];
+
+/// What stands in the memory for files when the guest stops.
+pub const STOPPED: u64 = u64::MAX;
 
 /// Files by their path in the guest's first root filesystem.
 pub type Files = Vec<(String, String)>;
@@ -40,7 +44,7 @@ pub fn encode(files: &Files) -> anyhow::Result<Vec<u8>> {
 pub fn wait_for_files() -> anyhow::Result<()> {
     let mut memory = map(JOB).context("could not map the memory for the job")?;
     // The host sees this byte, and then asks whether the guest has stopped.
-    memory.publish(u64::MAX);
+    memory.publish(STOPPED);
     stop_machine().context("could not pause this machine")?;
     let mut length = [0; 8];
     memory.read_exact_at(&mut length, 0)?;

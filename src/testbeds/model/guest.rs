@@ -1,6 +1,6 @@
 //! A guest in virtual time: its events and requests are read from its memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -15,7 +15,7 @@ use crate::storage::disk::layout::{EVENTS, Layout, REQUESTS, Range, SECTOR};
 use crate::storage::disk::outbox::BEGIN;
 use crate::testbeds::power::Powered;
 use crate::testbeds::stream::Lines;
-use crate::testbeds::vm::guest::{lost, panic, text};
+use crate::testbeds::vm::guest::{lost, panic};
 use crate::testbeds::{Ended, Fault, Kept, Launched, Moved, Next};
 
 /// Polling interval of the guest's memory.
@@ -27,8 +27,8 @@ const STUCK: Duration = Duration::from_secs(120);
 
 pub struct Guest {
     running: Running,
-    /// What remains to be done when the machine has booted; `None` once it is done.
-    then: Option<Then>,
+    /// What is to be done each time that the machine stops itself.
+    then: VecDeque<Then>,
     layout: Layout,
     lines: Lines,
     /// Bytes of events already read.
@@ -40,9 +40,10 @@ pub struct Guest {
     fault: Option<Fault>,
     provenance: BTreeMap<String, String>,
     kept: Option<Arc<Kept>>,
+    is_from_state: bool,
 }
 
-/// Snapshots a machine that has stopped itself, and starts one from the snapshot.
+/// Replaces a machine that has stopped itself by an equal one that continues.
 pub type Then = Box<dyn FnOnce(&mut Running) -> anyhow::Result<Running>>;
 
 /// The disk requests read so far.
@@ -80,7 +81,7 @@ impl Guest {
     pub fn new(running: Running, layout: Layout, patience: Duration) -> Self {
         let heard = Progress { cpu: Duration::ZERO, moved: Instant::now(), event_cpu: Duration::ZERO };
         let provenance = BTreeMap::new();
-        let then = None;
+        let then = VecDeque::new();
         Guest {
             running,
             then,
@@ -93,12 +94,19 @@ impl Guest {
             fault: None,
             provenance,
             kept: None,
+            is_from_state: false,
         }
     }
 
-    /// Adds the action for a machine that must boot first.
-    pub fn with(mut self, then: Then) -> Self {
-        self.then = Some(then);
+    /// Adds the action for the next time that the machine stops itself.
+    pub fn then(mut self, then: Then) -> Self {
+        self.then.push_back(then);
+        self
+    }
+
+    /// Says that it began in a kept state of its filesystem.
+    pub fn begun_in_state(mut self) -> Self {
+        self.is_from_state = true;
         self
     }
 
@@ -129,9 +137,9 @@ impl Guest {
     /// The guest's end and its remaining output.
     fn ended(&mut self) -> Ended {
         let status = self.running.child.wait();
-        let mut console = text(&mut self.running.console);
+        let mut console = self.running.said();
         let panic = panic(&console);
-        console.extend(text(&mut self.running.complaints));
+        console.extend(self.running.complained());
         let unfrozen = console.iter().find(|line| line.contains("cannot be preloaded")).cloned();
         let fault = panic.or(self.fault.take()).or(unfrozen.map(Fault::Lost)).or(lost(status));
         let requests = contents(&self.running.memory, REQUESTS, 0).unwrap_or_default();
@@ -153,12 +161,12 @@ impl Guest {
         new.len() >= LENGTH
     }
 
-    /// Continues from a finished boot.
+    /// Continues a machine that has stopped itself.
     fn go_on(&mut self) -> anyhow::Result<()> {
-        if self.then.is_none() || !self.running.has_stopped()? {
+        if self.then.is_empty() || !self.running.has_stopped()? {
             return Ok(());
         }
-        let Some(then) = self.then.take() else { return Ok(()) };
+        let Some(then) = self.then.pop_front() else { return Ok(()) };
         self.running = then(&mut self.running)?;
         self.heard = Progress { cpu: Duration::ZERO, moved: Instant::now(), event_cpu: Duration::ZERO };
         Ok(())
@@ -200,7 +208,9 @@ impl Launched for Guest {
             self.heard.event_cpu = self.heard.cpu;
         }
         if let Err(e) = self.go_on() {
-            self.switch_off(Some(Fault::Lost(format!("the guest could not continue after its boot: {e:#}"))));
+            self.switch_off(Some(Fault::Lost(format!(
+                "the guest could not continue after it stopped for the host: {e:#}"
+            ))));
         }
         self.watch();
         std::thread::sleep(wait.min(LOOK));
@@ -209,6 +219,10 @@ impl Launched for Guest {
 
     fn provenance(&self) -> BTreeMap<String, String> {
         self.provenance.clone()
+    }
+
+    fn is_from_state(&self) -> bool {
+        self.is_from_state
     }
 
     fn progress(&mut self) -> Option<Moved> {

@@ -1,7 +1,7 @@
 //! The virtual machine with an instruction-counting clock.
 
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::RawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,14 @@ use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 use serde_json::json;
 
-use super::super::vm::guest::{panic, text};
+use super::super::vm::guest::{lines, panic, text};
 use super::super::vm::machine::{in_memory, mishap};
 use super::machines::flags;
 use super::monitor::Monitor;
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, Stopped};
 use crate::agent::Mishap;
 use crate::schema::units::{Bytes, MIB};
+use crate::storage::disk::handover::STOPPED;
 use crate::storage::disk::layout::{JOB, LOW, Layout};
 use crate::testbeds::Fault;
 
@@ -47,10 +48,11 @@ pub struct Machine<'a> {
 pub struct Running {
     pub child: Child,
     pub memory: File,
-    /// Output of the guest's kernel.
-    pub console: File,
+    /// Output of the guest's kernel before it was continued.
+    before: Vec<u8>,
+    console: File,
     /// Output of QEMU.
-    pub complaints: File,
+    complaints: File,
     monitor: Monitor,
     /// QEMU's state of CPU and devices, and its descriptor in QEMU.
     state: (File, RawFd),
@@ -72,20 +74,23 @@ impl Machine<'_> {
         left: Option<(&File, Layout)>,
     ) -> anyhow::Result<Running> {
         let memory = self.blank()?;
-        let fill = || {
-            snapshot.fill(&memory)?;
-            memory.write_all_at(files, JOB.in_file())
-        };
-        fill().context("not enough memory")?;
+        let booted = snapshot.fill(&memory)?;
         if let Some((left, layout)) = left {
             self.take_over(&memory, left, layout).context("the content of the disks could not be copied")?;
         }
-        let mut state = in_memory("state")?;
-        state.write_all(snapshot.state()).and_then(|()| state.rewind()).context("not enough memory")?;
-        self.start(memory, state, true)
+        self.resume(memory, booted, files)
     }
 
-    fn blank(&self) -> anyhow::Result<File> {
+    /// Continues an equal machine that has stopped itself, with its memory, and with these files.
+    pub fn resume(&self, memory: File, stopped: Stopped, files: &[u8]) -> anyhow::Result<Running> {
+        memory.write_all_at(files, JOB.in_file()).context("not enough memory")?;
+        let mut state = in_memory("state")?;
+        state.write_all(&stopped.state).and_then(|()| state.rewind()).context("not enough memory")?;
+        Ok(Running { before: stopped.console, ..self.start(memory, state, true)? })
+    }
+
+    /// Memory for a machine.
+    pub fn blank(&self) -> anyhow::Result<File> {
         let memory = in_memory("memory")?;
         memory.set_len(self.room.file().0).context("the guest's memory file could not be created")?;
         Ok(memory)
@@ -115,14 +120,16 @@ impl Machine<'_> {
         inherited.hand_to(&mut command);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints.try_clone()?);
         let child = command.spawn().with_context(|| format!("could not start {}", self.qemu.display()))?;
-        let mut running = Running { child, memory, console, complaints, monitor, state: (state, number) };
+        let before = Vec::new();
+        let state = (state, number);
+        let mut running = Running { child, memory, before, console, complaints, monitor, state };
         if let Err(e) = running.greet(goes_on) {
             let ended = ended(&mut running.child);
-            let panic = match panic(&text(&mut running.console)) {
+            let panic = match panic(&running.said()) {
                 Some(Fault::Panic(why)) => Some(why),
                 _ => None,
             };
-            let said = panic.into_iter().chain(text(&mut running.complaints));
+            let said = panic.into_iter().chain(running.complained());
             let said: String = said.map(|line| format!(": {line}")).collect();
             return Err(e).with_context(|| format!("QEMU could not start{ended}{said}"));
         }
@@ -241,26 +248,49 @@ impl Running {
         // A query before this would give QEMU's main loop work that other boots do not have.
         let mut mark = [0; 8];
         self.memory.read_exact_at(&mut mark, JOB.in_file())?;
-        Ok(mark != [0; 8] && self.monitor.tell("query-status", &json!({}))?["status"] == "guest-panicked")
+        Ok(mark == STOPPED.to_le_bytes()
+            && self.monitor.tell("query-status", &json!({}))?["status"] == "guest-panicked")
     }
 
-    /// Ends a machine that has stopped itself, and returns its snapshot.
+    /// Ends a machine that has stopped itself after its boot, and returns its snapshot.
     ///
     /// # Errors
     /// If QEMU cannot save its state.
     pub fn snapshot(&mut self) -> anyhow::Result<Snapshot> {
-        let mut state = self.state()?;
+        let booted = Stopped { console: Vec::new(), ..self.stopped()? };
         // Saves the kernel's memory, without the blank disks behind it.
-        Snapshot::of(&self.memory, LOW, &mut state)
+        Snapshot::of(&self.memory, LOW, &booted)
     }
 
-    fn state(&mut self) -> anyhow::Result<File> {
+    /// What the guest's kernel said.
+    pub fn said(&mut self) -> Vec<String> {
+        let mut said = lines(&self.before);
+        said.extend(text(&mut self.console));
+        said
+    }
+
+    /// What QEMU said.
+    pub fn complained(&mut self) -> Vec<String> {
+        text(&mut self.complaints)
+    }
+
+    /// Ends a machine that has stopped itself, and returns it without its memory.
+    ///
+    /// # Errors
+    /// If QEMU cannot save its state.
+    pub fn stopped(&mut self) -> anyhow::Result<Stopped> {
+        // It holds the state from which the machine was continued.
+        self.state.0.set_len(0)?;
+        self.state.0.rewind()?;
         self.monitor.give("state", &self.state.0)?;
         self.monitor.tell("migrate", &json!({"uri": "fd:state"}))?;
         self.monitor.wait_for("MIGRATION completed", "MIGRATION failed")?;
         self.child.kill()?;
         self.child.wait()?;
-        Ok(self.state.0.try_clone()?)
+        let mut state = Vec::new();
+        self.state.0.rewind()?;
+        self.state.0.read_to_end(&mut state).context("could not read the guest's device state")?;
+        Ok(Stopped { state, console: self.said().join("\n").into_bytes() })
     }
 }
 

@@ -11,15 +11,14 @@
 pub mod disks;
 mod files;
 mod guest;
+mod launch;
 mod machine;
 pub mod machines;
 mod memory;
 mod monitor;
 mod snapshot;
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -28,10 +27,9 @@ use fsderby_diskmodel::{End, Factor, Point, Sample, Spec};
 use fsderby_stats::screening;
 
 use self::guest::Guest;
-use self::machine::{Machine, Running};
+use self::launch::{Boot, Found, Parts};
 use self::machines::Machine as Stands;
 use self::memory::{has_room, memory};
-use self::snapshot::Snapshot;
 use super::guests::{self, Guests, StartsFrom};
 use super::power::PowerCut;
 use super::vm;
@@ -41,7 +39,7 @@ use super::{
 };
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
-use crate::guest::initramfs::{Base, Bases, Origin};
+use crate::guest::initramfs::{Bases, Origin};
 use crate::guest::kernel::Kernel;
 use crate::host::programs;
 use crate::schema::description::Description;
@@ -52,6 +50,7 @@ use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk;
 use crate::storage::disk::handover;
 use crate::storage::disk::layout::{ADDRESSES, Layout};
+use crate::workloads::programs as programs_of_works;
 
 /// The module that provides the disk.
 const BOOT: [&str; 1] = ["ublk_drv"];
@@ -154,13 +153,6 @@ pub struct Model {
     found: OnceLock<Option<Found>>,
 }
 
-#[derive(Clone)]
-struct Found {
-    qemu: PathBuf,
-    qemu_blake3: String,
-    kernel: Kernel,
-}
-
 impl std::str::FromStr for Model {
     type Err = String;
 
@@ -258,6 +250,13 @@ impl Model {
         let row = (n as usize % (2 * screening::RUNS + 1)).checked_sub(1);
         let of_round = row.map_or(Point::NOMINAL, |row| Point::corner(screening::row(row)));
         self.spec.sample(request.corner.unwrap_or(of_round), request.seed, n)
+    }
+
+    /// Whether the guest stops in the job's initial state: not for a power cut, which takes the disks as they are laid out from the
+    /// start, nor for programs, for which a guest is furnished before its first step, nor if an older agent knows nothing of it.
+    fn pauses(&self, job: &Job) -> bool {
+        let starts_programs = job.works.iter().any(|work| programs_of_works::starts(&work.work));
+        self.starts.pauses() && !job.loses_power() && !starts_programs
     }
 
     fn mips(&self) -> u32 {
@@ -492,8 +491,10 @@ impl Testbed for Model {
             handover::encode(&vec![(disk::SPEC.to_owned(), self.text.clone()), job])
         };
         let lives = [Some(before), after].into_iter().flatten();
-        let lives: Vec<Boot> = lives
-            .map(|job| Ok(Boot { layout: Layout::of(&job, &modelled), files: files(&job)? }))
+        let first = if self.pauses(&job) { job.until_state() } else { None };
+        let first = first.as_ref().map(files).transpose()?;
+        let mut lives: Vec<Boot> = lives
+            .map(|job| Ok(Boot { layout: Layout::of(&job, &modelled), first: None, files: files(&job)? }))
             .collect::<anyhow::Result<_>>()?;
         let parts = Parts {
             found: found.clone(),
@@ -505,7 +506,11 @@ impl Testbed for Model {
             mishap: self.mishap,
             patience: self.patience,
             snapshot: OnceLock::new(),
+            takes_states: !self.starts.from_scratch,
         };
+        if let Some(life) = lives.first_mut() {
+            life.first = first;
+        }
         let provenance = parts.provenance(&lives)?;
         let parts = Arc::new(parts);
         let mut lives = lives.into_iter();
@@ -519,102 +524,6 @@ impl Testbed for Model {
                 Box::new(PowerCut::new(guest, Box::new(restart)))
             }
         })
-    }
-}
-
-/// A guest from one boot to the machine's end.
-struct Boot {
-    layout: Layout,
-    /// The trial's job and disk, as the guest gets them.
-    files: Vec<u8>,
-}
-
-/// Shared by all machines of a launch.
-struct Parts {
-    found: Found,
-    base: Arc<Base>,
-    limit: Option<Bytes>,
-    /// The memory layout of the first boot, at least as large as the layout of any other boot.
-    room: Layout,
-    mips: u32,
-    instructions: Vec<String>,
-    mishap: Option<Mishap>,
-    patience: Duration,
-    /// The machine after boot, equal for all boots.
-    snapshot: OnceLock<Snapshot>,
-}
-
-impl Parts {
-    fn machine(&self, layout: Layout) -> Machine<'_> {
-        Machine {
-            qemu: &self.found.qemu,
-            kernel: self.found.kernel.image(),
-            initramfs: [&self.base.tools.bytes, &self.base.program.bytes],
-            memory: Bytes(memory(self.limit, self.room).0 + self.base.more_memory().0),
-            root: self.base.root(),
-            layout,
-            room: self.room,
-            mips: self.mips,
-            instructions: &self.instructions,
-            mishap: self.mishap,
-        }
-    }
-
-    /// Starts a machine on blank disks, or on the disks left by the previous one. Boots first if there is no cached snapshot.
-    fn start(self: &Arc<Self>, life: Boot, left: Option<(&File, Layout)>) -> anyhow::Result<Guest> {
-        let machine = self.machine(life.layout);
-        let name = self.snapshot_name(&machine)?;
-        if self.snapshot.get().is_none()
-            && let Some(kept) = Snapshot::find(&name)
-        {
-            let _ = self.snapshot.set(kept);
-        }
-        if let Some(snapshot) = self.snapshot.get() {
-            let running = machine.go_on(snapshot, &life.files, left)?;
-            return Ok(Guest::new(running, life.layout, self.patience));
-        }
-        anyhow::ensure!(left.is_none(), "the guest whose power was cut was not started by this testbed");
-        let (parts, layout) = (self.clone(), life.layout);
-        let then = move |booted: &mut Running| {
-            let snapshot = booted.snapshot()?;
-            // Without a cache each trial boots.
-            let _ = snapshot.keep(&name);
-            let snapshot = parts.snapshot.get_or_init(|| snapshot);
-            parts.machine(life.layout).go_on(snapshot, &life.files, None)
-        };
-        Ok(Guest::new(machine.boot()?, layout, self.patience).with(Box::new(then)))
-    }
-
-    /// A hash of all inputs of a booted machine.
-    fn snapshot_name(&self, machine: &Machine<'_>) -> anyhow::Result<String> {
-        let mut hasher = blake3::Hasher::new();
-        for (name, hash) in self.made_of() {
-            hasher.update(name.as_bytes()).update(hash.as_bytes());
-        }
-        hasher.update(machine.shape()?.as_bytes());
-        hasher.update(fsderby_sys::steady::LIBRARY.unwrap_or_default());
-        Ok(hasher.finalize().to_hex().to_string())
-    }
-
-    fn made_of(&self) -> Vec<(&str, String)> {
-        let own = [
-            ("kernel", self.found.kernel.index.image_blake3.clone()),
-            ("qemu", self.found.qemu_blake3.clone()),
-        ];
-        own.into_iter().chain(self.base.hashes()).collect()
-    }
-
-    /// Hashes of all inputs of the trial, over all boots.
-    fn provenance(&self, lives: &[Boot]) -> anyhow::Result<BTreeMap<String, String>> {
-        let (mut jobs, mut machines) = (blake3::Hasher::new(), blake3::Hasher::new());
-        for life in lives {
-            jobs.update(&life.files);
-            machines.update(self.machine(life.layout).shape()?.as_bytes());
-        }
-        let hashes = [("job", jobs.finalize()), ("machine", machines.finalize())];
-        let hashes = hashes.map(|(name, hash)| (name, hash.to_hex().to_string()));
-        let hashes = hashes.into_iter().chain(self.made_of());
-        Ok(hashes.map(|(name, hash)| (name.to_owned(), hash)).collect())
     }
 }
 

@@ -1,17 +1,18 @@
-//! A cached machine after boot, from which every trial with the same boot continues.
+//! A cached machine from which trials continue: after its boot, or with a filesystem in its initial state.
 //!
 //! ```text
 //! "fsderby snapshot" + version     16 bytes
 //! length, state                    QEMU's state of CPU and devices
-//! count, (address, length)…        the non-zero pages of the guest's memory
-//! pages
+//! length, console                  what the guest's kernel said, if trials begin later than after the boot
+//! (address, length, pages)…        the non-zero pages of the guest's memory
+//! END
 //! BLAKE3 of all that               32 bytes
 //! ```
 //! Numbers are eight bytes, little-endian. A snapshot is a function of its inputs: two snapshots differ only in a firmware page
 //! with leftovers of QEMU's stack, and in the host's clock within its state, which guests in virtual time do not read.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::SystemTime;
@@ -23,94 +24,64 @@ use rustix::io::Errno;
 use crate::guest::cache;
 use crate::schema::units::{GIB, MIB};
 
-const MAGIC: &[u8; 16] = b"fsderby snapsh 1";
+const MAGIC: &[u8; 16] = b"fsderby snapsh 2";
+/// In place of the address of another piece.
+const END: u64 = u64::MAX;
 const HASH: usize = 32;
 const PAGE: usize = 4096;
-/// Name of the snapshots' folder in the cache of kernels.
-const FOLDER: &str = "snapshots";
-/// Limit of all snapshots together; the least recently used is removed first.
-const MOST: u64 = 4 * GIB;
+const ZEROS: [u8; PAGE] = [0; PAGE];
+/// Larger than any state of CPU and devices, or console.
+const LONGEST: u64 = 64 * MIB;
 
-/// The stored bytes, and the positions of their parts.
-pub struct Snapshot {
-    bytes: Vec<u8>,
-    state: std::ops::Range<usize>,
-    /// Address in the guest's memory, and range in the bytes.
-    pages: Vec<(u64, std::ops::Range<usize>)>,
+/// A folder of snapshots in the cache of kernels.
+pub struct Shelf {
+    folder: &'static str,
+    /// Limit of all its snapshots together; the least recently used is removed first.
+    most: u64,
 }
 
+/// Machines after their boot.
+pub const BOOTS: Shelf = Shelf { folder: "snapshots", most: 4 * GIB };
+/// Machines with a filesystem in its initial state.
+pub const STATES: Shelf = Shelf { folder: "states", most: 16 * GIB };
+
+/// A machine that has ended, without its memory.
+#[derive(Debug, PartialEq)]
+pub struct Stopped {
+    /// QEMU's state of CPU and devices.
+    pub state: Vec<u8>,
+    /// What the guest's kernel said.
+    pub console: Vec<u8>,
+}
+
+/// A machine after its boot, as stored bytes.
+pub struct Snapshot(Vec<u8>);
+
 impl Snapshot {
-    /// Makes a snapshot of a machine that has ended: its memory up to `end`, and QEMU's state.
+    /// Makes a snapshot of a machine that has ended, with its memory up to `end`.
     ///
     /// # Errors
-    /// If either cannot be read.
-    pub fn of(memory: &File, end: u64, state: &mut File) -> anyhow::Result<Self> {
-        let mut bytes = MAGIC.to_vec();
-        let mut told = Vec::new();
-        io::Seek::rewind(state)?;
-        state.read_to_end(&mut told).context("could not read the guest's device state")?;
-        ensure!(!told.is_empty(), "QEMU wrote no device state");
-        put(&mut bytes, told.len() as u64);
-        bytes.extend_from_slice(&told);
-        let (mut table, mut pages) = (Vec::new(), Vec::new());
-        written_pages(memory, end, &mut table, &mut pages).context("could not read the guest's memory")?;
-        put(&mut bytes, table.len() as u64);
-        for (at, length) in &table {
-            put(&mut bytes, *at);
-            put(&mut bytes, *length);
-        }
-        bytes.append(&mut pages);
-        let hash = blake3::hash(&bytes);
-        bytes.extend_from_slice(hash.as_bytes());
-        Self::read(bytes)
+    /// If the memory cannot be read.
+    pub fn of(memory: &File, end: u64, stopped: &Stopped) -> anyhow::Result<Self> {
+        let mut bytes = Vec::new();
+        write(memory, end, stopped, &mut bytes)?;
+        Ok(Snapshot(bytes))
     }
 
-    /// Reads a snapshot from stored bytes.
+    /// Fills a new machine's memory, and returns the rest of it.
     ///
     /// # Errors
-    /// If the snapshot is damaged, or of another version.
-    fn read(bytes: Vec<u8>) -> anyhow::Result<Self> {
-        let body = bytes.len().checked_sub(HASH).context("it is truncated")?;
-        ensure!(bytes.starts_with(MAGIC), "it has another version");
-        ensure!(blake3::hash(&bytes[..body]).as_bytes() == &bytes[body..], "it is damaged");
-        let mut at = MAGIC.len();
-        let state_length = take(&bytes, &mut at)?;
-        let state = at..end(at, usize::try_from(state_length)?)?;
-        at = state.end;
-        let count = take(&bytes, &mut at)?;
-        let mut table = Vec::new();
-        for _ in 0..count {
-            table.push((take(&bytes, &mut at)?, usize::try_from(take(&bytes, &mut at)?)?));
-        }
-        let mut pages = Vec::new();
-        for (address, length) in table {
-            pages.push((address, at..end(at, length)?));
-            at = end(at, length)?;
-        }
-        ensure!(at == body, "its lengths do not match");
-        Ok(Snapshot { bytes, state, pages })
-    }
-
-    /// The state, from its start.
-    pub fn state(&self) -> &[u8] {
-        &self.bytes[self.state.clone()]
-    }
-
-    /// Fills a new machine's memory.
-    ///
-    /// # Errors
-    /// If there is too little memory.
-    pub fn fill(&self, memory: &File) -> io::Result<()> {
-        self.pages.iter().try_for_each(|(at, range)| memory.write_all_at(&self.bytes[range.clone()], *at))
+    /// If there is too little memory, or the snapshot is damaged.
+    pub fn fill(&self, memory: &File) -> anyhow::Result<Stopped> {
+        fill(self.0.as_slice(), memory)
     }
 
     /// The cached snapshot of that name. A damaged one is ignored.
     pub fn find(name: &str) -> Option<Self> {
-        let path = cache::folder(FOLDER).ok()?.join(name);
-        let snapshot = Self::read(fs::read(&path).ok()?).ok()?;
-        // Marks it as used; a read-only cache stays unchanged.
-        let _ = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
-        Some(snapshot)
+        let bytes = fs::read(BOOTS.used(name)?.0).ok()?;
+        let body = bytes.len().checked_sub(HASH)?;
+        let is_whole = bytes.starts_with(MAGIC) && blake3::hash(&bytes[..body]).as_bytes() == &bytes[body..];
+        is_whole.then_some(Snapshot(bytes))
     }
 
     /// Stores the snapshot under that name.
@@ -118,34 +89,147 @@ impl Snapshot {
     /// # Errors
     /// If there is no cache, or no space.
     pub fn keep(&self, name: &str) -> anyhow::Result<()> {
-        let folder = cache::made(FOLDER)?;
-        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-        file.write_all(&self.bytes)?;
-        file.persist(folder.join(name))?;
-        Ok(make_room(&folder, MOST)?)
+        BOOTS.add(name, |file| Ok(file.write_all(&self.0)?))
     }
 }
 
-fn put(bytes: &mut Vec<u8>, number: u64) {
-    bytes.extend_from_slice(&number.to_le_bytes());
+impl Shelf {
+    /// The file of that name, and its path; it counts as used now.
+    fn used(&self, name: &str) -> Option<(std::path::PathBuf, File)> {
+        let path = cache::folder(self.folder).ok()?.join(name);
+        let file = File::open(&path).ok()?;
+        // A read-only cache stays unchanged.
+        let _ = file.set_modified(SystemTime::now());
+        Some((path, file))
+    }
+
+    fn add(&self, name: &str, write: impl FnOnce(&mut File) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let folder = cache::made(self.folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+        write(file.as_file_mut())?;
+        file.persist(folder.join(name))?;
+        Ok(make_room(&folder, self.most)?)
+    }
+
+    /// Fills a new machine's memory from the snapshot of that name, and returns the rest of it; `None` if there is none. After an
+    /// error the memory holds parts of it.
+    ///
+    /// # Errors
+    /// If there is too little memory, or the snapshot is damaged.
+    pub fn fill(&self, name: &str, memory: &File) -> anyhow::Result<Option<Stopped>> {
+        let file = self.used(name).map(|(_, file)| BufReader::with_capacity(MIB as usize, file));
+        file.map(|file| fill(file, memory)).transpose()
+    }
+
+    /// Stores a machine that has ended under that name, if it and as much again fit into the free space.
+    ///
+    /// # Errors
+    /// If there is no cache, or no space.
+    pub fn keep(&self, name: &str, memory: &File, stopped: &Stopped) -> anyhow::Result<()> {
+        use std::os::unix::fs::MetadataExt;
+        let about = memory.metadata()?;
+        let bytes = about.blocks() * 512;
+        let free = rustix::fs::statvfs(&cache::made(self.folder)?)?;
+        ensure!(
+            bytes <= self.most / 2 && 2 * bytes <= free.f_bavail * free.f_frsize,
+            "it is too large to keep"
+        );
+        self.add(name, |file| {
+            let mut out = BufWriter::with_capacity(MIB as usize, file);
+            write(memory, about.len(), stopped, &mut out)?;
+            Ok(out.flush()?)
+        })
+    }
 }
 
-fn end(begin: usize, length: usize) -> anyhow::Result<usize> {
-    begin.checked_add(length).context("its lengths do not match")
+/// Writes a snapshot of the memory up to `end` and the rest of the machine.
+fn write(memory: &File, end: u64, stopped: &Stopped, to: &mut impl Write) -> anyhow::Result<()> {
+    ensure!(!stopped.state.is_empty(), "QEMU wrote no device state");
+    let mut to = Hashing { inner: to, hasher: blake3::Hasher::new() };
+    to.write_all(MAGIC)?;
+    for part in [&stopped.state, &stopped.console] {
+        to.number(part.len() as u64)?;
+        to.write_all(part)?;
+    }
+    written_pages(memory, end, |at, pages| {
+        to.number(at)?;
+        to.number(pages.len() as u64)?;
+        to.write_all(pages)
+    })
+    .context("the guest's memory could not be stored")?;
+    to.number(END)?;
+    let hash = to.hasher.finalize();
+    Ok(to.inner.write_all(hash.as_bytes())?)
 }
 
-fn take(bytes: &[u8], at: &mut usize) -> anyhow::Result<u64> {
-    let number = bytes.get(*at..*at + 8).context("it is truncated")?;
-    *at += 8;
-    Ok(u64::from_le_bytes(number.try_into()?))
+/// Reads a snapshot: its pages into the memory; returns the rest.
+fn fill(from: impl Read, memory: &File) -> anyhow::Result<Stopped> {
+    let mut from = Hashing { inner: from, hasher: blake3::Hasher::new() };
+    let mut magic = [0; MAGIC.len()];
+    from.read_exact(&mut magic).context("the snapshot is truncated")?;
+    ensure!(&magic == MAGIC, "the snapshot has another version");
+    let [state, console] = [from.part()?, from.part()?];
+    let mut piece = vec![0; MIB as usize];
+    loop {
+        let at = from.take()?;
+        if at == END {
+            break;
+        }
+        let length = usize::try_from(from.take()?)?;
+        let piece = piece.get_mut(..length).context("the snapshot is damaged")?;
+        from.read_exact(piece)?;
+        memory.write_all_at(piece, at).context("not enough memory")?;
+    }
+    let (hash, mut stated) = (from.hasher.finalize(), [0; HASH]);
+    from.inner.read_exact(&mut stated)?;
+    ensure!(hash.as_bytes() == &stated, "the snapshot is damaged");
+    Ok(Stopped { state, console })
 }
 
-/// Non-zero pages before `end`; adjacent ones are merged.
+/// What passes through is hashed.
+struct Hashing<I> {
+    inner: I,
+    hasher: blake3::Hasher,
+}
+
+impl<W: Write> Hashing<W> {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hasher.update(bytes);
+        self.inner.write_all(bytes)
+    }
+
+    fn number(&mut self, number: u64) -> io::Result<()> {
+        self.write_all(&number.to_le_bytes())
+    }
+}
+
+impl<R: Read> Hashing<R> {
+    fn read_exact(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        self.inner.read_exact(bytes)?;
+        self.hasher.update(bytes);
+        Ok(())
+    }
+
+    fn part(&mut self) -> anyhow::Result<Vec<u8>> {
+        let length = self.take()?;
+        ensure!(length <= LONGEST, "the snapshot is damaged");
+        let mut part = vec![0; usize::try_from(length)?];
+        self.read_exact(&mut part)?;
+        Ok(part)
+    }
+
+    fn take(&mut self) -> io::Result<u64> {
+        let mut number = [0; 8];
+        self.read_exact(&mut number)?;
+        Ok(u64::from_le_bytes(number))
+    }
+}
+
+/// Non-zero pages before `end`, adjacent ones in pieces of at most a mebibyte.
 fn written_pages(
     memory: &File,
     end: u64,
-    table: &mut Vec<(u64, u64)>,
-    pages: &mut Vec<u8>,
+    mut each: impl FnMut(u64, &[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut piece = vec![0; MIB as usize];
     let mut at = 0;
@@ -159,21 +243,29 @@ fn written_pages(
         while at < hole {
             let piece = &mut piece[..(hole - at).min(MIB) as usize];
             memory.read_exact_at(piece, at)?;
-            for (page, number) in piece.chunks(PAGE).zip(0..) {
-                if page.iter().all(|byte| *byte == 0) {
-                    continue;
-                }
-                let address = at + number * PAGE as u64;
-                match table.last_mut() {
-                    Some((begin, length)) if *begin + *length == address => *length += page.len() as u64,
-                    _ => table.push((address, page.len() as u64)),
-                }
-                pages.extend_from_slice(page);
+            for pages in pieces(piece) {
+                each(at + pages.start as u64, &piece[pages])?;
             }
             at += piece.len() as u64;
         }
     }
     Ok(())
+}
+
+/// The ranges of adjacent non-zero pages.
+fn pieces(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let mut all: Vec<std::ops::Range<usize>> = Vec::new();
+    for (page, number) in bytes.chunks(PAGE).zip(0..) {
+        let begin = number * PAGE;
+        if page == &ZEROS[..page.len()] {
+            continue;
+        }
+        match all.last_mut() {
+            Some(last) if last.end == begin => last.end += page.len(),
+            _ => all.push(begin..begin + page.len()),
+        }
+    }
+    all
 }
 
 /// Removes the least recently used until the rest has at most this many bytes.
@@ -204,24 +296,31 @@ mod tests {
     use super::*;
     use crate::testbeds::vm::machine::in_memory;
 
+    fn stopped() -> Stopped {
+        Stopped { state: b"the CPU".to_vec(), console: b"it boots".to_vec() }
+    }
+
     fn sample() -> (File, Snapshot) {
         let memory = in_memory("memory").unwrap();
         memory.set_len(16 * MIB).unwrap();
         for (at, byte) in [(5, 1), (4096, 2), (3 * MIB + 7, 3), (12 * MIB, 4)] {
             memory.write_all_at(&[byte; 10], at).unwrap();
         }
-        let mut state = in_memory("state").unwrap();
-        state.write_all(b"the CPU").unwrap();
-        let snapshot = Snapshot::of(&memory, 8 * MIB, &mut state).unwrap();
+        let snapshot = Snapshot::of(&memory, 8 * MIB, &stopped()).unwrap();
         (memory, snapshot)
+    }
+
+    fn blank() -> File {
+        let memory = in_memory("other").unwrap();
+        memory.set_len(16 * MIB).unwrap();
+        memory
     }
 
     #[test]
     fn a_machine_is_filled_with_what_was_in_the_other_before_the_end() {
         let (memory, snapshot) = sample();
-        let other = in_memory("other").unwrap();
-        other.set_len(16 * MIB).unwrap();
-        snapshot.fill(&other).unwrap();
+        let other = blank();
+        let rest = snapshot.fill(&other).unwrap();
         let read = |file: &File, from: u64| {
             let mut bytes = vec![0; 8 * MIB as usize];
             file.read_exact_at(&mut bytes, from).unwrap();
@@ -229,19 +328,21 @@ mod tests {
         };
         assert!(read(&memory, 0) == read(&other, 0));
         assert!(read(&other, 8 * MIB).iter().all(|byte| *byte == 0));
-        assert_eq!(snapshot.state(), b"the CPU");
-        assert_eq!(snapshot.pages.len(), 2, "pages side by side are one");
+        assert_eq!(rest, stopped());
+        let pages = 3 * PAGE;
+        let numbers = 8 * (2 + 2 * 2 + 1);
+        assert_eq!(snapshot.0.len(), 16 + numbers + 7 + 8 + pages + HASH, "pages side by side are one piece");
     }
 
     #[test]
     fn one_that_is_altered_or_cut_off_anywhere_is_refused() {
         let (_, snapshot) = sample();
-        assert!(Snapshot::read(snapshot.bytes.clone()).is_ok());
-        for at in (0..snapshot.bytes.len()).step_by(97) {
-            let mut altered = snapshot.bytes.clone();
+        let other = blank();
+        for at in (0..snapshot.0.len()).step_by(97) {
+            let mut altered = snapshot.0.clone();
             altered[at] ^= 1;
-            assert!(Snapshot::read(altered).is_err(), "byte {at}");
-            assert!(Snapshot::read(snapshot.bytes[..at].to_vec()).is_err(), "cut at {at}");
+            assert!(fill(altered.as_slice(), &other).is_err(), "byte {at}");
+            assert!(fill(&snapshot.0[..at], &other).is_err(), "cut at {at}");
         }
     }
 

@@ -149,10 +149,16 @@ pub fn lost(end: io::Result<ExitStatus>) -> Option<Fault> {
     }
 }
 
+/// The lines of a file, from its beginning.
 pub fn text(file: &mut File) -> Vec<String> {
     let mut bytes = Vec::new();
     let _ = file.rewind().and_then(|()| file.read_to_end(&mut bytes));
-    let text = String::from_utf8_lossy(&bytes).replace(|c: char| c.is_control() && c != '\n', "");
+    lines(&bytes)
+}
+
+/// Lines without control characters and blanks around them; none is empty.
+pub fn lines(bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes).replace(|c: char| c.is_control() && c != '\n', "");
     text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 

@@ -49,6 +49,8 @@ pub enum Asks {
         before: u64,
         count: u64,
     },
+    /// What `--state preconditioned` does with a claimed disk: all of it in order, twice, then rounds at random until SNIA's rule holds.
+    UntilSteady,
     /// Pairs of a write and its flush, one after the other.
     Syncs {
         count: u64,
@@ -78,6 +80,7 @@ impl Asks {
             Asks::SteadyWrites { before, count } => {
                 Asks::SteadyWrites { before: of(before), count: of(count) }
             }
+            Asks::UntilSteady => Asks::UntilSteady,
             Asks::Syncs { count } => Asks::Syncs { count: of(count) },
             Asks::Flushes { writes, times } => Asks::Flushes { writes, times: of(times) },
             Asks::ReadsBesideSyncs { seconds } => Asks::ReadsBesideSyncs { seconds: of(seconds) },
@@ -110,6 +113,11 @@ impl Taken {
         (u128::from(self.done) * 1_000_000_000_000 / u128::from(self.ns.max(1))) as u64
     }
 
+    /// All of these one after the other.
+    pub fn all(these: &[Taken]) -> Taken {
+        Taken { done: these.iter().map(|t| t.done).sum(), ns: these.iter().map(|t| t.ns).sum() }
+    }
+
     /// Mean time of one request, in nanoseconds.
     pub fn mean_ns(self) -> u64 {
         self.ns / self.done.max(1)
@@ -134,6 +142,11 @@ impl Places {
     #[must_use]
     pub fn of_another(&self) -> Places {
         Places { random: self.random ^ 0x9e37_79b9_7f4a_7c15, ..self.clone() }
+    }
+
+    /// Size of the span.
+    pub fn sectors(&self) -> u64 {
+        self.span
     }
 
     /// Number of stream pieces in the whole span.

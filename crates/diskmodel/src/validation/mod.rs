@@ -11,6 +11,7 @@ mod coverage;
 mod jobs;
 mod native;
 mod one;
+pub mod rule;
 pub mod steady;
 mod table;
 mod traced;

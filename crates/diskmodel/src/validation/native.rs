@@ -3,6 +3,7 @@
 use super::asks::{
     Asks, BLOCK, PAUSE_NS, Places, STREAM, STREAM_DEPTH, STREAM_PLACES, Taken, WRITE_DEPTH, WRITE_PART,
 };
+use super::rule;
 use crate::{Completion, Counters, Drive, Op, Request, Sample, Spec};
 
 /// Runs `asks` on `span` sectors; steady writes choose their own span.
@@ -21,6 +22,7 @@ pub(super) fn run(spec: &Spec, asks: Asks, span: u64) -> Taken {
         Asks::StreamWrites { pieces } => host.streams(Op::Write, pieces),
         Asks::Writes { seconds } => host.writes(seconds),
         Asks::SteadyWrites { .. } => unreachable!("steady writes run on a separate host"),
+        Asks::UntilSteady => Taken::all(&host.until_steady()),
         Asks::Syncs { count } => host.syncs(count),
         Asks::Flushes { writes, times } => host.flushes(writes, times),
         Asks::ReadsBesideSyncs { seconds } => host.reads_beside_syncs(seconds),
@@ -105,6 +107,19 @@ impl Host {
             self.now_ns = self.now_ns.max(next);
             self.drive.advance(self.now_ns, &mut Vec::new());
         }
+    }
+
+    /// The rounds of a preconditioning, whose rule decides how many there are.
+    pub fn until_steady(&mut self) -> Vec<Taken> {
+        for _ in 0..rule::PASSES {
+            self.keep(STREAM_DEPTH, self.places.pieces(), |host, n| host.piece(Op::Write, n));
+        }
+        let count = rule::round_writes(self.places.sectors());
+        rule::until_steady(|| {
+            let ns = self.keep(WRITE_DEPTH, count, |host, _| host.block(Op::Write));
+            Ok::<_, std::convert::Infallible>(Taken { done: count, ns })
+        })
+        .unwrap_or_else(|never| match never {})
     }
 
     fn lone_reads(&mut self, count: u64) -> Taken {

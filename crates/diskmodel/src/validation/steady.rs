@@ -1,22 +1,24 @@
 //! Checks by SNIA's rule whether a preconditioned disk is in steady state when the model overwrites it further.
 //!
-//! The rule is in the Solid State Storage Performance Test Specification (SNIA, version 2.0.2, section 2.1.24). Over five
-//! consecutive rounds the rates lie within 20 % of their mean, and their least-squares line changes by at most 10 % of it. Here a
-//! round is a fixed number of random 4 KiB writes, 32 in flight, on the model alone, on a sixteenth of the disk with blocks of a
+//! Here a round is a fixed number of random 4 KiB writes, 32 in flight, on the model alone, on a sixteenth of the disk with blocks of a
 //! sixteenth.
 
 use std::fmt::Write;
 
 use super::asks::Taken;
 use super::native::Host;
+use super::rule::{WINDOW, mean, spread_and_slope, steady_from};
 use crate::{Op, Spec};
 
 const PART: u64 = 16;
 const ROUNDS: usize = 8;
-/// Rounds that the rule considers.
-pub const WINDOW: usize = 5;
 /// 234 MiB: less than the initially erased flash of any shipped disk, on a sixteenth of it.
 const ROUND_WRITES: u64 = 60_000;
+
+/// The rounds of a preconditioning of this disk, on the model alone.
+pub fn alone(spec: &Spec) -> Vec<Taken> {
+    Host::bare(spec).until_steady()
+}
 
 /// The result of one round.
 #[derive(Clone, Copy, Debug)]
@@ -57,33 +59,6 @@ fn rounds(spec: &Spec) -> Vec<Round> {
             }
         })
         .collect()
-}
-
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let number = values.len() as f64;
-    values.sum::<f64>() / number
-}
-
-/// Range of the rates ÷ mean, and change of their least-squares line ÷ mean.
-fn spread_and_slope(rates: &[f64]) -> (f64, f64) {
-    let middle = mean(rates.iter().copied());
-    let (least, most) = rates.iter().fold((f64::MAX, 0.0_f64), |(l, m), r| (l.min(*r), m.max(*r)));
-    let centre = (rates.len() as f64 - 1.0) / 2.0;
-    let away = |at: usize| at as f64 - centre;
-    let (over, under) = rates.iter().enumerate().fold((0.0, 0.0), |(over, under), (at, rate)| {
-        (over + away(at) * (rate - middle), under + away(at) * away(at))
-    });
-    ((most - least) / middle, (over / under * 2.0 * centre / middle).abs())
-}
-
-fn is_steady(rates: &[f64]) -> bool {
-    let (spread, slope) = spread_and_slope(rates);
-    spread <= 0.2 && slope <= 0.1
-}
-
-/// Index of the first round of the first five consecutive steady rounds.
-pub fn steady_from(rates: &[f64]) -> Option<usize> {
-    rates.windows(WINDOW).position(is_steady)
 }
 
 /// A disk's rounds as Markdown; `None` if it cannot be preconditioned.
@@ -134,20 +109,6 @@ mod tests {
     fn shipped(name: &str) -> Spec {
         let (_, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name).unwrap();
         Spec::parse(text).unwrap()
-    }
-
-    #[test]
-    fn five_rates_are_steady_by_their_spread_and_by_their_line() {
-        let close = |(spread, slope): (f64, f64), known: (f64, f64)| {
-            assert!((spread - known.0).abs() < 1e-9 && (slope - known.1).abs() < 1e-9, "{spread} {slope}");
-        };
-        close(spread_and_slope(&[100.0, 100.0, 100.0, 100.0, 100.0]), (0.0, 0.0));
-        // A line from 96 to 104 changes by 8 % of 100.
-        close(spread_and_slope(&[96.0, 98.0, 100.0, 102.0, 104.0]), (0.08, 0.08));
-        close(spread_and_slope(&[89.0, 111.0, 100.0, 111.0, 89.0]), (0.22, 0.0));
-        assert!(is_steady(&[96.0, 98.0, 100.0, 102.0, 104.0]));
-        assert!(!is_steady(&[94.0, 97.0, 100.0, 103.0, 106.0]), "its line changes by 12 %");
-        assert!(!is_steady(&[89.0, 111.0, 100.0, 111.0, 89.0]), "they differ by 22 %");
     }
 
     /// With spare flash s relative to the disk's size, greedy garbage collection under random writes amplifies by about

@@ -128,7 +128,7 @@ impl Told<'_> {
         let margin = self.changes.margin;
         let counted = || {
             format!(
-                "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}, and {open} told nothing apart."
+                "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}, and {open} did not tell the two apart."
             )
         };
         let mut said: Vec<String> = (judged.len() > 1).then(counted).into_iter().collect();

@@ -141,7 +141,7 @@ fn the_page_opens_with_the_verdict_over_rounds() {
     leave("report-verdict-baseline.html", &beside);
     assert!(
         beside.contains("times as good as birchfs, the baseline")
-            && beside.contains("? not told apart from birchfs")
+            && beside.contains("? not told apart from the candidate with ratio 1.00")
     );
     let six = examples::rounds(6);
     let preliminary = page(&six.judged(verdict::over_rounds(6), None)).expect("the page renders");

@@ -10,6 +10,7 @@ mod heat;
 mod over_time;
 mod plane;
 mod ratios;
+pub mod rounds;
 mod tails;
 #[cfg(test)]
 mod xml;
