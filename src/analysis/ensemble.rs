@@ -15,9 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::dataset::{Cell, Series, Work, counted, log_ratio};
 use super::entrant::{self, Entrant};
-use super::evidence::model_error;
+use super::evidence::{self, model_error};
 use super::floor::{self, Excess};
-use super::robust::{self, Corners, Pair, Tried, log_margin};
+use super::robust::{self, Corners, Lacking, Pair, Tried, log_margin};
 use crate::schema::finding::{Decider, Evidence, Finding, Found};
 use crate::schema::metric::Better;
 use crate::schema::record::Record;
@@ -192,6 +192,45 @@ pub fn each_pair(work: &Work<'_>, asked: &Asked<'_>, mut tell: impl FnMut(&Pair<
             }
         }
     }
+}
+
+/// The range of a log ratio on a modelled disk, and how many samples it rests on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spanned {
+    /// The extremes, widened by the model error.
+    pub ends: [f64; 2],
+    /// The model error: a logarithm, 0 if the metric is no time.
+    pub error: f64,
+    /// Whether the error was assumed for all of the time, because the disk did not count its waiting times.
+    pub is_assumed: bool,
+    pub samples: usize,
+}
+
+/// The range of the log ratio of two candidates, which may be of two workloads or metrics of one run.
+///
+/// # Errors
+/// The number of common samples, and the trials that are missing.
+pub fn spanned(a: Entrant<'_>, b: Entrant<'_>, margin: Percent) -> Result<Spanned, (usize, Lacking)> {
+    let rounds = |one: &Entrant<'_>| {
+        let cell = one.series.cells.iter().find(|cell| cell.filesystem == one.label);
+        cell.map(|cell| by_round(one.work, cell)).unwrap_or_default()
+    };
+    let (ours, theirs) = (rounds(&a), rounds(&b));
+    let samples = common(&ours, &theirs, a.series.better);
+    let n = samples.len();
+    if n < SAMPLES_NEEDED {
+        return Err((n, Lacking::Samples));
+    }
+    let pair = pair([a, b], &[], (margin, Corners::Expected), ours.values().chain(theirs.values()));
+    let [least, most] = pair.extremes(&samples).map_err(|lacking| (n, lacking))?;
+    let counted = pair.model_error.as_deref().map(|error| error.times.ln());
+    let error = match counted {
+        Some(error) => error,
+        None if a.series.of.is_time() => evidence::largest_of_all(&a, &b),
+        None => 0.0,
+    };
+    let is_assumed = counted.is_none() && error > 0.0;
+    Ok(Spanned { ends: [least - error, most + error], error, is_assumed, samples: n })
 }
 
 fn pair<'w, 's>(

@@ -185,6 +185,19 @@ pub fn model_error(a: &Entrant<'_>, b: &Entrant<'_>) -> Option<Box<ModelError>> 
     Some(Box::new(ModelError { ratio: log.exp(), times: error.exp(), parts }))
 }
 
+/// The largest error of a log ratio of times if one candidate waits all of its time for the kind of access in which the model of
+/// its disk is worst, and the other waits for nothing. On two classes of disks both may be wrong, in opposite directions.
+pub fn largest_of_all(a: &Entrant<'_>, b: &Entrant<'_>) -> f64 {
+    let worst = |one: &Entrant<'_>| {
+        let disk = one.first().and_then(Record::sampled).map(|sampled| sampled.disk).unwrap_or_default();
+        let waiting = Waiting { class: class_of(&disk), disk, shares: Shares::default() };
+        let worst = Access::ALL.map(|access| waiting.worst(access).ln()).into_iter().fold(0.0, f64::max);
+        (waiting, worst)
+    };
+    let ((a, ours), (b, theirs)) = (worst(a), worst(b));
+    if a.is_off_as(&b) { ours } else { ours + theirs }
+}
+
 /// Whether a metric covers the work or a part of it. Nothing is counted before and after the work.
 fn is_of_the_work(metric: &str) -> bool {
     static ALL: LazyLock<Vec<&'static Declared>> =

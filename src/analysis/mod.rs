@@ -22,13 +22,14 @@ pub mod losses;
 pub mod metrics;
 pub mod order;
 pub mod over_time;
+pub mod range;
 pub mod recommendation;
 pub mod recommended;
 pub mod robust;
 pub mod rounds;
 mod spans;
 mod standing_in;
-mod stationary;
+pub mod stationary;
 pub mod steps;
 #[cfg(test)]
 mod tests;

@@ -60,6 +60,17 @@ pub struct Tried {
     pub refuted: Option<Refuted>,
 }
 
+/// The trials that the range of a ratio lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lacking {
+    /// The nominal disk and each row of the design.
+    Samples,
+    /// Trials with more disk-model overhead.
+    Floor,
+    Seeds,
+    Costs,
+}
+
 /// Makes the checks. If the samples disagree, uses no corner and refutes nothing.
 pub fn tried(pair: &Pair<'_>, samples: &[(Sampled, f64)], holds: Found) -> Tried {
     let (chaos, costs) = (pair.chaos(), pair.costs());
@@ -177,6 +188,38 @@ impl Pair<'_> {
         let [a, b] = timed;
         let with = |one: Timed, speed: f64| Timed { shared: (shared / speed).min(one.moving), ..one };
         Some((with(a, speeds[0]), with(b, speeds[1]), one_kind))
+    }
+
+    /// The extremes of the log ratio over these samples, all seeds, all instruction costs and both worst corners, each with and
+    /// without disk-model overhead.
+    ///
+    /// # Errors
+    /// The trials that are missing.
+    pub fn extremes(&self, samples: &[(Sampled, f64)]) -> Result<[f64; 2], Lacking> {
+        if self.excess == Excess::NotMeasured {
+            return Err(Lacking::Floor);
+        }
+        let mut all: Vec<Within> = samples.iter().map(|(own, log)| self.within(*log, own.mips)).collect();
+        all.extend(self.seeds().ok_or(Lacking::Seeds)?);
+        if self.a.series.of.is_time() {
+            all.extend(self.at_costs().ok_or(Lacking::Costs)?);
+        }
+        all.extend(self.both_corners(samples).ok_or(Lacking::Samples)?);
+        let least = all.iter().map(|within| within.least).fold(f64::INFINITY, f64::min);
+        let most = all.iter().map(|within| within.most).fold(f64::NEG_INFINITY, f64::max);
+        Ok([least, most])
+    }
+
+    /// The ratio in the corners where it is expected to be lowest and highest: as measured there, otherwise as predicted.
+    fn both_corners(&self, samples: &[(Sampled, f64)]) -> Option<[Within; 2]> {
+        let effects = effects(samples, 0)?;
+        let mips = self.a.first()?.sampled()?.mips;
+        let varied = array::from_fn(|column| !self.factors[column].is_empty());
+        Some([false, true].map(|up| {
+            let row = effects.corner(&varied, up);
+            let expected = effects.mean + self.moved(&effects, &row);
+            self.in_corner(Point::corner(row)).unwrap_or_else(|| self.within(expected, mips))
+        }))
     }
 
     /// Whether the result holds with all seeds, at every instruction cost, and within the disk's model error.

@@ -29,8 +29,7 @@ pub fn check(record: &Record) -> Option<ValidityCheck> {
     if written.0 == 0 || ns == 0 {
         return None;
     }
-    let commit = filesystems::find(&record.kind)
-        .map_or(COMMIT_SECONDS, |kind| filesystems::commit_seconds(kind, &record.variant));
+    let commit = commit_seconds(record);
     let memory = record.memory.or_else(|| machines(record));
     let needed = memory.map(|memory| Bytes(memory.0.saturating_mul(MEMORIES)));
     let is_long = ns >= commit.saturating_mul(COMMITS * 1_000_000_000);
@@ -43,6 +42,17 @@ pub fn check(record: &Record) -> Option<ValidityCheck> {
         seen: if is_long && is_large { seen } else { format!("short: {seen}") },
         held: if is_long && is_large { Held::Yes } else { Held::Label },
     })
+}
+
+/// The seconds that the work of a trial took, and those of three commit intervals; `None` if its work writes nothing.
+pub fn commits(record: &Record) -> Option<(f64, f64)> {
+    let written = sum(record.phases().map(|phase| phase.count("bytes_written")));
+    (written > 0).then(|| (work_ns(record) as f64 / 1e9, (commit_seconds(record) * COMMITS) as f64))
+}
+
+fn commit_seconds(record: &Record) -> u64 {
+    filesystems::find(&record.kind)
+        .map_or(COMMIT_SECONDS, |kind| filesystems::commit_seconds(kind, &record.variant))
 }
 
 /// The sum of the times of all measured works.

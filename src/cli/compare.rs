@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 /// A run whose figures may be compared, with notes about it.
-fn usable(path: &Path) -> anyhow::Result<(Run, Option<String>)> {
+pub fn usable(path: &Path) -> anyhow::Result<(Run, Option<String>)> {
     let (run, note) = judged(planned::judged(store::read(path)?));
     let run = run.sound()?;
     let folder = run.folder.display();

@@ -29,6 +29,7 @@ mod own_run;
 mod postmark;
 mod progress;
 mod report;
+mod reproduce;
 mod requests;
 mod run;
 mod setups;
@@ -83,6 +84,8 @@ enum Command {
     Slurm(Box<slurm::Arguments>),
     /// Compare two runs of the same workloads, such as before and after a change
     Compare(compare::Arguments),
+    /// Judge a paper's tables and claims: run its experiments, or read runs that exist
+    Reproduce(reproduce::Arguments),
     /// Import figures that another program measured, to show them in reports
     Import(import::Arguments),
     /// Verify a run: check its files and its records against the plan, and recompute every figure from the raw values
@@ -153,6 +156,7 @@ impl Cli {
             Command::Slurm(arguments) => slurm::run(&arguments),
             Command::Merge(arguments) => merge::run(&arguments),
             Command::Compare(arguments) => compare::run(&arguments),
+            Command::Reproduce(arguments) => reproduce::run(&arguments),
             Command::Import(arguments) => import::run(&arguments),
             Command::Verify(arguments) => verify::run(&arguments),
             Command::Cite(arguments) => cite::run(&arguments),

@@ -36,10 +36,18 @@
 //! tests = [{ metrics = ["read.throughput"], of = ["some-kind"], than = ["kind-elsewhere"], relation = { about = 2.0 } }]
 //! ```
 //!
+//! [reproduction]                        # how `fsderby reproduce` runs it
+//! memory = "512m"                       # of the paper's machine, unless an experiment states it
+//! written = [{ workload = "some-set", kind = "some-kind", ratio = 1.1 }]   # device bytes written ÷ bytes of the work, at full size
+//! run = [{ experiment = "some-experiment", scale = "1/16" }]               # name or path; both columns of a page
+//! why = [{ change = "the barrier", command = "fsderby run …" }]            # a run in which only this changes
+//!
 //! A paper's own figures are also tested against its claims. If the figures contradict a claim, the data must say so
 //! (`contradicted`).
 
 mod claim;
+pub mod here;
+mod own;
 mod paper;
 mod shown;
 #[cfg(test)]
@@ -48,7 +56,8 @@ mod tests;
 use toml::Table as Parameters;
 
 pub use claim::{Claim, Point, Relation, Standing, Test};
-pub use paper::{Candidate, Environment, Paper, Table};
+pub use own::load;
+pub use paper::{Amount, Candidate, Environment, Paper, Repeat, Reproduction, Table, Why};
 
 use crate::workloads;
 

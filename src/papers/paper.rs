@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::claim::{Claim, Point};
+use crate::schema::units::{Bytes, Scale};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,10 +30,59 @@ pub struct Paper {
     /// Candidates that need more than the name of a kind.
     #[serde(default, rename = "candidate", skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<Candidate>,
-    #[serde(rename = "table")]
+    #[serde(default, rename = "table", skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<Table>,
     #[serde(default, rename = "claim", skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
+    #[serde(default)]
+    pub reproduction: Reproduction,
+}
+
+/// How the paper's experiments are run here.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Reproduction {
+    /// Runs on a model of the paper's disk and machine.
+    #[serde(rename = "run")]
+    pub runs: Vec<Repeat>,
+    /// The memory of the paper's machine, unless an experiment states it.
+    pub memory: Option<Bytes>,
+    /// Measured once at full size.
+    pub written: Vec<Amount>,
+    pub why: Vec<Why>,
+}
+
+/// One run of an experiment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Repeat {
+    /// Name of an experiment, or path of its .toml file; in a paper's file relative to it.
+    pub experiment: String,
+    /// Instead of the experiment's workloads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<String>,
+    /// The scale at which the runs of a paper take about half an hour on two cores; absent: full size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
+}
+
+/// What of a work reached the device at full size.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Amount {
+    pub workload: String,
+    pub kind: String,
+    /// Device bytes written by the end of the sync ÷ bytes that the work wrote.
+    pub ratio: f64,
+}
+
+/// A run in which one thing alone changes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Why {
+    /// What changes: `the write barrier`.
+    pub change: String,
+    pub command: String,
 }
 
 /// The environment, as far as the paper states it.

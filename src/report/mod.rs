@@ -19,10 +19,12 @@ use self::compose::imported::Loaded;
 use self::compose::known::Known;
 use self::view::Summary;
 use self::view::changes::ChangesView;
+use self::view::reproduced::Reproduced;
 use crate::analysis::changes::Pair;
 use crate::analysis::latencies::Latencies;
 use crate::analysis::metrics;
 use crate::filesystems;
+use crate::papers::Paper;
 use crate::schema::change::Changes;
 use crate::store::Run;
 
@@ -37,6 +39,14 @@ impl Beside {
         let view = compose::changes::of(pair, &changes, Report::KNOWN);
         Beside { changes, view }
     }
+}
+
+/// A paper's tables and claims beside these runs.
+///
+/// # Errors
+/// If a run has nothing of the paper: what it has instead.
+pub fn reproduced(named: &str, paper: &Paper, runs: &[Run], is_why: bool) -> Result<Reproduced, String> {
+    compose::reproduced::of(named, paper, runs, Report::KNOWN, is_why)
 }
 
 /// A run with its summary, the input of every format.

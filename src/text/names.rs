@@ -9,7 +9,7 @@ const SHORTEST_PIECE: usize = 3;
 const ALL_NAMED: usize = 6;
 
 /// The subcommand that lists names of a sort; a sort of names that only one file has (parts, keys) has none.
-const LISTS: [(&str, &str); 13] = [
+const LISTS: [(&str, &str); 14] = [
     ("name", "fsderby list"),
     ("filesystem", "fsderby list filesystems"),
     ("workload", "fsderby list workloads"),
@@ -20,6 +20,7 @@ const LISTS: [(&str, &str); 13] = [
     ("experiment", "fsderby list experiments"),
     ("disk", "fsderby list disks"),
     ("machine", "fsderby list machines"),
+    ("paper", "fsderby list papers"),
     ("profile of needs", "fsderby list profiles"),
     ("era", "fsderby list eras"),
     ("metric", "fsderby list metrics"),

@@ -120,7 +120,8 @@ impl Shell<'_> {
         let at = &block.place;
         match words.as_slice() {
             ["fsderby", "run", ..] => self.run(at, line, &words),
-            ["fsderby", ..] if self.absent.iter().any(|a| words.contains(&a.as_str())) => {
+            ["fsderby", "reproduce", ..] if !words.contains(&"--from") => self.reproduce(at, line, &words),
+            ["fsderby", ..] if self.is_absent(&words) => {
                 skipped(line, "its run was skipped");
             }
             ["fsderby", "compare", ..] if words.contains(&"--fail-if") => self.sh(at, line, &[0, FAIL_IF]),
@@ -194,6 +195,19 @@ impl Shell<'_> {
             skipped(line, "the testbed loop needs root");
             self.absent.extend(output.map(str::to_owned));
         }
+    }
+
+    /// Whether the line names a folder that was skipped, or one in it.
+    fn is_absent(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.absent.iter().any(|absent| Path::new(word).starts_with(absent)))
+    }
+
+    /// Runs of a paper in virtual time take half an hour, so only the plan is tried.
+    fn reproduce(&mut self, at: &str, line: &str, words: &[&str]) {
+        let output = words.iter().position(|w| *w == "--output").map(|i| words[i + 1]);
+        let is_dry = words.contains(&"--dry-run");
+        self.dry(at, &if is_dry { line.to_owned() } else { format!("{line} --dry-run") });
+        self.absent.extend(output.filter(|_| !is_dry).map(str::to_owned));
     }
 
     /// A run for real. On a machine whose CPUs others have, its trials are void three times: that is no fault of the document, is

@@ -14,6 +14,7 @@ mod losses;
 mod noise;
 mod order;
 mod report;
+mod reproduce;
 mod scripted;
 mod sentences;
 mod setups;

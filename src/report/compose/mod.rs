@@ -26,6 +26,7 @@ mod plane;
 mod progress;
 mod published;
 pub mod repeat;
+pub mod reproduced;
 mod same;
 mod sections;
 mod sentence;

@@ -45,16 +45,16 @@ pub fn of(
 }
 
 /// Our side of a paper's table.
-struct Ours<'o> {
-    rows: &'o [&'o Row],
-    compared: &'o [Entry],
-    declared: &'o [&'static Declared],
-    averages: bool,
-    margin: Percent,
+pub(super) struct Ours<'o> {
+    pub rows: &'o [&'o Row],
+    pub compared: &'o [Entry],
+    pub declared: &'o [&'static Declared],
+    pub averages: bool,
+    pub margin: Percent,
 }
 
 impl Ours<'_> {
-    fn beside(&self, table: Table) -> Option<Compared> {
+    pub fn beside(&self, table: Table) -> Option<Compared> {
         let lines = self.lines(&table)?;
         let is_measured = lines.iter().flat_map(|l| &l.figures).any(|f| f.here.is_some());
         let title = |metric: &String| match declared::find(self.declared, metric) {

@@ -2,6 +2,7 @@
 
 pub mod changes;
 pub mod imported;
+pub mod reproduced;
 
 use std::io::Write;
 

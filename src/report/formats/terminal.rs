@@ -4,6 +4,7 @@ pub mod changes;
 pub mod imported;
 mod needs;
 mod opening;
+pub mod reproduced;
 
 use std::collections::BTreeSet;
 

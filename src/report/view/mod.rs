@@ -19,6 +19,7 @@ pub mod number;
 pub mod plane;
 pub mod published;
 pub mod repeat;
+pub mod reproduced;
 pub mod row;
 pub mod sentence;
 pub mod setups;

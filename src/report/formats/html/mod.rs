@@ -20,6 +20,7 @@ mod over_time;
 mod page;
 mod part;
 mod ratios;
+pub mod reproduced;
 mod spread;
 mod tails;
 #[cfg(test)]

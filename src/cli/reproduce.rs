@@ -1,0 +1,279 @@
+//! `fsderby reproduce PAPER`: runs a paper's experiments, and judges its tables and claims by them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::Ordering;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+
+use super::compare::usable;
+use super::output::{print, print_json, print_with, say};
+use super::report::{terminal_width, write_file};
+use super::run::{fresh_folder, stop_on_signals};
+use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::exit::{self, Failure};
+use crate::papers::{self, Paper, Repeat};
+use crate::report;
+use crate::report::formats::{html, markdown, terminal};
+use crate::report::view::reproduced::Reproduced;
+use crate::schema::units::{Scale, Span};
+use crate::store::Run;
+use crate::text::visible::visible;
+
+/// Today's disk and machine, beside the paper's.
+const NOW: &str = "model:samsung-pm9a3-1920,machine=server-2024";
+/// Name of the page in the folder of a reproduction.
+const PAGE: &str = "reproduced.html";
+
+#[derive(Args)]
+pub struct Arguments {
+    /// Name of a paper, or path of a paper's .toml file
+    paper: String,
+    /// Judge these runs, and run nothing
+    #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with_all = ["column", "on", "scale", "budget", "rounds", "output", "dry_run"])]
+    from: Vec<PathBuf>,
+    /// The disks and machines to run on: the paper's, today's, or both
+    #[arg(long, value_enum, default_value = "both")]
+    column: Which,
+    /// Run on this testbed instead
+    #[arg(long, value_name = "TESTBED", conflicts_with = "column")]
+    on: Option<String>,
+    /// Scale of the work, memory with it; default: the paper's, at which a column takes about half an hour on two cores
+    #[arg(long, value_name = "N/M")]
+    scale: Option<Scale>,
+    /// Time for all runs together
+    #[arg(long, value_name = "TIME")]
+    budget: Option<Span>,
+    /// Rounds of each run; default: those that a range needs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
+    /// Folder of the runs and their page; if it exists, its runs are continued
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Print what would run, and run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Also print the range of every comparison
+    #[arg(long)]
+    all: bool,
+    /// Also print commands that change one thing alone: options of the time, the write barrier, memory, the disk
+    #[arg(long)]
+    why: bool,
+    /// Write one HTML file that opens from disk, without network or scripts
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Which {
+    Then,
+    Now,
+    Both,
+}
+
+/// An experiment of the paper on one testbed.
+struct Planned<'p> {
+    run: &'p Repeat,
+    /// Absent: the experiment's own.
+    on: Option<String>,
+    folder: PathBuf,
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let paper = papers::load(&arguments.paper)?;
+    if !arguments.from.is_empty() {
+        let runs = read(&arguments.from)?;
+        return told(arguments, &paper, &runs, None);
+    }
+    let folder =
+        arguments.output.clone().unwrap_or_else(|| fresh_folder(&format!("reproduce {}", name(arguments))));
+    let all = planned(arguments, &paper, &folder)?;
+    if arguments.dry_run {
+        for one in &all {
+            say(&format!("{}:", one.folder.display()));
+            let status = child(arguments, one, all.len()).arg("--dry-run").status();
+            let status = status.context("could not start fsderby")?;
+            if !status.success() {
+                return Ok(ExitCode::from(status.code().map_or(exit::USAGE, |code| code as u8)));
+            }
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    foretell(arguments, &all)?;
+    let stop = stop_on_signals()?;
+    let mut worst = exit::OK;
+    for one in &all {
+        say(&format!("run {}: {}", one.run.experiment, one.folder.display()));
+        // The page has all figures, so the report of each run is not printed.
+        let status = child(arguments, one, all.len()).stdout(Stdio::null()).status();
+        let code =
+            status.context("could not start fsderby")?.code().map_or(exit::INTERRUPTED, |code| code as u8);
+        if stop.load(Ordering::Relaxed) || code == exit::INTERRUPTED {
+            say(&format!(
+                "interrupted; finished trials are kept\n  try: the same command with --output {}",
+                folder.display()
+            ));
+            return Ok(ExitCode::from(exit::INTERRUPTED));
+        }
+        if ![exit::OK, exit::TRIALS].contains(&code) {
+            return Ok(ExitCode::from(code));
+        }
+        worst = worst.max(code);
+    }
+    let folders: Vec<PathBuf> = all.into_iter().map(|one| one.folder).collect();
+    told(arguments, &paper, &read(&folders)?, Some(&folder))?;
+    Ok(ExitCode::from(worst))
+}
+
+/// `./papers/mine.toml` is `mine`.
+fn name(arguments: &Arguments) -> String {
+    let path = Path::new(&arguments.paper);
+    path.file_stem().map_or_else(|| arguments.paper.clone(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// The runs to make, each in its own folder.
+fn planned<'p>(arguments: &Arguments, paper: &'p Paper, folder: &Path) -> Result<Vec<Planned<'p>>, Failure> {
+    let runs = &paper.reproduction.runs;
+    if runs.is_empty() {
+        let text = format!(
+            "{} names no experiment to run\n  try: run = [{{ experiment = \"…\" }}] in its [reproduction], or --from RUN",
+            arguments.paper
+        );
+        return Err(Failure::usage(text));
+    }
+    let columns: Vec<(&str, Option<String>)> = match (&arguments.on, arguments.column) {
+        (Some(on), _) => vec![("here", Some(on.clone()))],
+        (None, Which::Then) => vec![("then", None)],
+        (None, Which::Now) => vec![("now", Some(NOW.to_owned()))],
+        (None, Which::Both) => vec![("then", None), ("now", Some(NOW.to_owned()))],
+    };
+    let of = |(column, on): &(&str, Option<String>)| -> Vec<Planned<'p>> {
+        let one = |(at, run): (usize, &'p Repeat)| {
+            let plain = Path::new(&run.experiment).file_stem().unwrap_or_default().to_string_lossy();
+            // One experiment may stand in several rows.
+            let is_first = runs[..at].iter().all(|other| other.experiment != run.experiment);
+            let number = if is_first { String::new() } else { format!("-{}", at + 1) };
+            let folder = folder.join(column).join(format!("{plain}{number}"));
+            Planned { run, on: on.clone(), folder }
+        };
+        runs.iter().enumerate().map(one).collect()
+    };
+    Ok(columns.iter().flat_map(of).collect())
+}
+
+/// The command that makes or continues one of `n` runs.
+fn child(arguments: &Arguments, one: &Planned<'_>, n: usize) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap_or_else(|_| "fsderby".into()));
+    command.arg("run");
+    let rounds = arguments.rounds.unwrap_or(SAMPLES_NEEDED as u32).to_string();
+    if one.folder.exists() {
+        command.arg("--resume").arg(&one.folder);
+    } else {
+        command.arg(&one.run.experiment).arg("--output").arg(&one.folder);
+        command.args(one.on.iter().flat_map(|on| ["--on", on]));
+        if !one.run.workloads.is_empty() {
+            command.arg("--workloads").arg(one.run.workloads.join(","));
+        }
+        let scale = arguments.scale.or(one.run.scale);
+        let scale = scale.map(|Scale { of, by }| format!("{of}/{by}"));
+        command.args(scale.iter().flat_map(|scale| ["--scale", scale.as_str()]));
+    }
+    let budget = arguments.budget.map(|budget| format!("{}s", (budget.0 / n as u32).as_secs().max(1)));
+    match &budget {
+        Some(budget) if arguments.rounds.is_none() => command.args(["--budget", budget.as_str()]),
+        _ => command.args(["--rounds", rounds.as_str()]),
+    };
+    command
+}
+
+/// Says how long the runs will take, before the first begins.
+fn foretell(arguments: &Arguments, all: &[Planned<'_>]) -> anyhow::Result<()> {
+    for one in all.iter().filter(|one| !one.folder.exists()) {
+        let output = child(arguments, one, all.len()).arg("--dry-run").output();
+        let output = output.context("could not start fsderby")?;
+        if !output.status.success() {
+            let text = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+            let code = output.status.code().map_or(exit::USAGE, |code| code as u8);
+            return Err(Failure::new(code, text).into());
+        }
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let expected = text.lines().filter(|line| line.contains("expected for the whole run"));
+        expected.for_each(|line| say(&format!("{}: {line}", one.folder.display())));
+    }
+    Ok(())
+}
+
+fn read(folders: &[PathBuf]) -> anyhow::Result<Vec<Run>> {
+    folders.iter().map(|folder| usable(folder).map(|(run, _)| run)).collect()
+}
+
+/// Prints and writes the page.
+fn told(
+    arguments: &Arguments,
+    paper: &Paper,
+    runs: &[Run],
+    folder: Option<&Path>,
+) -> anyhow::Result<ExitCode> {
+    let page = report::reproduced(&arguments.paper, paper, runs, arguments.why).map_err(Failure::usage)?;
+    let page = Reproduced { command: command(arguments), ..page };
+    if let Some(folder) = folder {
+        let path = folder.join(PAGE);
+        std::fs::write(&path, html::reproduced::page(&page)?)
+            .with_context(|| format!("could not write {}", path.display()))?;
+        say(&format!("page: {}", path.display()));
+    }
+    let mut is_written = false;
+    let texts = [
+        (&arguments.html, arguments.html.as_ref().map(|_| html::reproduced::page(&page)).transpose()?),
+        (&arguments.markdown, arguments.markdown.as_ref().map(|_| markdown::reproduced::text(&page))),
+    ];
+    for (path, text) in texts {
+        let (Some(path), Some(text)) = (path, text) else { continue };
+        is_written = true;
+        match path == Path::new("-") {
+            true => print_with(|to| Ok(to.write_all(visible(&text).as_bytes())?))?,
+            false => write_file(path, |to| Ok(to.write_all(text.as_bytes())?))?,
+        }
+    }
+    if arguments.json {
+        print_json(&page)?;
+    } else if !is_written {
+        print(&terminal::reproduced::text(&page, terminal_width(), arguments.all))?;
+    }
+    Ok(ExitCode::from(exit::OK))
+}
+
+/// The command as a shell takes it.
+fn command(arguments: &Arguments) -> String {
+    let mut words = vec!["fsderby reproduce".to_owned(), quoted(&arguments.paper)];
+    let folders: Vec<String> = arguments.from.iter().map(|run| quoted(&run.display().to_string())).collect();
+    if !folders.is_empty() {
+        words.push(format!("--from {}", folders.join(" ")));
+    }
+    if let Some(on) = &arguments.on {
+        words.push(format!("--on {}", quoted(on)));
+    } else if arguments.column != Which::Both {
+        words.push(format!("--column {}", if arguments.column == Which::Then { "then" } else { "now" }));
+    }
+    words.extend(arguments.scale.map(|Scale { of, by }| format!("--scale {of}/{by}")));
+    words.extend(arguments.budget.map(|budget| format!("--budget {}s", budget.0.as_secs())));
+    words.extend(arguments.rounds.map(|rounds| format!("--rounds {rounds}")));
+    words.extend(
+        arguments.output.as_ref().map(|path| format!("--output {}", quoted(&path.display().to_string()))),
+    );
+    words.extend(arguments.why.then(|| "--why".to_owned()));
+    words.join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}

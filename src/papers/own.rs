@@ -1,0 +1,149 @@
+//! A paper by its name, or by the path of a user's own file.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::{Claim, Paper, TABLE, find};
+use crate::exit::Failure;
+use crate::text::{mistakes, names};
+use crate::{filesystems, workloads};
+
+/// Larger than any paper: the largest shipped one has 23 KB.
+const LONGEST: u64 = 1 << 20;
+
+/// The paper of that name, or of that file.
+///
+/// # Errors
+/// If there is no such paper, or if its file is no paper.
+pub fn load(named: &str) -> Result<Paper, Failure> {
+    if let Some(paper) = find(named) {
+        return Ok(paper);
+    }
+    let path = Path::new(named);
+    let looks_like_a_file = named.contains('/') || path.extension().is_some_and(|e| e == "toml");
+    if !looks_like_a_file && !path.exists() {
+        let unknown = names::unknown("paper", named, TABLE.iter().map(|(name, _)| *name));
+        return Err(Failure::usage(format!("{unknown}\n  try: the path of a paper's .toml file")));
+    }
+    let fault = |e: &dyn std::fmt::Display| Failure::usage(format!("could not read the paper {named}: {e}"));
+    let mut text = String::new();
+    let file = File::open(path).map_err(|e| fault(&e))?;
+    file.take(LONGEST + 1).read_to_string(&mut text).map_err(|e| fault(&e))?;
+    if text.len() as u64 > LONGEST {
+        return Err(fault(&"it is larger than 1 MiB, too large for a paper"));
+    }
+    let mut paper = parse(&text, named)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    for run in paper.reproduction.runs.iter_mut().filter(|run| run.experiment.ends_with(".toml")) {
+        run.experiment = folder.join(&run.experiment).display().to_string();
+    }
+    Ok(paper)
+}
+
+/// A paper's text.
+///
+/// # Errors
+/// Names the line, or the value that is wrong.
+pub fn parse(text: &str, from: &str) -> Result<Paper, Failure> {
+    let paper: Paper = toml::from_str(text).map_err(|e| {
+        Failure::usage(format!("could not parse the paper {from}: {}", mistakes::in_words(&e)))
+    })?;
+    paper.check().map_err(|wrong| {
+        Failure::usage(format!(
+            "{from}: {wrong}\n  try: fsderby explain djordjevic-2008 shows a complete paper"
+        ))
+    })?;
+    Ok(paper)
+}
+
+impl Paper {
+    /// Whether tables and claims fit together.
+    fn check(&self) -> Result<(), String> {
+        for table in &self.tables {
+            table.workloads().try_for_each(is_workload)?;
+            for (candidate, figures) in &table.figures {
+                self.is_candidate(candidate)?;
+                let (place, n, asked) = (&table.place, figures.len(), table.metrics.len());
+                if n != asked {
+                    return Err(format!("{place}: {candidate} has {n} figures for {asked} metrics"));
+                }
+                if let Some(odd) = figures.iter().find(|figure| !figure.is_finite() || **figure < 0.0) {
+                    return Err(format!("{place}: {candidate} has the figure {odd}"));
+                }
+            }
+        }
+        self.claims.iter().try_for_each(|claim| {
+            self.is_claim(claim).map_err(|wrong| format!("the claim \"{}\": {wrong}", claim.says))
+        })
+    }
+
+    fn is_claim(&self, claim: &Claim) -> Result<(), String> {
+        claim.workloads.iter().try_for_each(|workload| is_workload(workload))?;
+        match (claim.tests.is_empty(), &claim.untested) {
+            (true, None) => return Err("it has no tests and no reason in untested".into()),
+            (false, Some(_)) => return Err("it has tests and a reason why it is untested".into()),
+            (false, None) if claim.workloads.is_empty() => return Err("it has tests and no workloads".into()),
+            _ => {}
+        }
+        for test in &claim.tests {
+            test.than_workload.iter().try_for_each(|workload| is_workload(workload))?;
+            test.of.iter().chain(&test.than).try_for_each(|candidate| self.is_candidate(candidate))?;
+            if test.of.is_empty() || test.metrics.is_empty() {
+                return Err("a test needs metrics and candidates (of)".into());
+            }
+            if test.has_others() != test.relation.is_of_pairs() {
+                let needs = if test.relation.is_of_pairs() { "needs" } else { "takes no" };
+                return Err(format!("the relation '{}' {needs} other side (than)", test.relation));
+            }
+            if let Some(same) = test.of.iter().find(|one| test.than.contains(one)) {
+                return Err(format!("{same} is compared with itself"));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_candidate(&self, name: &str) -> Result<(), String> {
+        match filesystems::find(name).is_some() || self.candidate(name).is_some() {
+            true => Ok(()),
+            false => Err(filesystems::unknown(name)),
+        }
+    }
+}
+
+fn is_workload(name: &str) -> Result<(), String> {
+    let all = || workloads::TABLE.iter().flat_map(|engine| engine.sets()).map(|set| set.name);
+    workloads::find(name).map(|_| ()).ok_or_else(|| names::unknown("workload", name, all()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_paper_passes_as_a_file_of_ones_own() {
+        for (name, text) in TABLE {
+            parse(text, name).unwrap_or_else(|e| panic!("{e}"));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_paper_is_said() {
+        let (_, whole) = TABLE.iter().find(|(name, _)| *name == "djordjevic-2008").expect("it is shipped");
+        for (was, is, says) in [
+            ("workload = \"mail-2008-1\"", "workload = \"mail-2007\"", "unknown workload 'mail-2007'"),
+            ("reiserfs = [5.71, 6.68]", "reiserfs = [5.71]", "reiserfs has 1 figures for 2 metrics"),
+            ("reiserfs = [5.71, 6.68]", "reiserfs = [5.71, nan]", "the figure NaN"),
+            ("of = [\"reiserfs\"]", "of = [\"riserfs\"]", "riserfs"),
+            ("relation = \"more\"", "relation = \"falling\"", "takes no other side"),
+            ("year = 2008", "yaer = 2008", "yaer"),
+        ] {
+            let text = whole.replacen(was, is, 1);
+            assert_ne!(text, *whole, "{was}");
+            let error = parse(&text, "mine.toml").expect_err(says);
+            assert!(error.message.contains(says) && error.message.contains("mine.toml"), "{error}");
+        }
+        let error = load("djordjevic-2007").expect_err("no such paper");
+        assert!(error.message.contains("did you mean 'djordjevic-2008'"), "{error}");
+    }
+}

@@ -1,0 +1,231 @@
+//! A paper's tables and claims beside the runs that repeat its experiments.
+
+use serde::Serialize;
+
+use super::number::{count, list, ratio};
+use super::published::Compared;
+use crate::papers::here::{Ends, Here};
+
+/// The page of one paper.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reproduced {
+    /// The name or path by which the paper was given.
+    pub paper: String,
+    /// Authors, title and year.
+    pub title: String,
+    pub columns: Vec<Column>,
+    /// Runs in which one thing alone changes; empty unless asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<Offer>,
+    /// The command that made the page.
+    pub command: String,
+}
+
+/// The runs on one testbed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Column {
+    /// Disk and machine: `model:diamondmax-plus-8,offset=36g`.
+    pub title: String,
+    pub runs: Vec<Ran>,
+    pub counts: Counts,
+    /// All claims of the paper, in its order.
+    pub claims: Vec<ClaimShown>,
+    pub tables: Vec<Compared>,
+    /// Tables without figures of these runs, and the paper's filesystems that cannot run: each with the reason.
+    pub missing: Vec<String>,
+    pub agreement: Order,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Ran {
+    pub folder: String,
+    /// Scale, memory, rounds and kernel.
+    pub said: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub holds: usize,
+    pub does_not_hold: usize,
+    pub cannot_tell: usize,
+    pub untested: usize,
+}
+
+/// Pairs of filesystems over all tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Order {
+    pub same: usize,
+    pub opposite: usize,
+    pub tied: usize,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ClaimShown {
+    /// The claim's number in the paper's data, from 1.
+    pub number: usize,
+    pub says: String,
+    pub place: String,
+    /// `None` if no figure can test the claim.
+    pub verdict: Option<Here>,
+    /// The reasons, each once.
+    pub because: Vec<String>,
+    /// What it takes to tell.
+    pub takes: Vec<String>,
+    /// How the paper's own figures contradict the claim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contradicted: Option<String>,
+    pub ranges: Vec<RangeShown>,
+}
+
+/// A comparison that the verdict rests on.
+#[derive(Clone, Debug, Serialize)]
+pub struct RangeShown {
+    pub workload: String,
+    /// The metric's name and title.
+    pub metric: String,
+    pub title: String,
+    pub what: String,
+    /// Absent ends are open.
+    pub allowed: [Option<f64>; 2],
+    pub range: Option<Ends>,
+    pub verdict: Here,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Offer {
+    pub change: String,
+    pub command: String,
+}
+
+impl Reproduced {
+    pub const CLAIMS: &'static str = "Claims";
+    pub const TABLES: &'static str = "Tables";
+    pub const RANGES: &'static str = "Ranges";
+    pub const WHY: &'static str = "Runs that change one thing alone";
+    pub const HERE: &'static str = "Each verdict is about here: today's kernel and tools, on the disk named above. Nothing \
+        on this page refutes the authors, who measured other versions on another machine.";
+
+    /// One sentence for each column.
+    pub fn answers(&self) -> Vec<String> {
+        self.columns.iter().map(Column::answer).collect()
+    }
+
+    /// The heading of the table of verdicts: number and claim, then the columns.
+    pub fn heads(&self) -> Vec<String> {
+        ["".to_owned(), "claim".to_owned()]
+            .into_iter()
+            .chain(
+                self.columns.iter().map(|column| column.title.replacen("model:", "", 1).replace(',', ", ")),
+            )
+            .collect()
+    }
+
+    /// A line for each claim: number, claim, and the verdict in each column.
+    pub fn lines(&self) -> Vec<Vec<String>> {
+        let Some(first) = self.columns.first() else { return Vec::new() };
+        let line = |(at, claim): (usize, &ClaimShown)| {
+            let verdicts = self.columns.iter().filter_map(|column| column.claims.get(at));
+            let verdicts = verdicts.map(|claim| claim.verdict().to_owned());
+            [claim.number.to_string(), claim.said()].into_iter().chain(verdicts).collect()
+        };
+        first.claims.iter().enumerate().map(line).collect()
+    }
+}
+
+impl Column {
+    pub fn answer(&self) -> String {
+        let Counts { holds, does_not_hold, cannot_tell, untested } = self.counts;
+        let verb = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+        let said = [
+            verb(holds, "holds here", "hold here"),
+            verb(does_not_hold, "does not hold here", "do not hold here"),
+            format!("{cannot_tell} cannot be told"),
+        ];
+        let untested = match untested {
+            0 => String::new(),
+            n => format!("; {}", verb(n, "is not tested", "are not tested")),
+        };
+        let all = count(self.claims.len(), "claim");
+        format!("{}: of {all}, {}{untested}.", self.title, list(&said))
+    }
+
+    /// `In 14 of 20 pairs …`, about the tables.
+    pub fn order(&self) -> Option<String> {
+        let Order { same, opposite, tied } = self.agreement;
+        let all = same + opposite + tied;
+        (all > 0).then(|| {
+            format!(
+                "Over all tables, {} in the paper's order, {opposite} in the opposite order, and {tied} within the margin in \
+                 the paper or here: a tie.",
+                match same {
+                    1 => format!("1 of {} is", count(all, "pair")),
+                    _ => format!("{same} of {} are", count(all, "pair")),
+                }
+            )
+        })
+    }
+}
+
+impl ClaimShown {
+    /// The claim with its place.
+    pub fn said(&self) -> String {
+        format!("{} ({})", self.says, self.place)
+    }
+
+    pub fn verdict(&self) -> &'static str {
+        match self.verdict {
+            Some(Here::Holds) => "holds here",
+            Some(Here::DoesNotHold) => "does not hold here",
+            Some(Here::CannotTell) => "cannot tell",
+            None => "not tested",
+        }
+    }
+
+    /// The mark of the verdict, which does not rely on colour.
+    pub fn mark(&self) -> &'static str {
+        match self.verdict {
+            Some(Here::Holds) => "✓ ",
+            Some(Here::DoesNotHold) => "✗ ",
+            Some(Here::CannotTell) => "? ",
+            None => "",
+        }
+    }
+
+    /// All sentences after the verdict.
+    pub fn sentences(&self) -> Vec<String> {
+        let takes = self.takes.iter().map(|takes| format!("It would take {takes}."));
+        let contradicted = self
+            .contradicted
+            .iter()
+            .map(|how| format!("The paper's own figures contradict the claim. {how}"));
+        self.because.iter().cloned().chain(takes).chain(contradicted).collect()
+    }
+
+    /// Headings of the table of ranges.
+    pub const HEADS: [&'static str; 6] =
+        ["workload", "metric", "ratio or value", "range here", "claimed", "verdict"];
+}
+
+impl RangeShown {
+    pub fn cells(&self) -> [String; 6] {
+        [
+            self.workload.clone(),
+            self.title.replace('\n', " "),
+            self.what.clone(),
+            self.range
+                .map_or_else(|| "–".to_owned(), |[low, high]| format!("{} to {}", number(low), number(high))),
+            match self.allowed {
+                [Some(low), None] => format!("above {}", number(low)),
+                [None, Some(high)] => format!("below {}", number(high)),
+                [Some(low), Some(high)] => format!("{} to {}", number(low), number(high)),
+                [None, None] => "anything".to_owned(),
+            },
+            self.verdict.to_string(),
+        ]
+    }
+}
+
+/// A value may be negative or zero, a ratio may not.
+fn number(value: f64) -> String {
+    if value > 0.0 { ratio(value) } else { format!("{value:.3}") }
+}

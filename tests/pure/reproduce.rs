@@ -1,0 +1,234 @@
+//! `fsderby reproduce PAPER --from RUN` on a made-up paper with known answers.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::carry::carry_out;
+use crate::support::fsderby;
+use crate::support::scripted::Scripted;
+use fsderby::report::view::reproduced::{Order, Reproduced};
+use fsderby::runner::experiment::Experiment;
+use fsderby::schema::event::Event;
+use fsderby::schema::setup::Modelled;
+use fsderby::store::Run;
+use fsderby::{papers, report};
+
+const EXPERIMENT: &str = r#"
+name = "made up"
+size = "1g"
+memory = "64m"
+workloads = ["postmark-quick"]
+filesystems = ["ext2", "ext4"]
+seed = 7
+"#;
+
+/// ext2 is twice as fast as ext4 on the testbed below.
+const PAPER: &str = r#"
+title = 'A. Author, "Two filesystems"'
+year = 2020
+published = "Nowhere."
+story = "It is made up."
+disk = "a disk"
+machine = "a machine"
+
+[environment]
+memory = "64 MB"
+
+[[table]]
+workload = "postmark-quick"
+place = "table 1"
+unit = "1/s"
+note = "Transactions per second."
+metrics = ["transactions.rate"]
+
+[table.figures]
+ext2 = [2000]
+ext4 = [1000]
+
+[[claim]]
+says = "ext2 is faster than ext4."
+place = "section 1"
+workloads = ["postmark-quick"]
+tests = [{ metrics = ["transactions.rate"], of = ["ext2"], than = ["ext4"], relation = "more" }]
+
+[[claim]]
+says = "ext4 is faster than ext2."
+place = "section 2"
+workloads = ["postmark-quick"]
+tests = [{ metrics = ["transactions.rate"], of = ["ext4"], than = ["ext2"], relation = "more" }]
+contradicted = "Table 1 has 1000 and 2000."
+
+[[claim]]
+says = "ext2 is about twice as fast as ext4."
+place = "section 3"
+workloads = ["postmark-quick"]
+tests = [{ metrics = ["transactions.rate"], of = ["ext2"], than = ["ext4"], relation = { about = 2.0 } }]
+
+[[claim]]
+says = "ext2 is at least twice as fast as ext4."
+place = "section 4"
+workloads = ["postmark-quick"]
+tests = [{ metrics = ["transactions.rate"], of = ["ext2"], than = ["ext4"], relation = { at_least = 2.0 } }]
+
+[[claim]]
+says = "ext2 is faster than XFS."
+place = "section 5"
+workloads = ["postmark-quick"]
+tests = [{ metrics = ["transactions.rate"], of = ["ext2"], than = ["xfs"], relation = "more" }]
+
+[[claim]]
+says = "ext2 is nicer."
+place = "section 6"
+untested = "No figure says so."
+
+[reproduction]
+memory = "64m"
+"#;
+
+/// A tenth of each trial is instructions.
+fn testbed(on: &str) -> Scripted {
+    let change = |job: &fsderby::schema::job::Job, event: &mut Event| {
+        let Event::Phase(phase) = event else { return };
+        let whole = if job.trial.ends_with("/ext2") { 100_000_000 } else { 200_000_000 };
+        let mips = job.storage.settings::<Modelled>().map_or(1000, |modelled| u64::from(modelled.mips));
+        phase.ns = whole * 9 / 10 + whole / 10 * 1000 / mips;
+    };
+    if on == "loop" { Scripted::event(change) } else { Scripted::on_model(on, change) }
+}
+
+const DISK: &str = "model:samsung-870-evo";
+
+fn run(path: &Path, on: &str, more: &str) -> Run {
+    let plan = Experiment::parse(&format!("{EXPERIMENT}{more}"), "test").unwrap().plan(on.into(), 7).unwrap();
+    carry_out(path, &plan, &testbed(on), &[], None)
+}
+
+/// The page of this paper's text.
+fn page(text: &str, runs: &[Run]) -> Reproduced {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("paper.toml");
+    fs::write(&path, text).unwrap();
+    let paper = papers::load(path.to_str().unwrap()).unwrap();
+    report::reproduced("paper.toml", &paper, runs, true).unwrap()
+}
+
+fn verdicts(page: &Reproduced) -> Vec<&'static str> {
+    page.columns[0].claims.iter().map(|claim| claim.verdict()).collect()
+}
+
+const KNOWN: [&str; 6] =
+    ["holds here", "does not hold here", "holds here", "cannot tell", "cannot tell", "not tested"];
+
+#[test]
+fn a_made_up_paper_has_its_known_answers_and_a_change_by_hand_changes_its_own_answer_alone() {
+    let kept = tempfile::tempdir().unwrap();
+    let runs = [run(&kept.path().join("run"), DISK, "rounds = 13")];
+    let whole = page(PAPER, &runs);
+    let [column] = whole.columns.as_slice() else { panic!("{whole:?}") };
+    assert_eq!(verdicts(&whole), KNOWN, "{:#?}", column.claims);
+    assert_eq!(column.agreement, Order { same: 1, opposite: 0, tied: 0 });
+    let [low, high] = column.claims[0].ranges[0].range.unwrap();
+    assert!(1.85 < low && low < 2.0 && 2.0 < high && high < 2.15, "{low} to {high}");
+    assert_eq!(column.claims[1].contradicted.as_deref(), Some("Table 1 has 1000 and 2000."));
+    assert!(column.claims[4].because[0].contains("No run has ext2 and xfs"), "{:?}", column.claims[4]);
+    assert_eq!(column.claims[5].because, ["No figure says so."]);
+
+    let of = r#"of = ["ext2"], than = ["ext4"], relation = "more""#;
+    let reversed =
+        page(&PAPER.replacen(of, r#"of = ["ext4"], than = ["ext2"], relation = "more""#, 1), &runs);
+    assert_eq!(verdicts(&reversed)[0], "does not hold here");
+    assert_eq!(verdicts(&reversed)[1..], KNOWN[1..]);
+    let cells = |page: &Reproduced| format!("{:?}", page.columns[0].tables);
+    assert_eq!(cells(&reversed), cells(&whole));
+
+    let altered = page(&PAPER.replace("ext2 = [2000]", "ext2 = [500]"), &runs);
+    assert_eq!(verdicts(&altered), KNOWN, "a claim is judged by the runs alone");
+    assert_eq!(altered.columns[0].agreement, Order { same: 0, opposite: 1, tied: 0 });
+    let ratio = |page: &Reproduced| page.columns[0].tables[0].lines[0].figures[0].ratio.unwrap();
+    assert!((ratio(&altered) / ratio(&whole) - 4.0).abs() < 1e-9);
+    assert_eq!(page(&PAPER.replace("[2000]", "[1020]"), &runs).columns[0].agreement.tied, 1);
+
+    let elsewhere = page(&PAPER.replace("memory = \"64m\"", "memory = \"128m\""), &runs);
+    assert_eq!(elsewhere.columns[0].counts.cannot_tell, 5);
+    let because = elsewhere.columns[0].claims[0].because.join(" ");
+    assert!(because.contains("needs 128 MiB"), "{because}");
+}
+
+#[test]
+fn scaled_work_and_too_few_rounds_cannot_tell_and_say_what_it_would_take() {
+    let kept = tempfile::tempdir().unwrap();
+    let scaled = [run(&kept.path().join("scaled"), DISK, "rounds = 13\nscale = \"1/4\"")];
+    let text = PAPER.replace("memory = \"64m\"", "memory = \"256m\"");
+    let claim = page(&text, &scaled).columns[0].claims[0].clone();
+    assert_eq!(claim.verdict(), "cannot tell");
+    assert!(claim.because.iter().any(|why| why.contains("three commit intervals are")), "{claim:?}");
+    let few = [run(&kept.path().join("few"), "loop", "rounds = 2")];
+    let claim = page(PAPER, &few).columns[0].claims[0].clone();
+    assert!(claim.because.iter().any(|why| why.contains("2 rounds of the 6")), "{claim:?}");
+    assert!(claim.takes.iter().any(|takes| takes.ends_with("--rounds 6")), "{claim:?}");
+    let both = [scaled, few].concat();
+    assert_eq!(page(&text, &both).columns.len(), 2, "a column for each testbed");
+}
+
+fn refused(arguments: &[&str], within: &Path) -> String {
+    let output = fsderby().arg("reproduce").args(arguments).current_dir(within).output().unwrap();
+    assert!(!output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn what_cannot_be_judged_is_refused_with_the_reason_and_every_format_has_the_verdicts() {
+    let kept = tempfile::tempdir().unwrap();
+    let path = kept.path();
+    run(&path.join("run"), "loop", "rounds = 1");
+    fs::write(path.join("paper.toml"), PAPER).unwrap();
+    assert!(refused(&["djordjevic-2007", "--from", "run"], path).contains("did you mean 'djordjevic-2008'"));
+    assert!(
+        refused(&["./none.toml", "--from", "run"], path).contains("could not read the paper ./none.toml")
+    );
+    let said = refused(&["djordjevic-2008", "--from", "run"], path);
+    assert!(said.contains("has no workload of the paper; it has postmark-quick"), "{said}");
+    assert!(refused(&["./paper.toml", "--from", "nowhere"], path).contains("nowhere"));
+    let said = refused(&["./paper.toml"], path);
+    assert!(said.contains("names no experiment to run"), "{said}");
+    for (options, says) in [
+        (&["--html", "-"][..], "? cannot tell"),
+        (&["--markdown", "-"], "**cannot tell.**"),
+        (&["--json"], "\"verdict\": \"cannot-tell\""),
+        (&["--all"], "cannot tell."),
+    ] {
+        let mut command = fsderby();
+        command.args(["reproduce", "./paper.toml", "--from", "run"]).args(options).current_dir(path);
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains(says), "{options:?}: {text}");
+        assert!(text.contains("refutes the authors") || options == ["--json"], "{text}");
+        let is_text = options == ["--all"];
+        assert!(!is_text || text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+    let records = path.join("run/trials.jsonl");
+    let text = fs::read_to_string(&records).unwrap();
+    fs::write(&records, text.replacen("\"round\":1", "\"round\":2", 1)).unwrap();
+    let said = refused(&["./paper.toml", "--from", "run"], path);
+    assert!(said.contains("fsderby verify"), "{said}");
+}
+
+/// Each shipped paper names runs that become plans, with the paper's own workloads.
+#[test]
+fn every_paper_plans_its_runs() {
+    for (name, _) in papers::TABLE {
+        let paper = papers::find(name).unwrap();
+        assert!(!paper.reproduction.runs.is_empty(), "{name}");
+        let known: Vec<String> =
+            paper.tables.iter().flat_map(|t| t.workloads().map(str::to_owned).collect::<Vec<_>>()).collect();
+        for run in &paper.reproduction.runs {
+            let experiment = Experiment::load(&run.experiment).unwrap();
+            let works = if run.workloads.is_empty() { &experiment.workloads } else { &run.workloads };
+            assert!(works.iter().all(|work| known.contains(work)), "{name}: {works:?}");
+            assert!(experiment.memory.is_some(), "{name}");
+        }
+        for why in &paper.reproduction.why {
+            assert!(why.command.starts_with("fsderby run "), "{name}: {}", why.command);
+        }
+    }
+}
