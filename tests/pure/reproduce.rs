@@ -130,7 +130,11 @@ fn a_made_up_paper_has_its_known_answers_and_a_change_by_hand_changes_its_own_an
     let [low, high] = column.claims[0].ranges[0].range.unwrap();
     assert!(1.85 < low && low < 2.0 && 2.0 < high && high < 2.15, "{low} to {high}");
     assert_eq!(column.claims[1].contradicted.as_deref(), Some("Table 1 has 1000 and 2000."));
-    assert!(column.claims[4].because[0].contains("No run has ext2 and xfs"), "{:?}", column.claims[4]);
+    assert!(
+        column.claims[4].because[0].contains("No run of postmark-quick has xfs"),
+        "{:?}",
+        column.claims[4]
+    );
     assert_eq!(column.claims[5].because, ["No figure says so."]);
 
     let of = r#"of = ["ext2"], than = ["ext4"], relation = "more""#;

@@ -305,14 +305,26 @@ impl Runs<'_> {
         hull.ok_or_else(|| self.absent(points))
     }
 
+    /// The first workload or filesystem that no run has.
     fn absent(&self, points: &[&Point<'_>]) -> Reason {
-        let mut names: Vec<String> = points.iter().map(|point| point.candidate.to_owned()).collect();
-        names.dedup();
-        let mut works: Vec<String> = points.iter().map(|point| point.workload.to_owned()).collect();
-        works.dedup();
-        let (names, works) = (list(&names), list(&works));
-        let takes = format!("a run of {works} with {names}");
-        Reason { said: format!("No run has {names} in {works}."), takes: Some(takes) }
+        let has = |point: &&&Point<'_>| self.places.iter().any(|place| place.work(point.workload).is_some());
+        if let Some(point) = points.iter().find(|point| !has(point)) {
+            let takes = Some(format!("a run of {}", point.workload));
+            return Reason { said: format!("No run has {}.", point.workload), takes };
+        }
+        let is_in = |place: &Place<'_>, point: &Point<'_>| {
+            place.work(point.workload).is_some() && place.of_kind(point.candidate).next().is_some()
+        };
+        let takes_part = |point: &&&Point<'_>| self.places.iter().any(|place| is_in(place, point));
+        if let Some(point) = points.iter().find(|point| !takes_part(point)) {
+            let (work, candidate) = (point.workload, point.candidate);
+            let takes = Some(format!("a run of {work} with {candidate}"));
+            return Reason {
+                said: format!("No run of {work} has {candidate} with the paper's options."),
+                takes,
+            };
+        }
+        Reason::only("No single run has both sides of the comparison in one setup.")
     }
 
     fn unknown(&self, place: &Place<'_>, point: &Point<'_>, unknown: Unknown) -> Reason {

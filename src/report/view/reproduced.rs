@@ -193,7 +193,8 @@ impl ClaimShown {
 
     /// All sentences after the verdict.
     pub fn sentences(&self) -> Vec<String> {
-        let takes = self.takes.iter().map(|takes| format!("It would take {takes}."));
+        let takes =
+            Some(format!("It would take {}.", self.takes.join("; "))).filter(|_| !self.takes.is_empty());
         let contradicted = self
             .contradicted
             .iter()
