@@ -90,7 +90,7 @@ impl Monitor {
         Ok(self.events.iter().any(|known| known == event))
     }
 
-    /// Waits for this event.
+    /// Waits for this event, which then counts as not received: a machine may migrate more than once.
     ///
     /// # Errors
     /// If the opposite event arrives, or none in time, or QEMU has ended.
@@ -105,6 +105,7 @@ impl Monitor {
             }
             std::thread::sleep(LOOK);
         }
+        self.events.retain(|known| known != event);
         Ok(())
     }
 
@@ -156,6 +157,8 @@ mod tests {
             assert!(monitor.has(event).unwrap(), "{event}");
         }
         assert!(!monitor.has("RESUME").unwrap());
+        monitor.wait_for("MIGRATION setup", "MIGRATION failed").unwrap();
+        assert!(!monitor.has("MIGRATION setup").unwrap(), "another migration has its own");
     }
 
     #[test]
