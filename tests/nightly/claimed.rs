@@ -136,7 +136,7 @@ mod experiments {
     const SLOW: [&str; 3] = ["fileserver", "mbox-2002", "einsatzgebiete"];
 
     #[test]
-    fn each_ready_experiment_is_pointed_at_a_disk_by_one_option() {
+    fn each_ready_experiment_is_pointed_at_a_disk_by_one_option_and_one_of_them_runs_small() {
         let mut host = with_one_disk();
         host.memory = Bytes(2 * GIB);
         host.disks.push(Disk::with("large", &[], Bytes(1100 * GIB)));
@@ -145,9 +145,25 @@ mod experiments {
         let dry = |name: &&str| Order::fsderby(&["run", name, "--on", "device:large", "--dry-run"]);
         let mut orders = vec![claim(&["large", "--yes-erase", "large"])];
         orders.extend(names.iter().map(dry));
+        let small = [
+            "--scale",
+            "1/64",
+            "--workloads",
+            "mailserver-2002-1",
+            "--filesystems",
+            "ext2,xfs",
+            "--rounds",
+            "1",
+        ];
+        let run = ["run", "mailserver-2002", "--on", "device:large", "--output", "/root/small"];
+        orders.push(Order::fsderby(&[&run[..], &small].concat()));
+        orders.push(Order::fsderby(&["verify", "/root/small"]));
         let Some(lived) = host.carry_out(&orders) else { return };
         let told = told(&lived);
         assert_eq!((lived.panic.as_deref(), lived.said.len()), (None, orders.len()), "{told}");
+        let [small, verified] = &lived.said[1 + names.len()..] else { panic!("{told}") };
+        assert!(small.code == 0 && small.out.contains("device:large"), "{small:#?}");
+        assert_eq!(verified.code, 0, "{verified:#?}");
         for (name, said) in names.iter().zip(&lived.said[1..]) {
             match REFUSED.iter().find(|(refused, _)| refused == name) {
                 Some((_, why)) => assert!(said.code != 0 && said.err.contains(why), "{name}: {said:#?}"),
