@@ -92,14 +92,18 @@ pub fn kept_states(kinds: &[&str], state: &str) -> Vec<Record> {
         said.out
     };
     cached(&["run", "states.toml", "--on", "model:hdd-16tb,samples=off", "--output", "run", "--jobs", "1"]);
-    let records = store::read(&desk.path("run")).unwrap().records;
+    let run = store::read(&desk.path("run")).unwrap();
+    let current = run.current().len();
+    let records = run.records;
     let measured: Vec<&Record> = records.iter().filter(|r| r.purpose == Purpose::Measure).collect();
     for kind in kinds {
-        let begun = measured.iter().filter(|r| r.kind == *kind).map(|r| r.circumstances.from_state);
-        assert_eq!(begun.collect::<Vec<_>>(), [false, true], "{kind}");
+        // A void trial is repeated, and may then begin in the state that it made.
+        let own = measured.iter().filter(|r| r.kind == *kind).map(|r| r.circumstances.from_state);
+        let begun: Vec<bool> = own.collect();
+        assert!(!begun[0] && begun.contains(&true), "{kind}: {begun:?}");
     }
     let out = cached(&["verify", "run", "--rerun", "all"]);
-    assert!(out.contains(&format!("rerun: {} identical, 0 different", records.len())), "{out}");
+    assert!(out.contains(&format!("rerun: {current} identical, 0 different")), "{out}");
     records
 }
 
