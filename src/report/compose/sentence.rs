@@ -314,14 +314,13 @@ pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
         Basis::Samples { complete, .. } => {
             let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
             let held = match is_found {
-                true => "what is stated here was found",
+                true => "found",
                 false => "nothing was found",
             };
             format!(
-                "How sure: {held} in all {complete} samples (variants of the disk, the volume's position on it \
-                 and the CPU speed), with other workload seeds and CPU costs, and in the case predicted to be \
-                 the worst. This gives no probability. A range goes from the smallest to the largest ratio of \
-                 the samples."
+                "How sure: {held} in all {complete} samples of the modelled disk (its properties, the volume's \
+                 place, the CPU's speed), with other seeds and CPU costs, and in the predicted worst case. That \
+                 is no probability. Ranges span the samples."
             )
         }
     }

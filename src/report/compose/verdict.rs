@@ -256,7 +256,7 @@ mod tests {
             said[4],
             "Disk-model overhead (the simulation's own time) shifts the ratios by up to 0.2%; the findings hold with and without it."
         );
-        assert!(summary.heading.sure[0].contains("was found in all 13 samples"));
+        assert!(summary.heading.sure[0].contains("found in all 13 samples"));
         assert!(summary.heading.next.is_none());
         let all = [said, summary.heading.sentences].concat().join(" ");
         assert!(
