@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use shell_words::quote;
 
 use super::compare::usable;
 use super::output::{print, print_json, print_with, say};
@@ -18,14 +19,16 @@ use crate::papers::{self, Paper, Repeat};
 use crate::report;
 use crate::report::formats::{html, markdown, terminal};
 use crate::report::view::reproduced::Reproduced;
-use crate::schema::units::{Scale, Span};
-use crate::store::Run;
+use crate::schema::units::{Bytes, Scale, Span};
+use crate::store::{Door, Run};
 use crate::text::visible::visible;
 
 /// Today's disk and machine, beside the paper's.
 const NOW: &str = "model:samsung-pm9a3-1920,machine=server-2024";
 /// Name of the page in the folder of a reproduction.
 const PAGE: &str = "reproduced.html";
+/// Larger than any page.
+const MOST: Bytes = Bytes(64 << 20);
 
 #[derive(Args)]
 pub struct Arguments {
@@ -95,6 +98,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let folder =
         arguments.output.clone().unwrap_or_else(|| fresh_folder(&format!("reproduce {}", name(arguments))));
+    has_no_other_page(&folder)?;
     let all = planned(arguments, &paper, &folder)?;
     if arguments.dry_run {
         for one in &all {
@@ -226,7 +230,10 @@ fn told(
     let page = Reproduced { command: command(arguments), ..page };
     if let Some(folder) = folder {
         let path = folder.join(PAGE);
-        std::fs::write(&path, html::reproduced::page(&page)?)
+        let page = html::reproduced::page(&page)?;
+        has_no_other_page(folder)?;
+        Door::open(folder)
+            .and_then(|door| door.replace(PAGE, page.as_bytes()))
             .with_context(|| format!("could not write {}", path.display()))?;
         say(&format!("page: {}", path.display()));
     }
@@ -251,15 +258,31 @@ fn told(
     Ok(ExitCode::from(exit::OK))
 }
 
+/// Refuses a folder in which the page would replace a file that is no page of ours.
+fn has_no_other_page(folder: &Path) -> Result<(), Failure> {
+    let Ok(door) = Door::open(folder) else { return Ok(()) };
+    let is_ours = || door.text(PAGE, MOST).is_ok_and(|text| text.contains(html::reproduced::MARK));
+    if door.has(PAGE).is_ok_and(|has| !has) || is_ours() {
+        return Ok(());
+    }
+    let path = folder.join(PAGE);
+    let text = format!(
+        "{} is no page of fsderby and is not overwritten\n  try: --output with a new folder",
+        path.display()
+    );
+    Err(Failure::usage(text))
+}
+
 /// The command as a shell takes it.
 fn command(arguments: &Arguments) -> String {
-    let mut words = vec!["fsderby reproduce".to_owned(), quoted(&arguments.paper)];
-    let folders: Vec<String> = arguments.from.iter().map(|run| quoted(&run.display().to_string())).collect();
+    let mut words = vec!["fsderby reproduce".to_owned(), quote(&arguments.paper).into_owned()];
+    let folders: Vec<String> =
+        arguments.from.iter().map(|run| quote(&run.display().to_string()).into_owned()).collect();
     if !folders.is_empty() {
         words.push(format!("--from {}", folders.join(" ")));
     }
     if let Some(on) = &arguments.on {
-        words.push(format!("--on {}", quoted(on)));
+        words.push(format!("--on {}", quote(on)));
     } else if arguments.column != Which::Both {
         words.push(format!("--column {}", if arguments.column == Which::Then { "then" } else { "now" }));
     }
@@ -267,13 +290,8 @@ fn command(arguments: &Arguments) -> String {
     words.extend(arguments.budget.map(|budget| format!("--budget {}s", budget.0.as_secs())));
     words.extend(arguments.rounds.map(|rounds| format!("--rounds {rounds}")));
     words.extend(
-        arguments.output.as_ref().map(|path| format!("--output {}", quoted(&path.display().to_string()))),
+        arguments.output.as_ref().map(|path| format!("--output {}", quote(&path.display().to_string()))),
     );
     words.extend(arguments.why.then(|| "--why".to_owned()));
     words.join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+".contains(c);
-    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

@@ -193,6 +193,17 @@ fn what_cannot_be_judged_is_refused_with_the_reason_and_every_format_has_the_ver
     let said = refused(&["djordjevic-2008", "--from", "run"], path);
     assert!(said.contains("has no workload of the paper; it has postmark-quick"), "{said}");
     assert!(refused(&["./paper.toml", "--from", "nowhere"], path).contains("nowhere"));
+    // A file of the page's name, and a link that would be written through.
+    for folder in ["own", "link"] {
+        fs::create_dir(path.join(folder)).unwrap();
+    }
+    fs::write(path.join("own/reproduced.html"), "mine").unwrap();
+    std::os::unix::fs::symlink("../own/reproduced.html", path.join("link/reproduced.html")).unwrap();
+    for folder in ["own", "link"] {
+        let said = refused(&["djordjevic-2008", "--output", folder, "--dry-run"], path);
+        assert!(said.contains("is not overwritten"), "{said}");
+    }
+    assert_eq!(fs::read_to_string(path.join("own/reproduced.html")).unwrap(), "mine");
     let said = refused(&["./paper.toml"], path);
     assert!(said.contains("names no experiment to run"), "{said}");
     for (options, says) in [

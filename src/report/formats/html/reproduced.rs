@@ -6,6 +6,9 @@ use askama::Template;
 use crate::report::view::reproduced::{ClaimShown, Reproduced};
 use crate::text::visible::visible;
 
+/// Stands in every page.
+pub const MARK: &str = "<meta name=\"generator\" content=\"fsderby ";
+
 #[derive(Template)]
 #[template(path = "reproduced.html")]
 struct Page<'p> {
