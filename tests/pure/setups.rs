@@ -296,7 +296,10 @@ fn memory_follows_a_scale_down_to_what_a_trial_needs_and_then_the_plan_says_what
     let floored = at_scale(LARGE, "1/40", Given::default());
     assert_eq!(floored.memory, Some(Bytes(19 * MIB)));
     let said = no_longer_tested(&floored).join(" ");
-    assert!(said.contains("A trial needs at least 19 MiB of memory, 1.5 times what scale 1/"), "{said}");
+    assert!(
+        said.contains("Memory is 19 MiB, the minimum of a trial, and not 13 MiB (the experiment's"),
+        "{said}"
+    );
     assert!(said.contains("(--scale 1/27 or larger avoids this)"), "{said}");
     assert!(no_longer_tested(&at_scale(LARGE, "1/26", Given::default())).is_empty());
     let given = at_scale(LARGE, "1/40", Given { memory: true, size: false });
@@ -346,7 +349,8 @@ fn a_share_that_is_taken_stays_and_the_volume_follows_the_scale_down_to_what_its
     assert_eq!(of("filled 40%", "1/8", Given { size: true, memory: false }).0, 8192);
     let (size, _, lost) = of("filled 40%", "1/25", none);
     assert!(
-        size == 512 && lost[0].contains("need a volume of 512 MiB, 1.6 times what scale"),
+        size == 512
+            && lost[0].contains("The volume is 512 MiB, the minimum of these filesystems, and not 328 MiB"),
         "{size} {lost:?}"
     );
     assert!(lost[0].contains("(--scale 1/16 or larger avoids this)"), "{lost:?}");
@@ -417,11 +421,13 @@ fn what_a_scaled_plan_no_longer_tests_is_said_by_its_report() {
     assert_eq!(experiment.plan("loop".into(), 1).unwrap(), plan);
     let report = Report::of(&run);
     let said = |texts: &[String]| {
-        texts.iter().any(|text| text.contains("of memory, 2.4 times what scale 1/64 gives"))
+        texts.iter().any(|text| {
+            text.contains("the minimum of a trial, and not 8 MiB (the experiment's memory at scale 1/64)")
+        })
     };
     assert!(said(&report.summary.heading.warnings), "{:?}", report.summary.heading.warnings);
     let shown = terminal::text(&report, 80, Detail::Glance).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("of memory, 2.4 times what scale 1/64 gives"), "{shown}");
+    assert!(shown.contains("Memory is 19 MiB, the minimum of a trial, and not 8 MiB"), "{shown}");
 }
 
 /// Of a ready experiment, once and on a scripted loop.

@@ -106,7 +106,7 @@ fn unanswered(workloads: &[WorkloadSummary]) -> String {
             format!("other phases of {n} workloads")
         }
     };
-    format!("Only the metrics in this table are compared. Also measured: {which}.")
+    format!("Measured, but not compared: {which}.")
 }
 
 /// The operations of this workload that are measured in other phases than the compared ones.
@@ -232,6 +232,9 @@ mod tests {
     #[test]
     fn what_is_measured_and_not_in_the_answer_is_named() {
         let note = table(&model::samples(13)).note;
-        assert!(note.ends_with("Also measured: sealing, create and delete in letters-quick."), "{note}");
+        assert!(
+            note.ends_with("Measured, but not compared: sealing, create and delete in letters-quick."),
+            "{note}"
+        );
     }
 }

@@ -16,10 +16,11 @@ use crate::report::view::number::{count, grouped, list, named};
 use crate::report::view::sentence::Sentence;
 use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
-use crate::runner::experiment::{longer, scaled};
+use crate::runner::experiment::{longer, scaled, typed};
 use crate::schema::candidate::said;
 use crate::schema::finding::Verdict;
 use crate::schema::job::Purpose;
+use crate::schema::plan::Candidate;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::schema::setup::{ClockKind, Fidelity, ImageState};
@@ -63,7 +64,7 @@ pub fn of(
     let (answer, findings) = match (standing, &verdict.guard) {
         (Standing::Verdict | Standing::Short, _) => {
             let counts = verdict::counts(verdict).into_iter().map(Sentence::from);
-            (verdict::answer(workloads), counts.chain(places::changed(run, workloads)).collect())
+            (verdict::answer(workloads, verdict), counts.chain(places::changed(run, workloads)).collect())
         }
         (Standing::Void, Some(guard)) => (vec![verdict::void(guard).into()], Vec::new()),
         _ => (Vec::new(), Vec::new()),
@@ -163,8 +164,24 @@ fn number(run: &Run, number: usize, setups: &Setups) -> String {
     let candidates = run.plan.candidates.iter().filter(|candidate| !is_copy(run, &candidate.label));
     let kinds: BTreeSet<&str> = candidates.map(|candidate| candidate.kind.as_str()).collect();
     match kinds.first() {
-        Some(kind) if kinds.len() == 1 && number > 1 => format!("{} of {kind}", count(number, "variant")),
+        Some(kind) if kinds.len() == 1 && number > 1 => {
+            format!("{} of {kind}{}", count(number, "variant"), variants(run))
+        }
         _ => count(number, "filesystem"),
+    }
+}
+
+/// In brackets, what distinguishes the variants of one kind: ` (patched: mount=commit=1; base: no options)`.
+fn variants(run: &Run) -> String {
+    let options = |candidate: &Candidate| match typed::options(candidate) {
+        none if none.is_empty() => "no options".to_owned(),
+        some => some.join(" "),
+    };
+    let all: Vec<Candidate> = typed::given(&run.plan);
+    let each: Vec<String> = all.iter().map(|one| format!("{}: {}", one.label, options(one))).collect();
+    match all.iter().all(|one| typed::options(one).is_empty()) || all.len() > NAMED {
+        true => String::new(),
+        false => format!(" ({})", each.join("; ")),
     }
 }
 

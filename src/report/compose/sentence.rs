@@ -216,6 +216,12 @@ impl<'t> Told<'t> {
         }
     }
 
+    /// In brackets, how large a difference between these may still be; empty if that is not known.
+    fn at_most(&self, claims: &[Claim]) -> String {
+        let most = largest(claims).map(|most| at_most(&ratio(most), self.about.verdict));
+        most.map_or_else(String::new, |most| format!(" ({most})"))
+    }
+
     fn is_open(&self, a: &str, b: &str) -> bool {
         self.found(a, b).is_some_and(|found| Said::NotToldApart.is_allowed_by(found))
     }
@@ -238,13 +244,13 @@ impl<'t> Told<'t> {
             (_, true) => {
                 let pairs: Vec<(&str, &str)> =
                     claims.iter().map(|claim| (claim.a.as_str(), claim.b.as_str())).collect();
-                // Two alone get their reason in full.
-                let reason = if n == 1 && self.comparison.lines.len() == 2 {
-                    String::new()
-                } else {
-                    self.reason(&pairs)
+                // Two alone get their reason, or their range, in full.
+                let more = match self.reason(&pairs) {
+                    _ if n == 1 && self.comparison.lines.len() == 2 => String::new(),
+                    reason if reason.is_empty() => self.at_most(&claims),
+                    reason => reason,
                 };
-                format!("{who} are not told apart{reason}")
+                format!("{who} are not told apart{more}")
             }
             // Candidates of setups whose figures have no ratio.
             _ => format!("none of {who} was found better than the others"),
@@ -286,12 +292,27 @@ impl<'t> Told<'t> {
             let of = labels.len();
             said.text = match is_equivalent {
                 true => format!("All {of} candidates are equivalent within {}", self.about.verdict.margin),
-                false => format!("No two of {of} candidates were told apart"),
+                false => format!("No two of {of} candidates were told apart{}", self.at_most(&said.claims)),
             };
         }
         said.text += ".";
         said
     }
+}
+
+/// How large a difference that was not found may still be: `they differ by a factor of at most 1.16`.
+pub fn at_most(factors: &str, verdict: &Verdict) -> String {
+    let range = match verdict.basis {
+        Basis::Rounds { .. } => "",
+        Basis::Samples { .. } => "in the samples ",
+    };
+    format!("{range}they differ by a factor of at most {factors}")
+}
+
+/// The larger of the ends of these pairs' intervals, as a factor of at least 1; `None` if one of them has no interval.
+pub fn largest(claims: &[Claim]) -> Option<f64> {
+    let factors = claims.iter().map(|claim| Some(claim.high?.max(claim.low?.recip())));
+    factors.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max).filter(|factor| factor.is_finite())
 }
 
 fn listed(labels: &[&str]) -> String {
@@ -301,9 +322,11 @@ fn listed(labels: &[&str]) -> String {
 /// How sure the findings are, and on what basis: `How sure: with 95 % confidence all ranges hold together (12 rounds in random
 /// order).`
 pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
-    let hold = match verdict.findings.len() {
-        1 => "the range holds",
-        _ => "all ranges hold together",
+    let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
+    let hold = match (is_found, verdict.findings.len()) {
+        (false, _) => "no difference is larger than these figures",
+        (true, 1) => "the range holds",
+        (true, _) => "all ranges hold together",
     };
     match &verdict.basis {
         Basis::Rounds { alpha, .. } => format!(
@@ -312,15 +335,14 @@ pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
             rounds = count(rounds, "round")
         ),
         Basis::Samples { complete, .. } => {
-            let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
             let held = match is_found {
                 true => "found",
                 false => "nothing was found",
             };
             format!(
                 "How sure: {held} in all {complete} samples of the modelled disk (its properties, the volume's \
-                 place, the CPU's speed), with other seeds and CPU costs, and in the predicted worst case. That \
-                 is no probability. Ranges span the samples."
+                 place and the CPU's speed vary), with other random seeds and CPU costs, and, by prediction, with \
+                 all of these at their least favourable. That is no probability. Ranges span the samples."
             )
         }
     }

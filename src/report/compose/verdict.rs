@@ -5,8 +5,8 @@ use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::report::view::beyond;
 use crate::report::view::comparison::Comparison;
 use crate::report::view::floor::{self, Withheld};
-use crate::report::view::number::{chance, count, list, named};
-use crate::report::view::sentence::{Said, Sentence};
+use crate::report::view::number::{chance, count, list, named, ratio};
+use crate::report::view::sentence::{Claim, Said, Sentence};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::{Basis, Decider, Evidence, Finding, Found, Guard, Verdict};
 
@@ -14,16 +14,16 @@ use crate::schema::finding::{Basis, Decider, Evidence, Finding, Found, Guard, Ve
 const NAMED: usize = 4;
 
 /// Which candidate, by how much: one sentence for each comparison, or one for all of many. Empty if nothing is compared.
-pub fn answer(workloads: &[WorkloadSummary]) -> Vec<Sentence> {
+pub fn answer(workloads: &[WorkloadSummary], verdict: &Verdict) -> Vec<Sentence> {
     let comparisons: Vec<&Comparison> = workloads.iter().flat_map(|work| &work.comparisons).collect();
     match comparisons.as_slice() {
         [] => Vec::new(),
         [only] if workloads.len() == 1 && only.sentence.claims.is_empty() => vec![only.sentence.clone()],
         all if all.iter().all(|c| c.sentence.claims.is_empty()) => unclaimed(all),
         all if all.len() > 1
-            && all.iter().all(|c| c.sentence.claims.iter().all(|claim| claim.said != Said::Better)) =>
+            && all.iter().all(|c| c.sentence.claims.iter().all(|claim| claim.said == Said::NotToldApart)) =>
         {
-            vec![no_difference(all, workloads)]
+            vec![no_difference(all, workloads, verdict)]
         }
         all if all.len() > NAMED => vec![counted(all)],
         all => {
@@ -49,17 +49,28 @@ fn unclaimed(all: &[&Comparison]) -> Vec<Sentence> {
     said
 }
 
-fn no_difference(all: &[&Comparison], workloads: &[WorkloadSummary]) -> Sentence {
-    let claims = all.iter().flat_map(|c| c.sentence.claims.clone()).collect();
+/// `a and b were not told apart: they differ by a factor of at most 1.70 in mail (transactions), 4.20 in sources (create).`
+fn no_difference(all: &[&Comparison], workloads: &[WorkloadSummary], verdict: &Verdict) -> Sentence {
+    let claims: Vec<Claim> = all.iter().flat_map(|c| c.sentence.claims.clone()).collect();
     let n = all.iter().map(|c| c.ranked()).max().unwrap_or(0);
     let (who, not) = match all.iter().find_map(|c| pair(c)) {
         Some(both) if n == 2 => (list(&both.map(|label| named(&label))), "not "),
         _ => (format!("No two of {n}"), ""),
     };
-    let scenarios: Vec<String> = all.iter().map(|c| about(c, all, workloads)).collect();
-    let where_in =
-        if all.len() > NAMED { format!("any of {} comparisons", all.len()) } else { list(&scenarios) };
-    Sentence::new(format!("{who} were {not}told apart in {where_in}."), claims)
+    let abouts = all.iter().map(|c| about(c, all, workloads));
+    let factors = all.iter().map(|c| Some(ratio(sentence::largest(&c.sentence.claims)?)));
+    let said = match (factors.collect::<Option<Vec<String>>>(), sentence::largest(&claims)) {
+        (Some(factors), _) if all.len() <= NAMED => {
+            let each = factors.iter().zip(abouts).map(|(most, about)| format!("{most} in {about}"));
+            format!(": {}", sentence::at_most(&each.collect::<Vec<_>>().join(", "), verdict))
+        }
+        (None, _) if all.len() <= NAMED => format!(" in {}", list(&abouts.collect::<Vec<_>>())),
+        (_, most) => {
+            let most = most.map(|most| format!(": {}", sentence::at_most(&ratio(most), verdict)));
+            format!(" in any of {} comparisons{}", all.len(), most.unwrap_or_default())
+        }
+    };
+    Sentence::new(format!("{who} were {not}told apart{said}."), claims)
 }
 
 /// The two ranked candidates, if there are exactly two.

@@ -150,27 +150,20 @@ pub fn no_longer_tested(plan: &Plan) -> Vec<String> {
     let memories = plan.candidates.iter().filter_map(|candidate| plan.setup(candidate).memory);
     if let (Some(asked), Some(least)) = (memory, memories.min()) {
         said.push(format!(
-            "A trial needs at least {least} of memory, {times} times what scale {by} gives, so more of the data \
-             is cached than at full size ({remedy} avoids this).",
-            times = times(least, *asked),
+            "Memory is {least}, the minimum of a trial, and not {asked} (the experiment's memory at scale {by}), so \
+             more of the data is cached than at full size ({remedy} avoids this).",
             remedy = remedy(*asked, least, *by)
         ));
     }
     if let Some(asked) = size {
         said.push(format!(
-            "These filesystems need a volume of {least}, {times} times what scale {by} gives, so it is emptier \
-             ({remedy} avoids this).",
+            "The volume is {least}, the minimum of these filesystems, and not {asked} (the experiment's volume at \
+             scale {by}), so it is emptier ({remedy} avoids this).",
             least = plan.size,
-            times = times(plan.size, *asked),
             remedy = remedy(*asked, plan.size, *by)
         ));
     }
     said
-}
-
-/// `3.2`
-fn times(had: Bytes, asked: Bytes) -> String {
-    format!("{:.1}", had.0 as f64 / asked.0.max(1) as f64)
 }
 
 /// A sentence that names the smallest scale of the form 1/n that reaches this minimum.

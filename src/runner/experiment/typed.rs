@@ -58,11 +58,18 @@ fn directory(plan: &Plan, of: &Candidate) -> String {
 
 /// `KIND label="no atime" mount=noatime`
 fn candidate(candidate: &Candidate) -> String {
-    let Variant { mkfs, mount, conversion } = &candidate.variant;
     let mut words = vec![candidate.kind.clone()];
     if candidate.label != candidate.kind {
         words.push(format!("label={}", in_quotes(&candidate.label)));
     }
+    words.extend(options(candidate));
+    words.join(" ")
+}
+
+/// What is typed after kind and label: `mount=noatime`, `mkfs="-O quota"`, `memory=64m`.
+pub fn options(candidate: &Candidate) -> Vec<String> {
+    let Variant { mkfs, mount, conversion } = &candidate.variant;
+    let mut words = Vec::new();
     if !mount.is_empty() {
         words.push(format!("mount={}", in_quotes(&mount.join(","))));
     }
@@ -76,7 +83,7 @@ fn candidate(candidate: &Candidate) -> String {
     if *conversion {
         words.push("conversion".to_owned());
     }
-    words.join(" ")
+    words
 }
 
 /// One word for each layer; a candidate without layers says so.
