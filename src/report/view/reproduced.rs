@@ -88,6 +88,9 @@ pub struct RangeShown {
     /// Absent ends are open.
     pub allowed: [Option<f64>; 2],
     pub range: Option<Ends>,
+    /// The range of work that is too short or otherwise not the paper's: no verdict rests on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unusable: Option<Ends>,
     pub verdict: Here,
 }
 
@@ -202,6 +205,14 @@ impl ClaimShown {
         self.because.iter().cloned().chain(takes).chain(contradicted).collect()
     }
 
+    /// The meaning of ranges in brackets, if there are any.
+    pub fn note(&self) -> Option<&'static str> {
+        let is_closed = self.ranges.iter().any(|range| range.unusable.is_some());
+        is_closed.then_some(
+            "In brackets: the range of work that is not the paper's, for the reason above; no verdict rests on it.",
+        )
+    }
+
     /// Headings of the table of ranges.
     pub const HEADS: [&'static str; 6] =
         ["workload", "metric", "ratio or value", "range here", "claimed", "verdict"];
@@ -213,8 +224,11 @@ impl RangeShown {
             self.workload.clone(),
             self.title.replace('\n', " "),
             self.what.clone(),
-            self.range
-                .map_or_else(|| "–".to_owned(), |[low, high]| format!("{} to {}", number(low), number(high))),
+            match (self.range, self.unusable) {
+                (Some([low, high]), _) => format!("{} to {}", number(low), number(high)),
+                (None, Some([low, high])) => format!("({} to {})", number(low), number(high)),
+                (None, None) => "–".to_owned(),
+            },
             match self.allowed {
                 [Some(low), None] => format!("above {}", number(low)),
                 [None, Some(high)] => format!("below {}", number(high)),

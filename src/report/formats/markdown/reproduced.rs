@@ -57,5 +57,6 @@ fn claim(claim: &ClaimShown) -> String {
     }
     let heads = ClaimShown::HEADS.map(str::to_owned);
     let lines = claim.ranges.iter().map(|range| range.cells().iter().map(|cell| escaped(cell)).collect());
-    format!("{said}\n\n{}", table(&heads, lines, 9))
+    let note = claim.note().map_or_else(String::new, |note| format!("\n\n{note}"));
+    format!("{said}\n\n{}{note}", table(&heads, lines, 9))
 }

@@ -45,6 +45,7 @@ fn column_of(out: &mut Page, column: &Column, is_all: bool) {
         out.paragraph(style, verdict.trim_end());
         if is_all && !claim.ranges.is_empty() {
             out.table(ranges(claim));
+            claim.note().iter().for_each(|note| out.paragraph(QUIET, note));
         }
     }
     out.line("");

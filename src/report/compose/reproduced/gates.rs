@@ -1,0 +1,125 @@
+//! Whether the work of a scaled run is still the paper's. Otherwise, whatever its range, nobody can tell:
+//!
+//! - data ÷ memory as published, within a tenth
+//! - three commit intervals of the filesystem at least
+//! - device bytes written ÷ bytes of the work within 25 % of the full size's, measured once for one kind and one workload
+//!
+//! At full size the work is the paper's own, so only the first applies.
+
+use super::places::Place;
+use super::ranges::{Reason, Runs};
+use crate::analysis::stationary;
+use crate::schema::plan::Candidate;
+use crate::schema::units::{Bytes, Scale};
+
+/// Data ÷ memory may differ from the published ratio by this factor.
+const MEMORY: f64 = 1.1;
+/// Device bytes written ÷ bytes of the work may differ from the full size's by this factor.
+const WRITTEN: f64 = 1.25;
+
+impl Runs<'_> {
+    /// Whether a work of a run is the paper's, although it may be scaled.
+    pub fn gates(
+        &self,
+        place: &Place<'_>,
+        (name, scenario, scale): (&str, &str, Scale),
+        candidate: &Candidate,
+    ) -> Result<(), Reason> {
+        self.memory(place, name, scale, candidate)?;
+        if !scale.shrinks() {
+            return Ok(());
+        }
+        commits(place, (name, scenario, scale), candidate)?;
+        self.written(scale)
+    }
+
+    /// Data ÷ memory as published.
+    fn memory(
+        &self,
+        place: &Place<'_>,
+        name: &str,
+        scale: Scale,
+        candidate: &Candidate,
+    ) -> Result<(), Reason> {
+        let Some(full) = self.full.memory.get(name) else {
+            return Err(Reason::only(format!("The paper's data do not state its memory for {name}.")));
+        };
+        let wanted = Bytes(scale.apply(full.0));
+        let Some(own) = place.run.plan.setup(candidate).memory else {
+            let said =
+                format!("{} had no memory limit, so data ÷ memory is not as published.", candidate.label);
+            return Err(Reason::takes(said, format!("--memory {}", wanted.0)));
+        };
+        let apart = own.0 as f64 / wanted.0 as f64;
+        if (1.0 / MEMORY..=MEMORY).contains(&apart) {
+            return Ok(());
+        }
+        let said = format!("{name} had {own} of memory; data ÷ memory as published needs {wanted}.");
+        let takes = match place.run.plan.shortfall.and_then(|short| short.memory) {
+            Some(_) => "a larger scale: a trial does not fit into less memory".to_owned(),
+            None => format!("--memory {}", wanted.0),
+        };
+        Err(Reason::takes(said, takes))
+    }
+
+    /// Device bytes ÷ bytes of the work, as at full size.
+    fn written(&self, scale: Scale) -> Result<(), Reason> {
+        const METRIC: &str = "device.written_ratio";
+        let known = &self.paper.reproduction.written;
+        if known.is_empty() {
+            let said = "At full size nobody has measured yet how much of the work reaches the device.";
+            return Err(Reason::takes(said, "the full size, or one trial of it"));
+        }
+        let mut seen = false;
+        for (place, amount) in self.places.iter().flat_map(|place| known.iter().map(move |k| (place, k))) {
+            let Some((scenario, own)) = place.work(&amount.workload) else { continue };
+            let Some(work) = place.dataset_of(scenario).filter(|_| own == scale) else { continue };
+            let series = work.series.iter().filter(|series| series.name == METRIC && !series.once);
+            for cell in series.flat_map(|series| &series.cells) {
+                let is_it = place.of_kind(&amount.kind).any(|candidate| candidate.label == cell.filesystem);
+                let Some(median) = cell.median.filter(|_| is_it) else { continue };
+                seen = true;
+                if !(1.0 / WRITTEN..=WRITTEN).contains(&(median / amount.ratio)) {
+                    let said = format!(
+                        "In {} on {} the device wrote {median:.2} bytes for each byte of the work; at full size it \
+                         wrote {:.2}.",
+                        amount.workload, amount.kind, amount.ratio
+                    );
+                    return Err(Reason::takes(said, "a larger scale"));
+                }
+            }
+        }
+        let amount = &known[0];
+        let of = format!("{} on {}", amount.workload, amount.kind);
+        let lacks = || {
+            Reason::takes(
+                format!("No run at this scale has {of}, whose full size is known."),
+                format!("a run with {of}"),
+            )
+        };
+        if seen { Ok(()) } else { Err(lacks()) }
+    }
+}
+
+/// Three commit intervals of its filesystem.
+fn commits(
+    place: &Place<'_>,
+    (name, scenario, scale): (&str, &str, Scale),
+    candidate: &Candidate,
+) -> Result<(), Reason> {
+    let Some(work) = place.dataset_of(scenario) else { return Ok(()) };
+    let own = work.counted.iter().filter(|record| record.filesystem == candidate.label);
+    let Some((took, needed)) =
+        own.filter_map(|record| stationary::commits(record)).min_by(|a, b| a.0.total_cmp(&b.0))
+    else {
+        return Ok(());
+    };
+    if took >= needed {
+        return Ok(());
+    }
+    let said =
+        format!("{name} took {took:.1} s on {}; three commit intervals are {needed:.0} s.", candidate.label);
+    let larger = ((scale.by as f64 * took / needed) / scale.of as f64).floor().max(1.0);
+    let takes = if larger <= 1.0 { "the full size".to_owned() } else { format!("--scale 1/{larger:.0}") };
+    Err(Reason::takes(said, takes))
+}

@@ -1,0 +1,139 @@
+//! The runs in which a paper's workloads and filesystems occur, by their testbed.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::dataset::{Dataset, Work};
+use crate::analysis::range::Ranges;
+use crate::papers::{Paper, Table};
+use crate::runner::experiment::Experiment;
+use crate::schema::finding::Verdict;
+use crate::schema::plan::{Candidate, PlannedWork};
+use crate::schema::scenario::Stage;
+use crate::schema::units::{Bytes, Scale};
+use crate::store::Run;
+use crate::workloads;
+
+/// The largest divisor of a scale that is recognised in a run's parameters.
+const SMALLEST: u64 = 4096;
+
+/// What the paper's experiments state at full size.
+pub struct Full {
+    /// Memory, by workload.
+    pub memory: BTreeMap<String, Bytes>,
+    /// The candidates of all experiments, with their options.
+    pub candidates: Vec<Candidate>,
+}
+
+impl Full {
+    pub fn of(paper: &Paper) -> Self {
+        let mut full = Full { memory: BTreeMap::new(), candidates: Vec::new() };
+        let runs = paper.reproduction.runs.iter();
+        for (run, experiment) in runs.filter_map(|run| Some((run, Experiment::load(&run.experiment).ok()?))) {
+            for workload in experiment.workloads.iter().chain(&run.workloads) {
+                full.memory.extend(experiment.memory.map(|memory| (workload.clone(), memory)));
+            }
+            full.candidates
+                .extend(experiment.plan("loop".into(), 1).map(|plan| plan.candidates).unwrap_or_default());
+        }
+        let works = paper.tables.iter().flat_map(Table::workloads);
+        let works =
+            works.chain(paper.claims.iter().flat_map(|claim| claim.workloads.iter().map(String::as_str)));
+        for work in works {
+            full.memory.extend(paper.reproduction.memory.map(|memory| (work.to_owned(), memory)));
+        }
+        full
+    }
+
+    /// Whether this candidate has the paper's options: none, or those of one of the paper's experiments.
+    pub fn is_papers(&self, candidate: &Candidate) -> bool {
+        let is_plain = candidate.variant.mkfs.is_empty() && candidate.variant.mount.is_empty();
+        let same = |known: &Candidate| known.kind == candidate.kind && known.variant == candidate.variant;
+        candidate.era.is_none() && (is_plain || self.candidates.iter().any(same))
+    }
+}
+
+/// One run on one testbed.
+pub struct Place<'r> {
+    pub run: &'r Run,
+    pub dataset: &'r Dataset<'r>,
+    pub ranges: Ranges<'r>,
+    pub verdict: &'r Verdict,
+    /// The paper's workloads in the run: name, label, scale.
+    pub works: Vec<(String, String, Scale)>,
+    pub candidates: Vec<&'r Candidate>,
+}
+
+impl<'r> Place<'r> {
+    pub fn of(
+        paper: &Paper,
+        run: &'r Run,
+        dataset: &'r Dataset<'r>,
+        verdict: &'r Verdict,
+        (testbed, asked): (&str, &[&str]),
+    ) -> Self {
+        let full = Full::of(paper);
+        let copy = run.plan.guard.as_ref().map(|twice| twice.copy.as_str());
+        let is_here = |candidate: &&Candidate| {
+            run.plan.setup(candidate).testbed == testbed
+                && copy != Some(&candidate.label)
+                && full.is_papers(candidate)
+        };
+        let mut names: Vec<&str> = paper.tables.iter().flat_map(Table::workloads).collect();
+        for test in paper.claims.iter().flat_map(|claim| claim.tests.iter().map(move |test| (claim, test))) {
+            names.extend(test.0.workloads.iter().chain(&test.1.than_workload).map(String::as_str));
+        }
+        names.sort_unstable();
+        names.dedup();
+        let work = |name: &&str| {
+            let mut planned = run.plan.workloads.iter();
+            let (label, scale) =
+                planned.find_map(|planned| Some((planned.label.clone(), scale(name, planned, run)?)))?;
+            Some(((*name).to_owned(), label, scale))
+        };
+        Place {
+            run,
+            dataset,
+            ranges: Ranges::of(run, dataset, verdict, asked),
+            verdict,
+            works: names.iter().filter_map(work).collect(),
+            candidates: run.plan.candidates.iter().filter(is_here).collect(),
+        }
+    }
+
+    pub fn work(&self, name: &str) -> Option<(&str, Scale)> {
+        self.works.iter().find(|(known, ..)| known == name).map(|(_, label, scale)| (label.as_str(), *scale))
+    }
+
+    pub fn of_kind(&self, kind: &str) -> impl Iterator<Item = &'r Candidate> {
+        self.candidates.iter().copied().filter(move |candidate| candidate.kind == kind)
+    }
+
+    pub fn is_modelled(&self) -> bool {
+        self.run.records.iter().any(|record| record.sampled().is_some())
+    }
+
+    pub fn dataset_of(&self, label: &str) -> Option<&'r Work<'r>> {
+        self.dataset.workloads.iter().find(|work| work.label == label)
+    }
+}
+
+/// The scale at which this planned work does the paper's workload; `None` if it does other work, several clients do it, or other
+/// stages belong to its scenario.
+fn scale(name: &str, planned: &PlannedWork, run: &Run) -> Option<Scale> {
+    let (engine, set) = workloads::find(name)?;
+    let scenario = run.plan.scenarios.iter().find(|scenario| scenario.label == planned.label)?;
+    let is_alone = scenario.stages == [Stage::work(&planned.label)];
+    let is_one = planned.clients.unwrap_or(run.plan.clients) == 1;
+    if planned.work.engine != engine.name() || !is_alone || !is_one {
+        return None;
+    }
+    let parameters = set.file().parameters;
+    let whole = Scale { of: 1, by: 1 };
+    if planned.work.parameters == parameters {
+        return Some(whole);
+    }
+    let scales = (2..=SMALLEST).map(|by| Scale { of: 1, by });
+    let mut scales =
+        scales.filter(|scale| engine.scale(&parameters, *scale).is_ok_and(|p| p == planned.work.parameters));
+    scales.next()
+}

@@ -1,0 +1,162 @@
+//! The range of a comparison over all runs that have it, or why there is none.
+
+use super::places::{Full, Place};
+use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::analysis::range::{Range, Side, Unknown};
+use crate::analysis::robust::Lacking;
+use crate::papers::here::{self, Ends};
+use crate::papers::{Paper, Point};
+use crate::report::view::number::count;
+use crate::schema::plan::Candidate;
+
+pub struct Reason {
+    pub said: String,
+    pub takes: Option<String>,
+    /// The range of work that is not the paper's: no verdict may rest on it. Logarithms of a ratio, or values.
+    pub range: Option<Ends>,
+}
+
+impl Reason {
+    pub fn only(said: impl Into<String>) -> Self {
+        Reason { said: said.into(), takes: None, range: None }
+    }
+
+    /// With what it takes to tell.
+    pub fn takes(said: impl Into<String>, takes: impl Into<String>) -> Self {
+        Reason { takes: Some(takes.into()), ..Reason::only(said) }
+    }
+}
+
+/// The runs of a column.
+pub struct Runs<'r> {
+    pub paper: &'r Paper,
+    pub full: &'r Full,
+    pub places: Vec<Place<'r>>,
+}
+
+impl here::Ranges for Runs<'_> {
+    type Unknown = Reason;
+
+    fn ratio(&self, of: &Point<'_>, than: &Point<'_>) -> Result<Ends, Reason> {
+        self.over(&[of, than], &|place, sides| place.ranges.ratio(&sides[0], &sides[1]))
+    }
+
+    fn value(&self, of: &Point<'_>) -> Result<Ends, Reason> {
+        self.over(&[of], &|place, sides| place.ranges.value(&sides[0]))
+    }
+}
+
+type Judge<'j> = dyn Fn(&Place<'_>, &[Side<'_>]) -> Result<Range, Unknown> + 'j;
+
+impl Runs<'_> {
+    /// The range over all runs and candidates that have these points in one setup.
+    fn over(&self, points: &[&Point<'_>], judge: &Judge<'_>) -> Result<Ends, Reason> {
+        for point in points {
+            let candidate = self.paper.candidate(point.candidate);
+            if let Some(missing) = candidate.and_then(|candidate| candidate.missing.as_ref()) {
+                let text = format!("{} cannot be run here: {missing}.", point.candidate);
+                return Err(Reason::only(text));
+            }
+        }
+        let mut hull: Option<Ends> = None;
+        let mut closed: Option<Reason> = None;
+        for place in &self.places {
+            let works: Option<Vec<_>> = points.iter().map(|point| place.work(point.workload)).collect();
+            let Some(works) = works else { continue };
+            for first in place.of_kind(points[0].candidate) {
+                for labels in alike(place, first, points) {
+                    let sides = points.iter().zip(&works).zip(&labels);
+                    let sides: Vec<Side<'_>> = sides
+                        .map(|((point, (scenario, _)), candidate)| Side {
+                            scenario,
+                            metric: point.metric,
+                            at: point.at,
+                            label: &candidate.label,
+                        })
+                        .collect();
+                    let range =
+                        judge(place, &sides).map_err(|unknown| self.unknown(place, points[0], unknown))?;
+                    for ((point, (scenario, scale)), candidate) in points.iter().zip(&works).zip(&labels) {
+                        let gates = self.gates(place, (point.workload, scenario, *scale), candidate);
+                        closed = closed.or(gates.err());
+                    }
+                    let [low, high] = hull.unwrap_or(range.ends);
+                    hull = Some([low.min(range.ends[0]), high.max(range.ends[1])]);
+                }
+            }
+        }
+        match (hull, closed) {
+            (range, Some(reason)) => Err(Reason { range, ..reason }),
+            (Some(range), None) => Ok(range),
+            (None, None) => Err(self.absent(points)),
+        }
+    }
+
+    /// The first workload or filesystem that no run has.
+    fn absent(&self, points: &[&Point<'_>]) -> Reason {
+        let has = |point: &&&Point<'_>| self.places.iter().any(|place| place.work(point.workload).is_some());
+        if let Some(point) = points.iter().find(|point| !has(point)) {
+            let work = point.workload;
+            return Reason::takes(format!("No run has {work}."), format!("a run of {work}"));
+        }
+        let is_in = |place: &Place<'_>, point: &Point<'_>| {
+            place.work(point.workload).is_some() && place.of_kind(point.candidate).next().is_some()
+        };
+        let takes_part = |point: &&&Point<'_>| self.places.iter().any(|place| is_in(place, point));
+        if let Some(point) = points.iter().find(|point| !takes_part(point)) {
+            let (work, candidate) = (point.workload, point.candidate);
+            return Reason::takes(
+                format!("No run of {work} has {candidate} with the paper's options."),
+                format!("a run of {work} with {candidate}"),
+            );
+        }
+        Reason::only("No single run has both sides of the comparison in one setup.")
+    }
+
+    fn unknown(&self, place: &Place<'_>, point: &Point<'_>, unknown: Unknown) -> Reason {
+        let folder = place.run.folder.display();
+        let further = |rounds: usize| format!("fsderby run --resume {folder} --rounds {rounds}");
+        let unit = if place.is_modelled() { "sample" } else { "round" };
+        match unknown {
+            Unknown::NotMeasured => Reason::only(format!(
+                "No valid trial in {folder} has {} of {} in {}.",
+                point.metric, point.candidate, point.workload
+            )),
+            Unknown::Averaged(n) => Reason::only(format!(
+                "The claim means the average of {n} figures of {}, for which fsderby has no range.",
+                point.metric
+            )),
+            Unknown::Few { has, needed } => Reason::takes(
+                format!("{folder} has {} of the {needed} that a range needs.", count(has, unit)),
+                further(needed),
+            ),
+            Unknown::Extras(lacking) => {
+                let trials = match lacking {
+                    Lacking::Floor => "more disk-model overhead",
+                    Lacking::Seeds => "other workload seeds",
+                    Lacking::Costs => "other costs of an instruction",
+                    Lacking::Samples => "all samples of the disk",
+                };
+                let said = format!("{folder} has no trials of this metric with {trials}.");
+                Reason::takes(said, further(SAMPLES_NEEDED))
+            }
+            Unknown::NotPaired => Reason::takes(
+                "On this testbed fsderby has no range for a ratio of two workloads or metrics.",
+                "a run on a modelled disk",
+            ),
+            Unknown::Opposed => Reason::only("The two metrics have opposite directions."),
+        }
+    }
+}
+
+/// For each point a candidate, all in the setup of the first; points of one kind have the same candidate.
+fn alike<'r>(place: &Place<'r>, first: &'r Candidate, points: &[&Point<'_>]) -> Vec<Vec<&'r Candidate>> {
+    let setup = |candidate: &Candidate| place.run.plan.setup(candidate) == place.run.plan.setup(first);
+    match points {
+        [of, than] if of.candidate != than.candidate => {
+            let others = place.of_kind(than.candidate).filter(|other| setup(other));
+            others.map(|other| vec![first, other]).collect()
+        }
+        _ => vec![vec![first; points.len()]],
+    }
+}
