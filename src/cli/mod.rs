@@ -20,6 +20,7 @@ mod import;
 mod iozone;
 mod kernel;
 mod key;
+mod kit;
 mod list;
 mod machine;
 mod merge;

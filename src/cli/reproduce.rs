@@ -10,9 +10,11 @@ use clap::{Args, ValueEnum};
 use shell_words::quote;
 
 use super::compare::usable;
+use super::kit;
 use super::output::{print, print_json, print_with, say};
 use super::report::{terminal_width, write_file};
-use super::run::{fresh_folder, stop_on_signals};
+use super::run::{fresh_folder, read_key, stop_on_signals};
+use super::verify::Sample;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::exit::{self, Failure};
 use crate::papers::{self, Paper, Repeat};
@@ -33,6 +35,7 @@ const MOST: Bytes = Bytes(64 << 20);
 #[derive(Args)]
 pub struct Arguments {
     /// Name of a paper, or path of a paper's .toml file
+    #[arg(required_unless_present = "check", default_value = "", hide_default_value = true)]
     paper: String,
     /// Judge these runs, and run nothing
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with_all = ["column", "on", "scale", "budget", "rounds", "output", "dry_run"])]
@@ -73,6 +76,30 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Start the runs' guests from this bundle: the ID that `fsderby guest list` prints
+    #[arg(long, value_name = "ID", conflicts_with = "from")]
+    guest: Option<String>,
+    /// Pack runs, guest bundle, paper and page into this new file, with which others can check them; the runs must name a guest
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    kit: Option<PathBuf>,
+    /// Sign the kit with this secret key, made by `fsderby key` or minisign
+    #[arg(long, value_name = "KEYFILE", requires = "kit")]
+    sign: Option<PathBuf>,
+    /// Check a kit: verify its hashes and runs, judge its page anew, and execute a random share of its trials again
+    #[arg(long, value_name = "KIT", conflicts_with_all = ["paper", "from", "column", "on", "scale", "budget", "rounds", "output", "dry_run", "all", "why", "html", "markdown", "json", "guest", "kit"])]
+    check: Option<PathBuf>,
+    /// With --check: so many trials of each run, or this share of them
+    #[arg(long, value_name = "N|PERCENT|all", default_value = "1%", requires = "check")]
+    share: Sample,
+    /// With --check: choose the trials by this number; default: a random one, which is printed
+    #[arg(long, value_name = "N", requires = "check")]
+    seed: Option<u64>,
+    /// With --check: number of parallel trials; default: as many as there are CPUs
+    #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// With --check: require a signature by this public key: a file, or the key itself
+    #[arg(long, value_name = "PUBLIC", requires = "check")]
+    key: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -91,9 +118,16 @@ struct Planned<'p> {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    if let Some(file) = &arguments.check {
+        let Arguments { share, seed, jobs, key, .. } = arguments;
+        return kit::check(&kit::Asked { file, share, seed: *seed, jobs: *jobs, key: key.as_deref() });
+    }
     let paper = papers::load(&arguments.paper)?;
-    if !arguments.from.is_empty() {
-        let runs = read(&arguments.from)?;
+    let runs = read(&arguments.from)?;
+    if let Some(to) = &arguments.kit {
+        kit::can_be_packed(to, &arguments.paper, &runs, arguments.guest.as_deref())?;
+    }
+    if !runs.is_empty() {
         return told(arguments, &paper, &runs, None);
     }
     let folder =
@@ -183,6 +217,7 @@ fn child(arguments: &Arguments, one: &Planned<'_>, n: usize) -> Command {
     } else {
         command.arg(&one.run.experiment).arg("--output").arg(&one.folder);
         command.args(one.on.iter().flat_map(|on| ["--on", on]));
+        command.args(arguments.guest.iter().flat_map(|id| ["--guest", id]));
         if !one.run.workloads.is_empty() {
             command.arg("--workloads").arg(one.run.workloads.join(","));
         }
@@ -228,6 +263,10 @@ fn told(
 ) -> anyhow::Result<ExitCode> {
     let page = report::reproduced(&arguments.paper, paper, runs, arguments.why).map_err(Failure::usage)?;
     let page = Reproduced { command: command(arguments), ..page };
+    if let Some(to) = &arguments.kit {
+        let key = read_key(arguments.sign.as_deref())?;
+        kit::pack(to, (&arguments.paper, runs, &page), key.as_ref())?;
+    }
     if let Some(folder) = folder {
         let path = folder.join(PAGE);
         let page = html::reproduced::page(&page)?;
@@ -286,6 +325,7 @@ fn command(arguments: &Arguments) -> String {
     } else if arguments.column != Which::Both {
         words.push(format!("--column {}", if arguments.column == Which::Then { "then" } else { "now" }));
     }
+    words.extend(arguments.guest.as_ref().map(|id| format!("--guest {}", quote(id))));
     words.extend(arguments.scale.map(|Scale { of, by }| format!("--scale {of}/{by}")));
     words.extend(arguments.budget.map(|budget| format!("--budget {}s", budget.0.as_secs())));
     words.extend(arguments.rounds.map(|rounds| format!("--rounds {rounds}")));

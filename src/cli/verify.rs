@@ -1,5 +1,6 @@
 //! `fsderby verify`.
 
+use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ use crate::runner::plan::resolved::Resolved;
 use crate::runner::preflight::at_once;
 use crate::runner::verify::rerun::{self, Compared};
 use crate::runner::verify::{Verified, shards, verify};
+use crate::schema::random::{seeded, shuffle};
 use crate::schema::record::Record;
 use crate::schema::setup::{ClockKind, DEVICE, MOUNTPOINT, Mount, Variant};
 use crate::store::keys;
@@ -33,7 +35,7 @@ use crate::text::visible::{visible, visible_line};
 /// Folder of a file for a disk that is not kept: images do not belong into memory.
 const IMAGES: &str = "/var/tmp";
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct Arguments {
     /// Folder of a run or an import
     run: PathBuf,
@@ -56,6 +58,9 @@ pub struct Arguments {
     /// With --rerun: number of parallel trials; default: as many as there are CPUs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
+    /// With --rerun N or PERCENT: choose the trials at random by this number, instead of at equal distances
+    #[arg(long, value_name = "N", requires = "rerun")]
+    seed: Option<u64>,
     /// With --rerun: continue although the folder, or a file in it, belongs to another user; that user's plan is executed
     #[arg(long, requires = "rerun")]
     trust: bool,
@@ -69,15 +74,33 @@ pub struct Arguments {
     json: bool,
 }
 
+impl Arguments {
+    /// To verify a run, and execute some of its trials again, chosen at random by the seed.
+    pub fn again(run: PathBuf, rerun: Sample, seed: u64, jobs: Option<u16>) -> Self {
+        Arguments { run, rerun: Some(rerun), seed: Some(seed), jobs, times: 1, ..Arguments::default() }
+    }
+}
+
 /// The trials to run again.
 #[derive(Clone, Debug, PartialEq)]
-enum Sample {
+pub enum Sample {
     All,
     Some(usize),
     /// Of a hundred, and at least one.
     Percent(usize),
     /// One trial, by its name: `r03/SCENARIO/CANDIDATE`.
     One(String),
+}
+
+impl fmt::Display for Sample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sample::All => f.write_str("all"),
+            Sample::Some(n) => write!(f, "{n}"),
+            Sample::Percent(percent) => write!(f, "{percent}%"),
+            Sample::One(name) => f.write_str(name),
+        }
+    }
 }
 
 impl FromStr for Sample {
@@ -98,6 +121,11 @@ impl FromStr for Sample {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    verified(arguments).map(ExitCode::from)
+}
+
+/// The exit code, after the findings are printed.
+pub fn verified(arguments: &Arguments) -> anyhow::Result<u8> {
     if imports::is_import(&arguments.run) {
         if arguments.rerun.is_some() || arguments.key.is_some() {
             let text =
@@ -141,11 +169,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         print_line(&format!("{}\n{sum}", lines.join("\n")))?;
     }
     if !found.wrong.is_empty() {
-        return Ok(ExitCode::from(exit::DAMAGED));
+        return Ok(exit::DAMAGED);
     }
     match &arguments.rerun {
         Some(sample) => rerun(&run, sample, arguments),
-        None => Ok(ExitCode::from(exit::OK)),
+        None => Ok(exit::OK),
     }
 }
 
@@ -235,8 +263,13 @@ fn look(run: &Run, record: &Record, testbeds: &Testbeds<'_>, kept: &Kept) -> any
     opened.open(&kept.file)
 }
 
-/// So many of these, at equal distances.
-fn spread(records: Vec<&Record>, n: usize) -> Vec<&Record> {
+/// So many of these: at random by the seed, or else at equal distances.
+fn some(mut records: Vec<&Record>, n: usize, seed: Option<u64>) -> Vec<&Record> {
+    if let Some(seed) = seed {
+        shuffle(&mut records, &mut seeded(&[&seed.to_le_bytes()]));
+        records.truncate(n);
+        return records;
+    }
     let every = records.len().div_ceil(n.max(1));
     records.into_iter().step_by(every).collect()
 }
@@ -253,7 +286,7 @@ fn elsewhere(records: Vec<&Record>) -> anyhow::Result<Vec<&Record>> {
 }
 
 /// Runs trials again and reports for each whether the result is identical.
-fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<ExitCode> {
+fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<u8> {
     let keeps = arguments.shell || arguments.keep_image.is_some();
     let looks = arguments.console || keeps;
     if looks && (!matches!(sample, Sample::One(_)) || arguments.times > 1) {
@@ -268,10 +301,10 @@ fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<Ex
     }
     let records: Vec<&Record> = match sample {
         Sample::All => candidates,
-        Sample::Some(n) => spread(elsewhere(candidates)?, *n),
+        Sample::Some(n) => some(elsewhere(candidates)?, *n, arguments.seed),
         Sample::Percent(percent) => {
             let n = (candidates.len() * percent).div_ceil(100);
-            spread(elsewhere(candidates)?, n)
+            some(elsewhere(candidates)?, n, arguments.seed)
         }
         Sample::One(name) => vec![rerun::named(run, name).map_err(Failure::usage)?],
     };
@@ -353,11 +386,11 @@ fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<Ex
     if let (Some(kept), true) = (&kept, arguments.shell) {
         look(run, records[0], &testbeds, kept)?;
     }
-    Ok(ExitCode::from(match (differ, incomparable) {
+    Ok(match (differ, incomparable) {
         (1.., _) => exit::HASH,
         (0, 1..) => exit::MISSING,
         _ => exit::OK,
-    }))
+    })
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ mod tests;
 use toml::Table as Parameters;
 
 pub use claim::{Claim, Point, Relation, Standing, Test};
-pub use own::load;
+pub use own::{load, parse, text};
 pub use paper::{Amount, Candidate, Environment, Paper, Repeat, Reproduction, Table, Why};
 
 use crate::workloads;

@@ -20,6 +20,22 @@ pub fn load(named: &str) -> Result<Paper, Failure> {
     if let Some(paper) = find(named) {
         return Ok(paper);
     }
+    let mut paper = parse(&text(named)?, named)?;
+    let folder = Path::new(named).parent().unwrap_or(Path::new(""));
+    for run in paper.reproduction.runs.iter_mut().filter(|run| run.experiment.ends_with(".toml")) {
+        run.experiment = folder.join(&run.experiment).display().to_string();
+    }
+    Ok(paper)
+}
+
+/// The text of the paper of that name, or of that file.
+///
+/// # Errors
+/// If there is no such paper, or it cannot be read.
+pub fn text(named: &str) -> Result<String, Failure> {
+    if let Some((_, text)) = TABLE.iter().find(|(name, _)| *name == named) {
+        return Ok((*text).to_owned());
+    }
     let path = Path::new(named);
     let looks_like_a_file = named.contains('/') || path.extension().is_some_and(|e| e == "toml");
     if !looks_like_a_file && !path.exists() {
@@ -33,12 +49,7 @@ pub fn load(named: &str) -> Result<Paper, Failure> {
     if text.len() as u64 > LONGEST {
         return Err(fault(&"it is larger than 1 MiB, too large for a paper"));
     }
-    let mut paper = parse(&text, named)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    for run in paper.reproduction.runs.iter_mut().filter(|run| run.experiment.ends_with(".toml")) {
-        run.experiment = folder.join(&run.experiment).display().to_string();
-    }
-    Ok(paper)
+    Ok(text)
 }
 
 /// A paper's text.

@@ -146,6 +146,13 @@ impl Door {
         sync(&folder)
     }
 
+    /// Creates a file and opens it for writing; nothing is synced. Fails if the name exists, even as a link.
+    pub fn create_open(&self, path: &str) -> io::Result<File> {
+        let (folder, name) = self.above(path)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(File::from(rustix::fs::openat(&folder, name, flags, MODE)?))
+    }
+
     /// Creates or replaces a file. A link of that name is replaced, not followed.
     pub fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let (folder, name) = self.above(path)?;
@@ -217,6 +224,47 @@ impl Door {
         Ok(rustix::fs::mkdirat(&above.folder, name, FOLDER_MODE)?)
     }
 
+    /// Creates this subfolder and those above it, as far as they do not exist.
+    pub fn make_folders(&self, path: &str) -> io::Result<()> {
+        let mut at = self.folder.try_clone()?;
+        if path.split('/').any(leads_out) {
+            return Err(refused("its path leads out of the run's folder"));
+        }
+        for name in path.split('/') {
+            match rustix::fs::mkdirat(&at, name, FOLDER_MODE) {
+                Ok(()) | Err(Errno::EXIST) => at = open_folder(&at, name)?,
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The paths of all files in the folder and its subfolders, in order.
+    ///
+    /// # Errors
+    /// If something in it is neither a file nor a folder, or has a name that is no text.
+    pub fn files(&self) -> io::Result<Vec<String>> {
+        let (mut names, mut folders) = (Vec::new(), vec![(String::new(), self.folder.try_clone()?)]);
+        while let Some((above, folder)) = folders.pop() {
+            for entry in Dir::read_from(&folder)? {
+                let entry = entry?;
+                if [c".", c".."].contains(&entry.file_name()) {
+                    continue;
+                }
+                let name = entry.file_name().to_str().map_err(|_| refused("a name in it is not text"))?;
+                let path = format!("{above}{name}");
+                let about = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                match FileType::from_raw_mode(about.st_mode) {
+                    FileType::RegularFile => names.push(path),
+                    FileType::Directory => folders.push((format!("{path}/"), open_folder(&folder, name)?)),
+                    _ => return Err(refused(&format!("{path} is neither a file nor a folder"))),
+                }
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
     /// Another user or group that owns the folder or a file in it, or may write to them. Root does not count, because root has full
     /// access anyway. A group with the same number as the user does not count, because it usually has no other member.
     pub fn stranger(&self) -> io::Result<Option<Stranger>> {
@@ -268,7 +316,6 @@ impl Door {
 
     /// The open parent folder of a file, and the file's name in it.
     fn above<'p>(&self, path: &'p str) -> io::Result<(File, &'p str)> {
-        let leads_out = |part: &str| matches!(part, "" | "." | "..") || part.contains('\0');
         if path.split('/').any(leads_out) {
             return Err(refused("its path leads out of the run's folder"));
         }
@@ -279,6 +326,11 @@ impl Door {
         }
         Ok((at, name))
     }
+}
+
+/// Whether a component of a path leads to another folder than one below.
+fn leads_out(part: &str) -> bool {
+    matches!(part, "" | "." | "..") || part.contains('\0')
 }
 
 fn open_folder(above: &File, name: impl rustix::path::Arg) -> io::Result<File> {

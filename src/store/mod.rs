@@ -20,6 +20,7 @@ pub mod beside;
 mod door;
 mod folder;
 pub mod keys;
+pub mod kit;
 pub mod lines;
 pub mod merge;
 pub mod plan;
