@@ -7,6 +7,7 @@ mod conformance;
 mod devices;
 mod guest;
 mod harness;
+mod kit;
 mod layers;
 mod model;
 mod preconditioned;

@@ -60,7 +60,7 @@ fn of_pinned_packages(desk: &Desk, cache: &Path) -> Option<String> {
 }
 
 /// With the kernels of this machine's own.
-fn a_cache(desk: &Desk, name: &str) -> PathBuf {
+pub fn a_cache(desk: &Desk, name: &str) -> PathBuf {
     let cache = desk.path(name);
     fs::create_dir_all(cache.join("fsderby")).unwrap();
     symlink(cache::folder("kernels").unwrap(), cache.join("fsderby/kernels")).unwrap();
@@ -142,7 +142,7 @@ fn are_the_same_elsewhere(desk: &Desk, disks: &[&str], here: &Path, guest: &str)
 }
 
 /// Our own program with another text in it: another agent, were it one.
-fn another_build(desk: &Desk) -> PathBuf {
+pub fn another_build(desk: &Desk) -> PathBuf {
     let path = desk.path("other-fsderby");
     copy_program(&path);
     let own = fs::read(&path).unwrap();
@@ -157,7 +157,7 @@ fn another_build(desk: &Desk) -> PathBuf {
 }
 
 /// What that program says where each tool of the cells is a program that fails; that takes root.
-fn elsewhere(desk: &Desk, program: &Path, cache: &Path, words: &[&str]) -> Said {
+pub fn elsewhere(desk: &Desk, program: &Path, cache: &Path, words: &[&str]) -> Said {
     let kinds = KINDS.iter().filter_map(|name| filesystems::find(name));
     let tools = kinds.flat_map(filesystems::tools).filter_map(|tool| programs::find(&tool));
     let hide: Vec<String> = tools
