@@ -5,6 +5,7 @@
 pub mod agent;
 pub mod analysis;
 pub mod cli;
+pub mod config;
 pub mod devices;
 pub mod dropins;
 pub mod exit;

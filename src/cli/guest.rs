@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Subcommand;
 
+use super::config::checked;
 use super::output::print_line;
 use crate::exit::{self, Failure};
 use crate::filesystems;
@@ -39,6 +40,7 @@ pub enum Guest {
 }
 
 pub fn run(command: &Guest) -> anyhow::Result<ExitCode> {
+    checked()?;
     match command {
         Guest::Build { kernel, packages } => build(kernel.as_deref(), packages.as_deref())?,
         Guest::List { id: None } => list()?,

@@ -10,17 +10,17 @@ use clap::Args;
 use rustix::fs::{Mode, OFlags};
 use serde_json::json;
 
+use super::config::checked;
 use super::output::{print, print_json, print_line, say};
 use super::report::terminal_width;
+use super::run::results;
+use crate::config::Config;
 use crate::exit::{self, Failure};
 use crate::imports::{self, Given, MOST_SOURCES, SOURCE_MOST};
 use crate::report::compose::imported::{self, Loaded};
 use crate::report::formats::terminal;
 use crate::report::view::number::count;
 use crate::schema::import::{Asked, Import, Naming};
-
-/// Default parent folder of imports, shared with the runs.
-const RESULTS: &str = "results";
 
 #[derive(Args)]
 #[command(after_help = HELP)]
@@ -86,7 +86,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         set: arguments.set.clone(),
     };
     let import = imports::collected(asked, &files)?;
-    let folder = arguments.output.clone().unwrap_or_else(|| usual(&arguments.tool, &arguments.files[0]));
+    let config = checked()?;
+    let folder =
+        arguments.output.clone().unwrap_or_else(|| usual(config, &arguments.tool, &arguments.files[0]));
     imports::store(&import, &files, &folder)?;
     say(&format!("wrote {}", folder.display()));
     tell(&import);
@@ -124,11 +126,11 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// `results/bonnie-raid`
-fn usual(tool: &str, file: &Path) -> PathBuf {
+fn usual(config: &Config, tool: &str, file: &Path) -> PathBuf {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let plain: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let words: Vec<&str> = plain.split('-').filter(|word| !word.is_empty()).collect();
-    PathBuf::from(RESULTS).join([&[tool], &words[..]].concat().join("-"))
+    results(config).join([&[tool], &words[..]].concat().join("-"))
 }
 
 /// Prints how many lines the import ignored, and notes on the figures.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
+use super::config::checked;
 use super::output::print_line;
 use crate::exit::Failure;
 use crate::guest::kernel::{self, Same};
@@ -30,6 +31,7 @@ pub enum Kernel {
 }
 
 pub fn run(command: &Kernel) -> anyhow::Result<ExitCode> {
+    checked()?;
     match command {
         Kernel::Fetch { if_absent: true, release, .. } if kernel::find(release.as_deref()).is_some() => {}
         Kernel::Fetch { release, replace, .. } => {

@@ -1,7 +1,7 @@
 //! `fsderby machine`: measures this computer, for use as a machine of modelled disks.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +12,7 @@ use clap::{Args, Subcommand};
 use super::output::print_line;
 use super::own_run;
 use crate::exit::{self, Failure};
+use crate::host::caller::create_new;
 use crate::runner::experiment::Experiment;
 use crate::schema::job::{Purpose, StepName};
 use crate::schema::reason::Outcome;
@@ -100,8 +101,7 @@ fn ensure_free(output: &Path) -> anyhow::Result<()> {
 
 fn write(output: &Path, machine: &Machine) -> anyhow::Result<()> {
     let text = toml::to_string(machine)?;
-    let mut file =
-        File::create_new(output).with_context(|| format!("could not create {}", output.display()))?;
+    let mut file = create_new(output).with_context(|| format!("could not create {}", output.display()))?;
     file.write_all(text.as_bytes()).with_context(|| format!("could not write {}", output.display()))
 }
 

@@ -1,6 +1,5 @@
 //! `fsderby merge`: one run of the shards of a plan.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +11,7 @@ use serde_json::json;
 use super::output::{print_json, print_line};
 use super::run::{read_key, sign_what_holds};
 use crate::exit::Failure;
+use crate::host::caller::create_new;
 use crate::report::view::number::count;
 use crate::runner::merge::{self, Made};
 use crate::schema::plan::Plan;
@@ -78,6 +78,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn write_next(path: &Path, plan: &Plan) -> anyhow::Result<()> {
     let left = plan.shard.as_ref().map_or(0, |shard| shard.due.len());
     let text = format!("# {left} trials remain: fsderby run FILE --shard I/N\n{}", toml::to_string(plan)?);
-    let made = fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    let made = create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
     made.with_context(|| format!("could not write {}", path.display()))
 }

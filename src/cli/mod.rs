@@ -9,6 +9,7 @@ mod beforehand;
 mod bonnie;
 mod cite;
 mod compare;
+mod config;
 mod device;
 mod disk;
 mod doctor;
@@ -114,6 +115,9 @@ enum Command {
     /// Measure this computer, for use as a machine of modelled disks
     #[command(subcommand)]
     Machine(machine::MachineCommand),
+    /// Show the configuration: defaults for options, from the environment and from files
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
     /// Create a key pair for signing runs
     Key(key::Arguments),
     /// Print shell completions
@@ -169,6 +173,7 @@ impl Cli {
             Command::Device(command) => device::run(&command),
             Command::Disk(command) => disk::run(&command),
             Command::Machine(command) => machine::run(&command),
+            Command::Config(command) => config::run(&command),
             Command::Key(arguments) => key::run(&arguments),
             Command::Completions { shell } => shell::completions(shell),
             Command::Man(arguments) => shell::man(&arguments),

@@ -13,6 +13,7 @@ use super::output::{print, print_with, say};
 use super::requests;
 use crate::analysis::latencies::Latencies;
 use crate::exit::{self, Failure};
+use crate::host::caller::{create_folders, create_new};
 use crate::imports;
 use crate::report::Report;
 use crate::report::compose::imported::{self, Loaded};
@@ -284,7 +285,7 @@ pub fn write_file(
         let text = format!("{} already exists and is not overwritten\n  try: another name", path.display());
         return Err(Failure::usage(text).into());
     }
-    let mut to = BufWriter::new(File::create_new(path).with_context(failed)?);
+    let mut to = BufWriter::new(create_new(path).with_context(failed)?);
     write(&mut to).with_context(failed)?;
     to.flush().with_context(failed)?;
     say(&format!("wrote {}", path.display()));
@@ -293,8 +294,7 @@ pub fn write_file(
 
 /// Writes new files into a folder, which is created if missing.
 fn write_folder(folder: &Path, files: &[Picture]) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("could not create the folder {}", folder.display()))?;
+    create_folders(folder).with_context(|| format!("could not create the folder {}", folder.display()))?;
     if let Some(there) = files.iter().map(|file| folder.join(&file.name)).find(|path| path.exists()) {
         let there = there.display();
         let text = format!("{there} already exists and is not overwritten\n  try: another folder");

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use shell_words::quote;
 
 use super::compare::usable;
+use super::config::checked;
 use super::kit;
 use super::output::{print, print_json, print_with, say};
 use super::report::{terminal_width, write_file};
@@ -130,8 +131,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if !runs.is_empty() {
         return told(arguments, &paper, &runs, None);
     }
-    let folder =
-        arguments.output.clone().unwrap_or_else(|| fresh_folder(&format!("reproduce {}", name(arguments))));
+    let config = checked()?;
+    let fresh = || fresh_folder(config, &format!("reproduce {}", name(arguments)));
+    let folder = arguments.output.clone().unwrap_or_else(fresh);
     has_no_other_page(&folder)?;
     let all = planned(arguments, &paper, &folder)?;
     if arguments.dry_run {

@@ -18,6 +18,7 @@ use super::own_program;
 use super::progress::Progress;
 use super::setups::common_testbed;
 use crate::analysis::condition::Condition;
+use crate::config::{self, Config};
 use crate::exit::{self, Failure};
 use crate::host::other_runs;
 use crate::report::view::number::count;
@@ -39,7 +40,7 @@ use crate::store::signature;
 use crate::store::{self, Door, Folder, Run};
 use crate::testbeds::{Made, Testbeds};
 
-/// Folder of runs unless `--output` is given.
+/// Folder of runs in the current folder.
 const RESULTS: &str = "results";
 
 #[derive(Args)]
@@ -112,7 +113,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
 
 /// A new run.
 fn begin(arguments: &Arguments, ending: &Ending) -> anyhow::Result<ExitCode> {
-    let experiment = experiment(arguments)?;
+    let config = super::config::checked()?;
+    let experiment = experiment(arguments, config)?;
     let plan = experiment.plan(common_testbed(&experiment)?, now_seed())?;
     let mut made = Made::of(&plan).map_err(Failure::usage)?;
     if let Some(agent) = &arguments.agent {
@@ -124,7 +126,7 @@ fn begin(arguments: &Arguments, ending: &Ending) -> anyhow::Result<ExitCode> {
     let plan = Resolved::of(&plan)?;
     let jobs = jobs(arguments.jobs, &plan, &testbeds)?;
     can_be_judged(&arguments.fail_if, &plan, &testbeds)?;
-    let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
+    let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(config, &plan.name));
     let checked = Check {
         plan: &plan,
         testbeds: &testbeds,
@@ -224,10 +226,11 @@ fn longer(before: &Run, arguments: &Arguments, jobs: usize) -> Plan {
     }
 }
 
-/// The experiment with the command-line options applied.
-fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
+/// The experiment with the configuration and the command-line options applied.
+fn experiment(arguments: &Arguments, config: &Config) -> anyhow::Result<Experiment> {
     let own = Experiment::load(&arguments.experiment)?;
     let mut experiment = own.clone();
+    experiment.take_configured(config)?;
     experiment.take_filesystems(&arguments.filesystems, &arguments.filesystem);
     if !arguments.workloads.is_empty() || !arguments.own.is_empty() {
         experiment.workloads.clone_from(&arguments.workloads);
@@ -349,14 +352,19 @@ fn code(run: &Run, finish: Finish) -> u8 {
     }
 }
 
+/// Folder of runs unless `--output` is given.
+pub fn results(config: &Config) -> PathBuf {
+    config.text(config::Key::Results).map_or_else(|| RESULTS.into(), PathBuf::from)
+}
+
 /// `results/quick-2026-11-21-101530`
-pub fn fresh_folder(name: &str) -> PathBuf {
+pub fn fresh_folder(config: &Config, name: &str) -> PathBuf {
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
     let words: Vec<&str> = plain.split('-').filter(|w| !w.is_empty()).collect();
     let date =
         jiff::Zoned::now().with_time_zone(jiff::tz::TimeZone::UTC).strftime("%Y-%m-%d-%H%M%S").to_string();
-    PathBuf::from(RESULTS).join(format!("{}-{date}", words.join("-")))
+    results(config).join(format!("{}-{date}", words.join("-")))
 }
 
 /// A random seed; it is stored, so that the run can be repeated.
@@ -385,7 +393,7 @@ mod tests {
     fn plan(words: &[&str]) -> Plan {
         let line =
             Line::try_parse_from(["fsderby run"].iter().chain(words)).unwrap_or_else(|e| panic!("{e}"));
-        let experiment = experiment(&line.arguments).unwrap();
+        let experiment = experiment(&line.arguments, &Config::default()).unwrap();
         experiment.plan(common_testbed(&experiment).unwrap(), 4711).unwrap()
     }
 

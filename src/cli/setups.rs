@@ -12,7 +12,7 @@ use crate::testbeds::{self, Testbeds};
 pub fn common_testbed(experiment: &Experiment) -> anyhow::Result<String> {
     let named = experiment.on.as_deref().unwrap_or(testbeds::AUTO);
     if named != testbeds::AUTO {
-        return Ok(testbeds::named(named).map_err(Failure::usage)?);
+        return Ok(testbeds::named(&experiment.usual.in_images(named)).map_err(Failure::usage)?);
     }
     let plan = experiment.plan(named.to_owned(), 1)?;
     let undecided: Vec<_> =
@@ -24,7 +24,8 @@ pub fn common_testbed(experiment: &Experiment) -> anyhow::Result<String> {
     let wanted = undecided.iter().filter(|c| all_optional || !experiment.is_optional(c));
     let kinds = wanted.filter_map(|c| filesystems::find(&c.kind));
     let asked: Vec<_> = kinds.map(|kind| kind.kernel()).collect();
-    let chosen = testbeds::choose(&asked, experiment.takes_all(), &jobs::need(&Resolved::of(&plan)?));
+    let need = jobs::need(&Resolved::of(&plan)?);
+    let chosen = testbeds::choose(&asked, experiment.takes_all(), &need, &experiment.usual);
     Ok(chosen.map_err(Failure::usage)?.name())
 }
 

@@ -12,6 +12,7 @@ use fsderby_stats::median;
 use super::output::print;
 use super::own_run;
 use crate::exit;
+use crate::host::caller::create_folder;
 use crate::probes;
 use crate::runner::experiment::Experiment;
 use crate::schema::job::Purpose;
@@ -42,7 +43,7 @@ pub struct Twin {
 }
 
 pub fn run(twin: &Twin) -> anyhow::Result<ExitCode> {
-    std::fs::create_dir(&twin.output)
+    create_folder(&twin.output)
         .with_context(|| format!("could not create the folder {}", twin.output.display()))?;
     let mut all = Rows::new();
     for (workload, scale) in WORK {

@@ -15,6 +15,7 @@ use super::output::{print_json, print_line};
 use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::guest::bundle_file;
+use crate::host::caller::hand_over;
 use crate::host::node;
 use crate::imports;
 use crate::runner::experiment::planned;
@@ -216,13 +217,19 @@ fn take_guest(file: &Path, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
 fn keep(path: Option<&Path>, run: &Run, record: &Record, made: &mut Made) -> anyhow::Result<Arc<Kept>> {
     let candidate = run.plan.candidates.iter().find(|candidate| candidate.label == record.filesystem);
     let file = match path {
-        Some(path) => File::options().read(true).write(true).create_new(true).open(path).map_err(|e| {
-            let text = format!(
-                "could not create {}: {e}\n  try: --keep-image with the name of a new file",
-                path.display()
-            );
-            Failure::usage(text)
-        })?,
+        Some(path) => File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(path)
+            .and_then(|file| hand_over(&file).map(|()| file))
+            .map_err(|e| {
+                let text = format!(
+                    "could not create {}: {e}\n  try: --keep-image with the name of a new file",
+                    path.display()
+                );
+                Failure::usage(text)
+            })?,
         None => tempfile::tempfile_in(IMAGES)
             .map_err(|e| Failure::missing(format!("could not create a file in {IMAGES}: {e}")))?,
     };

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use super::bounded::{ALL, Bounded, PACKAGE, open_as, xz, zstd};
 use super::bundle::{self, Bundle, File, LONGEST_MANIFEST, MANIFEST, Manifest};
 use crate::exit::{self, Failure};
+use crate::host::caller::hand_over;
 use crate::schema::units::Bytes;
 
 /// Name of the entry with the manifest's SHA-256, which detects any altered byte.
@@ -55,6 +56,7 @@ pub fn taken(file: &Path) -> anyhow::Result<Bundle> {
 pub fn export(bundle: &Bundle, path: &Path) -> anyhow::Result<()> {
     let shown = path.display();
     let file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(path);
+    let file = file.and_then(|file| hand_over(&file).map(|()| file));
     let mut file = BufWriter::new(file.with_context(|| format!("could not create {shown}"))?);
     let written = write(bundle, &mut file).and_then(|()| Ok(file.flush()?));
     if written.is_err() {

@@ -1,12 +1,14 @@
 //! The cache of kernels, snapshots and bundles: a folder of the user that nobody else can change.
 //!
-//! The cache is `$XDG_CACHE_HOME/fsderby`, or `$HOME/.cache/fsderby`. Its content is booted, so the cache must not be in a
+//! The cache is the configured folder, or `$XDG_CACHE_HOME/fsderby`, or `$HOME/.cache/fsderby`. Its content is booted, so the cache must not be in a
 //! world-writable folder.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+use crate::config::{self, Key};
 
 /// Permission bits that let the group or other users write.
 const OTHERS_WRITE: u32 = 0o022;
@@ -26,6 +28,23 @@ pub struct Unusable {
 /// # Errors
 /// If there is no place for a cache, or other users could change it.
 pub fn folder(name: &str) -> Result<PathBuf, Unusable> {
+    let cache = place()?;
+    let folder = cache.join(name);
+    cache.parent().map_or(Ok(()), |above| is_ours(above, STICKY))?;
+    is_ours(&cache, 0)?;
+    is_ours(&folder, 0)?;
+    Ok(folder)
+}
+
+/// The folder of the cache.
+fn place() -> Result<PathBuf, Unusable> {
+    let config = config::get().map_err(|e| match e.message.split_once("\n  try: ") {
+        Some((what, remedy)) => Unusable { what: what.into(), remedy: remedy.into() },
+        None => Unusable { what: e.message, remedy: "fsderby config show".into() },
+    })?;
+    if let Some(folder) = config.text(Key::Cache) {
+        return Ok(folder.into());
+    }
     let given = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute());
     let base = given("XDG_CACHE_HOME").or_else(|| Some(given("HOME")?.join(".cache")));
     let base = base.ok_or_else(|| Unusable {
@@ -33,12 +52,7 @@ pub fn folder(name: &str) -> Result<PathBuf, Unusable> {
             is set".into(),
         remedy: "set HOME, or XDG_CACHE_HOME".into(),
     })?;
-    let cache = base.join("fsderby");
-    let folder = cache.join(name);
-    is_ours(&base, STICKY)?;
-    is_ours(&cache, 0)?;
-    is_ours(&folder, 0)?;
-    Ok(folder)
+    Ok(base.join("fsderby"))
 }
 
 /// The subfolder with this name in the cache; created, private to the user, if it is missing.
@@ -46,7 +60,7 @@ pub fn made(name: &str) -> anyhow::Result<PathBuf> {
     let folder = folder(name)?;
     DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|e| Unusable {
         what: format!("could not create {}: {e}", folder.display()),
-        remedy: "XDG_CACHE_HOME=DIR, a folder that you can write to".into(),
+        remedy: "FSDERBY_CACHE=DIR, a folder that you can write to".into(),
     })?;
     Ok(folder)
 }
@@ -62,7 +76,7 @@ pub fn is_ours(path: &Path, unless: u32) -> Result<(), Unusable> {
                 "could not stat {folder}, the cache of kernels, snapshots and guest bundles: {e}",
                 folder = path.display()
             ),
-            remedy: "XDG_CACHE_HOME=DIR, a folder that you own".into(),
+            remedy: "FSDERBY_CACHE=DIR, a folder that you own".into(),
         }),
     }
 }
@@ -76,7 +90,7 @@ fn is_nobody_elses(path: &Path, about: &Metadata, unless: u32) -> Result<(), Unu
                 "{shown} belongs to user {owner}, who could change the programs of guests",
                 owner = about.uid()
             ),
-            remedy: "XDG_CACHE_HOME=DIR, a folder that you own; or sudo -H if it is another user's home"
+            remedy: "FSDERBY_CACHE=DIR, a folder that you own; or sudo -H if it is another user's home"
                 .into(),
         });
     }

@@ -1,5 +1,6 @@
 //! The machine on which this process runs, host or guest: its programs, cgroups, and folders created by fsderby.
 
+pub mod caller;
 pub mod control_group;
 pub mod device_group;
 mod fault;
@@ -13,6 +14,7 @@ pub mod parallel;
 pub mod process_group;
 pub mod programs;
 pub mod random;
+pub mod stranger;
 
 use std::time::{Duration, Instant};
 

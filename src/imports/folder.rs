@@ -15,6 +15,7 @@ use anyhow::Context;
 use super::unready::{FILE, SOURCES, Unready};
 use super::{Given, READING, collected, find};
 use crate::exit::{DAMAGED, Failure};
+use crate::host::caller::create_folders;
 use crate::schema::import::{Import, SCHEMA, Source};
 use crate::schema::units::{Bytes, MIB};
 use crate::store::Door;
@@ -62,7 +63,7 @@ fn made(import: &Import, files: &[Given<'_>], path: &Path) -> anyhow::Result<()>
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let above: Vec<&Path> =
         parent.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
-    let made = fs::create_dir_all(parent).map_err(anyhow::Error::from).and_then(|()| {
+    let made = create_folders(parent).map_err(anyhow::Error::from).and_then(|()| {
         let unready = Unready::in_folder(parent)?;
         fill(import, files, unready.path())?;
         Ok(unready.named(path)?)

@@ -17,7 +17,9 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::sync;
+use crate::host::caller::{hand_over, hand_over_folder};
 use crate::host::random;
+use crate::host::stranger::{Who, who};
 use crate::schema::units::Bytes;
 
 /// Suffix of a file that was renamed to free its name.
@@ -40,16 +42,6 @@ pub struct Stranger {
     /// Path of that part; empty for the folder itself.
     pub name: String,
     pub who: Who,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
-    /// Another user is the owner; the value is the user ID.
-    Owner(u32),
-    /// A group has write permission; the value is the group ID.
-    Group(u32),
-    /// Every user has write permission.
-    Everybody,
 }
 
 impl Door {
@@ -124,6 +116,7 @@ impl Door {
                 let flags =
                     OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let mut copy = File::from(rustix::fs::openat(&ours, our_name, flags, MODE)?);
+                hand_over(&copy)?;
                 io::copy(&mut file, &mut copy).map(drop)
             }
         }
@@ -212,7 +205,10 @@ impl Door {
     /// Creates a subfolder unless it exists.
     pub fn make_folder(&self, name: &str) -> io::Result<()> {
         match rustix::fs::mkdirat(&self.folder, name, FOLDER_MODE) {
-            Ok(()) => sync(&self.folder),
+            Ok(()) => {
+                hand_over_folder(&open_folder(&self.folder, name)?)?;
+                sync(&self.folder)
+            }
             Err(Errno::EXIST) => Ok(()),
             Err(e) => Err(e.into()),
         }
@@ -221,7 +217,8 @@ impl Door {
     /// Creates a subfolder of a subfolder, which must not exist.
     pub fn make_folder_in(&self, above: &str, name: &str) -> io::Result<()> {
         let above = self.inside(above)?;
-        Ok(rustix::fs::mkdirat(&above.folder, name, FOLDER_MODE)?)
+        rustix::fs::mkdirat(&above.folder, name, FOLDER_MODE)?;
+        hand_over_folder(&open_folder(&above.folder, name)?)
     }
 
     /// Creates this subfolder and those above it, as far as they do not exist.
@@ -265,19 +262,8 @@ impl Door {
         Ok(names)
     }
 
-    /// Another user or group that owns the folder or a file in it, or may write to them. Root does not count, because root has full
-    /// access anyway. A group with the same number as the user does not count, because it usually has no other member.
+    /// Another user or group that owns the folder or a file in it, or may write to them.
     pub fn stranger(&self) -> io::Result<Option<Stranger>> {
-        let own = rustix::process::geteuid().as_raw();
-        let who = |uid: u32, gid: u32, mode: u32| {
-            let is_of_group = mode & 0o020 != 0 && gid != 0 && gid != own;
-            match () {
-                () if uid != 0 && uid != own => Some(Who::Owner(uid)),
-                () if mode & 0o002 != 0 => Some(Who::Everybody),
-                () if is_of_group => Some(Who::Group(gid)),
-                () => None,
-            }
-        };
         let about = self.folder.metadata()?;
         if let Some(who) = who(about.uid(), about.gid(), about.mode()) {
             return Ok(Some(Stranger { name: String::new(), who }));
@@ -344,6 +330,7 @@ fn open_folder(above: &File, name: impl rustix::path::Arg) -> io::Result<File> {
 fn write_new(folder: &File, name: &str, bytes: &[u8]) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = File::from(rustix::fs::openat(folder, name, flags, MODE)?);
+    hand_over(&file)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

@@ -10,11 +10,12 @@ use rustix::fs::{Access, FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::beside::{self, Attached, CONSOLES, HISTOGRAMS, REQUESTS};
-use super::door::{Door, Stranger, Who};
+use super::door::{Door, Stranger};
 use super::seal::{self, Covered};
 use super::unready::Unready;
 use super::{MACHINE, PLAN, Run, TRIALS, lines, sync_folder, verdict};
 use crate::exit::{DAMAGED, Failure};
+use crate::host::caller::create_folders;
 use crate::schema::finding::{Interim, Verdict};
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
@@ -46,7 +47,7 @@ impl Folder {
         let parent = or_here(path.parent());
         let above: Vec<&Path> =
             parent.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
-        let made = fs::create_dir_all(parent).map_err(anyhow::Error::from).and_then(|()| {
+        let made = create_folders(parent).map_err(anyhow::Error::from).and_then(|()| {
             let unready = Unready::in_folder(parent)?;
             let door = Door::open(unready.path())?;
             let last = fill(&door, plan, machine)?;
@@ -285,13 +286,8 @@ pub fn open_trusted(path: &Path, trust: bool) -> anyhow::Result<Door> {
         None => Ok(door),
         Some(Stranger { name, who }) => {
             let folder = path.display();
-            let others = match who {
-                Who::Owner(uid) => format!("belongs to user {uid}"),
-                Who::Group(gid) => format!("can be written by group {gid}"),
-                Who::Everybody => "can be written by every user".to_owned(),
-            };
             let text = format!(
-                "{} {others}, and its plan would be executed with your rights\n  try: fsderby verify {folder}, read \
+                "{} {who}, and its plan would be executed with your rights\n  try: fsderby verify {folder}, read \
                  {folder}/{PLAN}, and then --trust",
                 shown(path, &name)
             );

@@ -11,6 +11,7 @@ use minisign::{KeyPair, PublicKey, PublicKeyBox, SecretKey, SecretKeyBox};
 use rustix::fs::OFlags;
 
 use crate::exit::Failure;
+use crate::host::caller::hand_over;
 
 /// A key file is two lines of text.
 const LONGEST: u64 = 4096;
@@ -75,6 +76,7 @@ pub fn make(path: &Path) -> anyhow::Result<PathBuf> {
 
 fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
     let made = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
+    let made = made.and_then(|file| hand_over(&file).map(|()| file));
     let written = made.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
     written.map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => {

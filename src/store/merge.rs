@@ -20,6 +20,7 @@ use super::lines::{self, Span};
 use super::seal::{self, SEAL_MOST};
 use super::unready::Unready;
 use super::{MACHINE, PLAN, Run, SEAL, SHARDS, SIGNATURE, TRIALS, beside, sync_folder, verdict};
+use crate::host::caller::create_folders;
 use crate::schema::finding::Verdict;
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
@@ -62,7 +63,7 @@ impl Merging {
     /// If it cannot be written there.
     pub fn begin(path: &Path, plan: &Plan, machine: &Machine) -> anyhow::Result<Self> {
         let parent = folder::or_here(path.parent());
-        std::fs::create_dir_all(parent)?;
+        create_folders(parent)?;
         let unready = Unready::in_folder(parent)?;
         let door = Door::open(unready.path())?;
         let last = folder::fill(&door, plan, machine)?;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
 use rustix::io::Errno;
 
+use crate::host::caller::create_folder;
 use crate::host::random;
 
 /// Length of the random part in hexadecimal digits.
@@ -18,7 +19,7 @@ pub const DIGITS: usize = 32;
 /// Creates a new empty folder.
 pub fn made(parent: &Path, prefix: &str) -> io::Result<PathBuf> {
     let at = parent.join(format!("{prefix}{:0DIGITS$x}", random::bits()?));
-    fs::create_dir(&at)?;
+    create_folder(&at)?;
     Ok(at)
 }
 

@@ -18,6 +18,7 @@ use rustix::io::Errno;
 
 use super::beside::{CONSOLES, HISTOGRAMS};
 use super::{MACHINE, PLAN, TRIALS, sync_folder, unnamed};
+use crate::host::caller::hand_over;
 
 const PREFIX: &str = ".fsderby-";
 
@@ -37,6 +38,7 @@ impl Unready {
         loop {
             let at = unnamed::made(parent, PREFIX)?;
             let made = OpenOptions::new().read(true).append(true).create_new(true).open(at.join(TRIALS));
+            let made = made.and_then(|trials| hand_over(&trials).map(|()| trials));
             let trials = made.inspect_err(|_| drop(fs::remove_dir(&at)))?;
             let unready = Unready { at, trials, is_ready: false };
             match flock(&unready.trials, FlockOperation::NonBlockingLockExclusive) {

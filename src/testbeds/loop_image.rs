@@ -46,6 +46,10 @@ impl TestbedKind for LoopKind {
         Some(format!("{NAME}:{}", folder.display()))
     }
 
+    fn with_images(&self, argument: Option<&str>, folder: &str) -> Option<String> {
+        argument.is_none().then(|| folder.to_owned())
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         let folder = PathBuf::from(argument.unwrap_or(FOLDER));
         let folder = std::path::absolute(&folder)

@@ -16,12 +16,14 @@ mod rehearsal;
 mod several;
 mod stream;
 mod twin;
+mod usual;
 pub mod vm;
 
 pub use auto::choose;
 pub use guests::{Guests, Start, start_from};
 pub use place::{Place, is_directory};
 pub use several::{Made, Testbeds};
+pub use usual::{Usual, written_out};
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -82,6 +84,18 @@ pub trait TestbedKind: Sync {
     /// folder, and so many disks. `None` if only the user can name one.
     fn example(&self, _folder: &Path, _disks: usize) -> Option<String> {
         Some(self.name().to_owned()).filter(|_| !self.needs_argument())
+    }
+    /// The argument with images in this folder; `None` if it names a folder, or there are no images.
+    fn with_images(&self, _argument: Option<&str>, _folder: &str) -> Option<String> {
+        None
+    }
+    /// The machine that a testbed with this argument has, unless it names one; `None` if this machine, or an unknown one.
+    fn machine(&self, _argument: Option<&str>) -> Option<String> {
+        None
+    }
+    /// The argument with this machine; `None` if it names a machine or its speed, or there is no choice.
+    fn with_machine(&self, _argument: Option<&str>, _machine: &str) -> Option<String> {
+        None
     }
     /// Whether repeating a trial gives different figures.
     fn scatters(&self) -> bool {

@@ -67,6 +67,30 @@ fn the_testbeds_are_the_programs() {
     is_the_page("testbeds", &page);
 }
 
+/// The part of the page below its text.
+#[test]
+fn the_configuration_is_the_programs() {
+    const KEYS: &str = "## Keys\n";
+    let path = project().join("docs/reference/configuration.md");
+    let stored = fs::read_to_string(path).unwrap();
+    let mut page = stored[..stored.find(KEYS).unwrap() + KEYS.len()].to_owned();
+    let output = fsderby().args(["config", "show", "--json"]).output().unwrap();
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    page.push_str("\n| key | variable | option | built in | meaning |\n|---|---|---|---|---|\n");
+    for row in shown["settings"].as_array().unwrap() {
+        let [key, variable, option, built_in, meaning] =
+            ["key", "variable", "option", "built_in", "meaning"].map(|key| text(&row[key]));
+        let option = if option == "none" { option.to_owned() } else { format!("`{option}`") };
+        writeln!(page, "| `{key}` | `{variable}` | {option} | {} | {} |", cell(built_in), cell(meaning))
+            .unwrap();
+    }
+    page.push_str("\n## Variables of tests\n\nOnly the tests and scripts of fsderby's source read these.\n\n| variable | meaning |\n|---|---|\n");
+    for row in shown["variables"].as_array().unwrap().iter().filter(|row| row["of"] == "tests") {
+        writeln!(page, "| `{}` | {} |", text(&row["name"]), cell(text(&row["meaning"]))).unwrap();
+    }
+    is_the_page("configuration", &page);
+}
+
 /// The rows of the tables in `docs/reference/experiment.md` have the keys that are read, and no others.
 #[test]
 fn the_keys_of_an_experiment_are_the_programs() {

@@ -7,6 +7,7 @@ mod beforehand;
 mod clients;
 mod command;
 mod compression;
+mod configuration;
 mod conformance;
 mod fill;
 mod fio;

@@ -33,7 +33,8 @@ use fsderby::schema::record::Record;
 /// The program under test.
 pub fn fsderby() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fsderby"));
-    command.env("NO_COLOR", "1");
+    // No configuration of whoever runs the tests.
+    command.env("NO_COLOR", "1").env("XDG_CONFIG_HOME", "/nonexistent");
     command
 }
 

@@ -4,6 +4,7 @@ mod scripts;
 mod status;
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -14,10 +15,12 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 
 use self::scripts::Campaign;
+use super::config::checked;
 use super::output::{print_line, say};
 use super::run::{fresh_folder, now_seed};
 use super::setups::common_testbed;
 use crate::exit::Failure;
+use crate::host::caller::{create_folders, create_new};
 use crate::host::programs;
 use crate::report::view::number::count;
 use crate::runner::experiment::{Experiment, options};
@@ -120,13 +123,16 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let text = "there is no sbatch on this machine\n  try: --write here and sh DIR/submit.sh on a login node, or --shard with another scheduler";
         return Err(Failure::missing(text).into());
     }
+    let config = checked()?;
     let mut experiment = Experiment::load(arguments.plan.as_deref().unwrap_or_default())?;
+    experiment.take_configured(config)?;
     options::give_guest(arguments.guest.clone(), &mut experiment)?;
     let plan = experiment.plan(common_testbed(&experiment)?, now_seed())?;
     let plan = Plan { shard: None, ..plan };
     let made = Made::of(&plan).map_err(Failure::usage)?;
     let campaign = campaign(arguments, &plan, &made.testbeds())?;
-    let folder = arguments.output.clone().unwrap_or_else(|| fresh_folder(&format!("{} on slurm", plan.name)));
+    let folder =
+        arguments.output.clone().unwrap_or_else(|| fresh_folder(config, &format!("{} on slurm", plan.name)));
     let folder = std::path::absolute(folder).context("could not find the current folder")?;
     Folder::can_be_created(&folder)?;
     let program = std::env::current_exe().context("could not find this program")?;
@@ -199,14 +205,17 @@ fn campaign(arguments: &Arguments, plan: &Plan, testbeds: &Testbeds<'_>) -> anyh
 fn write(folder: &Path, plan: &Plan, campaign: &Campaign, scripts: &[(&str, String)]) -> anyhow::Result<()> {
     let made = || -> anyhow::Result<()> {
         for name in ["", "log", "ended", "shards", "next"] {
-            fs::create_dir_all(folder.join(name))?;
+            create_folders(&folder.join(name))?;
         }
-        fs::write(folder.join(PLAN), toml::to_string(plan)?)?;
-        fs::write(folder.join(CAMPAIGN), toml::to_string(campaign)?)?;
+        let write = |name: &str, text: &str| -> std::io::Result<fs::File> {
+            let mut file = create_new(&folder.join(name))?;
+            file.write_all(text.as_bytes())?;
+            Ok(file)
+        };
+        write(PLAN, &toml::to_string(plan)?)?;
+        write(CAMPAIGN, &toml::to_string(campaign)?)?;
         for (name, text) in scripts {
-            let path = folder.join(name);
-            fs::write(&path, text)?;
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+            write(name, text)?.set_permissions(fs::Permissions::from_mode(0o755))?;
         }
         Ok(())
     };

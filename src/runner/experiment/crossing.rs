@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::entry::FilesystemEntry;
 use crate::exit::Failure;
 use crate::schema::units::Bytes;
-use crate::testbeds::{self, Start};
+use crate::testbeds::{self, Start, Usual};
 
 /// `[cross]`: each filesystem enters once with each of these values, all in every round. Values that an entry states itself are
 /// not crossed.
@@ -104,15 +104,17 @@ pub(super) fn in_labels(values: Vec<String>) -> Vec<String> {
 ///
 /// # Errors
 /// If there is no such testbed, or it boots no kernel.
-pub fn testbed_of(entry: &FilesystemEntry, common: &str) -> Result<Option<String>, String> {
+pub fn testbed_of(entry: &FilesystemEntry, common: &str, usual: &Usual) -> Result<Option<String>, String> {
     let Some(release) = &entry.kernel else {
         return match &entry.on {
-            Some(on) => Ok(Some(testbeds::named(on)?)),
+            Some(on) => Ok(Some(testbeds::named(&usual.in_images(on))?)),
             None => Ok(None),
         };
     };
     let on = entry.on.as_deref().unwrap_or(common);
-    with_kernel(on, release).map(Some)
+    // `auto` becomes a testbed only with its kernel.
+    let with_kernel = with_kernel(&usual.in_images(on), release)?;
+    testbeds::named(&if on == testbeds::AUTO { usual.in_images(&with_kernel) } else { with_kernel }).map(Some)
 }
 
 /// This testbed with this cached kernel; for `auto` the first testbed that boots kernels.

@@ -15,6 +15,7 @@ pub mod planned;
 pub mod profiles;
 pub mod scaled;
 pub mod typed;
+mod usual;
 
 use std::fs::File;
 use std::io::Read;
@@ -41,6 +42,7 @@ use crate::schema::scenario::Scenario;
 use crate::schema::setup::{ImageState, Variant};
 use crate::schema::shard::Shard;
 use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
+use crate::testbeds::Usual;
 use crate::text::{mistakes, names};
 use crate::{store, testbeds, workloads};
 
@@ -129,6 +131,9 @@ pub struct Experiment {
     /// Whether the user asked for all available kinds, although the plan lists each of them.
     #[serde(skip)]
     pub as_they_come: bool,
+    /// From the configuration.
+    #[serde(skip)]
+    pub usual: Usual,
 }
 
 /// The keys without a row among the [`options`].
@@ -377,7 +382,7 @@ impl Experiment {
         let on = match self.is_stored() {
             // A stored plan's names were resolved, and may no longer exist.
             true => entry.on.clone().map(|on| values::place(&on).map(drop).map(|()| on)).transpose(),
-            false => crossing::testbed_of(&entry, self.on.as_deref().unwrap_or(testbeds::AUTO)),
+            false => crossing::testbed_of(&entry, self.on.as_deref().unwrap_or(testbeds::AUTO), &self.usual),
         };
         let layers = entry.layers.as_deref().map(written).transpose().map_err(fault)?;
         let own = Factors { on: on.map_err(fault)?, layers, ..entry.own() };

@@ -120,6 +120,18 @@ impl TestbedKind for ModelKind {
         Some(format!("model:{DISK},disks={disks}"))
     }
 
+    fn machine(&self, argument: Option<&str>) -> Option<String> {
+        let disk = argument.unwrap_or(DISK).split(',').next()?;
+        let spec = Spec::parse(&disks::text(disk).ok()?).ok()?;
+        Some(spec.machine().unwrap_or(machines::USUAL).to_owned())
+    }
+
+    fn with_machine(&self, argument: Option<&str>, machine: &str) -> Option<String> {
+        let settings = argument.unwrap_or(DISK);
+        let names_one = |setting: &str| setting.starts_with("machine=") || setting.starts_with("mips=");
+        (!settings.split(',').any(names_one)).then(|| format!("{settings},machine={machine}"))
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         Ok(Box::new(argument.unwrap_or(DISK).parse::<Model>()?))
     }

@@ -106,6 +106,13 @@ impl TestbedKind for VmKind {
         Some(format!("vm:images={},disks={disks}", folder.display()))
     }
 
+    fn with_images(&self, argument: Option<&str>, folder: &str) -> Option<String> {
+        let settings = argument.unwrap_or_default();
+        let is_free = settings.split(',').all(|setting| !setting.starts_with(IMAGES));
+        let images = format!("{IMAGES}{folder}");
+        is_free.then(|| if settings.is_empty() { images.clone() } else { format!("{settings},{images}") })
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         Ok(Box::new(argument.unwrap_or_default().parse::<Vm>()?))
     }

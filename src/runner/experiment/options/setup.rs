@@ -21,9 +21,13 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: TESTBED,
         flag: Some(|| repeated(TESTBED, "on", "TESTBED", testbeds_help())),
-        read: |flags, to| given(&flags.several(TESTBED), &mut to.on, &mut to.cross.on),
+        read: |flags, to| {
+            let on: Vec<String> = flags.several(TESTBED);
+            let on: Vec<String> = on.iter().map(|on| to.usual.on_machine(on)).collect();
+            given(&on, &mut to.on, &mut to.cross.on)
+        },
         stored: |plan, to| to.on = Some(plan.testbed.clone()),
-        printed: |plan| vec![format!("--on {}", quote(&plan.testbed))],
+        printed: |plan| vec![format!("--on {}", quote(&testbeds::written_out(&plan.testbed)))],
         ..Setting::KEY
     },
     Setting {

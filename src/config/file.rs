@@ -1,0 +1,144 @@
+//! A file of the configuration: who may have written it, and its keys.
+
+use std::fs::{self, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+use toml::de::{DeTable, DeValue};
+
+use super::{File, Key, Source, TABLE, Value, Whose};
+use crate::exit::Failure;
+use crate::host::caller::caller;
+use crate::host::stranger::{Who, who};
+use crate::text::{mistakes, names};
+
+/// Largest file; a larger one is something else.
+const MOST: u64 = 1 << 16;
+/// Readable by every user.
+const OTHERS_READ: u32 = 0o004;
+
+/// The values of a file; none if it does not exist.
+pub fn read(file: &File) -> Result<Vec<(Key, Value)>, Failure> {
+    let shown = file.path.display();
+    match text(file) {
+        Ok(Some(text)) => parsed(&text, &file.path),
+        Ok(None) => Ok(Vec::new()),
+        Err(Refused::Untrusted(path, who)) => Err(Failure::usage(format!(
+            "the configuration {shown} is not trusted: {path} {who}\n  try: chown and chmod go-w {path}, or XDG_CONFIG_HOME=DIR"
+        ))),
+        Err(Refused::Unreadable(e)) => Err(Failure::usage(format!(
+            "could not read the configuration {shown}: {e}\n  try: XDG_CONFIG_HOME=DIR, with a file that you can read"
+        ))),
+    }
+}
+
+enum Refused {
+    Untrusted(String, String),
+    Unreadable(io::Error),
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Refused::Unreadable(error)
+    }
+}
+
+fn text(file: &File) -> Result<Option<String>, Refused> {
+    // The type is checked before the file is opened, so that no device is opened, and again after.
+    match fs::metadata(&file.path) {
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        about => is_regular(&about?)?,
+    }
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(&file.path)?;
+    let about = opened.metadata()?;
+    is_regular(&about)?;
+    let folder = file.path.parent().unwrap_or(Path::new("/"));
+    let places = [(folder, &fs::metadata(folder)?), (&file.path, &about)];
+    for (path, about) in places {
+        if let Some(why) = untrusted(about, file.whose, path == file.path) {
+            return Err(Refused::Untrusted(path.display().to_string(), why));
+        }
+    }
+    let mut text = String::new();
+    opened.take(MOST).read_to_string(&mut text)?;
+    Ok(Some(text))
+}
+
+fn is_regular(about: &Metadata) -> io::Result<()> {
+    match (about.is_file(), about.len() < MOST) {
+        (true, true) => Ok(()),
+        (true, false) => {
+            Err(io::Error::new(ErrorKind::InvalidData, format!("it is larger than {MOST} bytes")))
+        }
+        (false, _) => Err(io::Error::new(ErrorKind::InvalidData, "it is not a regular file")),
+    }
+}
+
+/// Why a file or its folder is not trusted. Root reads the caller's file with root's rights, so a link in the caller's home must not
+/// lead to a file that the caller cannot read: errors quote it.
+fn untrusted(about: &Metadata, whose: Whose, is_file: bool) -> Option<String> {
+    let mode = about.mode();
+    let is_callers = caller().is_some_and(|caller| caller.uid == about.uid());
+    match whose {
+        Whose::System if about.uid() != 0 => Some(Who::Owner(about.uid()).to_string()),
+        Whose::Caller if is_file && !is_callers && mode & OTHERS_READ == 0 => {
+            Some("is not readable by the user who called sudo".to_owned())
+        }
+        _ => who(about.uid(), about.gid(), mode).map(|who| who.to_string()),
+    }
+}
+
+fn parsed(text: &str, path: &Path) -> Result<Vec<(Key, Value)>, Failure> {
+    let table = DeTable::parse(text).map_err(|e| {
+        Failure::usage(format!("could not parse {}: {}", path.display(), mistakes::in_words(&e)))
+    })?;
+    let mut values = Vec::new();
+    for (name, value) in table.get_ref() {
+        let line = text[..name.span().start].lines().count().max(1);
+        let line = if text[..name.span().start].ends_with('\n') { line + 1 } else { line };
+        let from = Source::File { path: path.to_owned(), line };
+        let name = name.get_ref().as_ref();
+        let Some(setting) = TABLE.iter().find(|setting| setting.name == name) else {
+            let unknown = names::unknown("key", name, TABLE.iter().map(|setting| setting.name));
+            return Err(Failure::usage(format!("{from}: {unknown}\n  try: fsderby config show")));
+        };
+        let DeValue::String(text) = value.get_ref() else {
+            let text = format!(
+                "{from}: {name} is {}, not text\n  try: {}",
+                kind(value.get_ref()),
+                example(setting.key)
+            );
+            return Err(Failure::usage(text));
+        };
+        values.push((setting.key, Value { text: text.to_string(), from }));
+    }
+    Ok(values)
+}
+
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "text",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// A line that would be right.
+fn example(key: Key) -> String {
+    let (name, value) = match key {
+        Key::Results => ("results", "~/results"),
+        Key::Images => ("images", "/srv/images"),
+        Key::On => ("on", "vm"),
+        Key::Cache => ("cache", "~/.cache/fsderby"),
+        Key::Machine => ("machine", "server-2024"),
+        Key::Margin => ("margin", "3%"),
+    };
+    format!("{name} = \"{value}\"")
+}
