@@ -4,7 +4,10 @@ FSDERBY := target/$(shell rustc --print host-tuple)/release/fsderby
 # What `make run` gives to `fsderby run`: make run RUN='quick --rounds 10'
 RUN ?= quick
 
-.PHONY: run race build check test nightly bench lint identity
+# Where `make install` puts the program; DESTDIR is put before it.
+PREFIX ?= /usr/local
+
+.PHONY: run race build install package check test nightly bench lint identity
 
 # With the testbed vm in RUN, QEMU and a kernel for the guests are fetched too.
 run:
@@ -18,6 +21,14 @@ race: run
 
 build:
 	cargo build --release --locked
+
+# The program that `make build` built, its manual pages, completions and documents.
+install:
+	@DESTDIR='$(DESTDIR)' scripts/install.sh '$(FSDERBY)' '$(PREFIX)'
+
+# The files of a release in dist/; KEY=FILE signs their checksums.
+package:
+	@scripts/package.sh $(KEY)
 
 # All of it, or TARGETS='--lib --bins --test pure'.
 TARGETS ?= --all-targets

@@ -23,6 +23,7 @@ pub mod storage;
 pub mod store;
 pub mod testbeds;
 pub mod text;
+pub mod version;
 pub mod workloads;
 
 pub use fsderby_schema as schema;

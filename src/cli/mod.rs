@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::version;
+
 mod beforehand;
 mod bonnie;
 mod cite;
@@ -24,6 +26,7 @@ mod key;
 mod kit;
 mod list;
 mod machine;
+mod manual;
 mod merge;
 mod output;
 mod own_program;
@@ -46,7 +49,7 @@ mod verify;
 pub use output::say;
 
 #[derive(Parser)]
-#[command(version, about, propagate_version = true, after_help = exit_codes())]
+#[command(version = version::line(), long_version = version::long(), about, propagate_version = true, after_help = exit_codes())]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -123,7 +126,7 @@ enum Command {
     /// Print shell completions
     Completions { shell: clap_complete::Shell },
     /// Print the manual page, or write one per command
-    Man(shell::Man),
+    Man(manual::Man),
     /// Execute one trial for another fsderby process
     #[command(hide = true)]
     Agent,
@@ -176,7 +179,7 @@ impl Cli {
             Command::Config(command) => config::run(&command),
             Command::Key(arguments) => key::run(&arguments),
             Command::Completions { shell } => shell::completions(shell),
-            Command::Man(arguments) => shell::man(&arguments),
+            Command::Man(arguments) => manual::run(&arguments),
             Command::Agent => Ok(ExitCode::from(crate::agent::supervisor_main()?)),
             Command::Inside => crate::agent::shell_main().map(|()| ExitCode::SUCCESS),
             Command::Init { mishap, waits } => Ok(ExitCode::from(crate::agent::init_main(mishap, waits)?)),

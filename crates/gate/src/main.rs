@@ -6,6 +6,7 @@
 
 mod calibration;
 mod history;
+mod licences;
 mod programs;
 mod schedule;
 mod steps;
@@ -21,7 +22,7 @@ use programs::Case;
 use schedule::Done;
 use summary::Summary;
 
-const USAGE: &str = "usage: cargo run -p fsderby-gate -- check | test [PART…] | nightly [PART…]";
+const USAGE: &str = "usage: cargo run -p fsderby-gate -- check | test [PART…] | nightly [PART…] | copyright";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -31,6 +32,10 @@ fn main() -> ExitCode {
         ["test"] => test(),
         ["test", parts @ ..] => some(parts),
         ["nightly", parts @ ..] => nightly(parts),
+        ["copyright"] => licences::copyright().map(|page| {
+            print!("{page}");
+            true
+        }),
         _ => Err(anyhow::anyhow!(USAGE)),
     };
     match passed {

@@ -73,6 +73,9 @@ pub struct OnMachine {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Build {
     pub version: String,
+    /// Of the sources, with `-dirty` if they differed from it; empty if unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub commit: String,
     /// BLAKE3 of the running binary.
     pub blake3: String,
 }

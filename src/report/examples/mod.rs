@@ -201,7 +201,11 @@ fn machine() -> Machine {
         blake3: "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262".into(),
     };
     Machine {
-        fsderby: Build { version: "0.1.0".into(), blake3: "d74981efa70a0c880b8d8c1985d075db".into() },
+        fsderby: Build {
+            version: "0.1.0".into(),
+            commit: String::new(),
+            blake3: "d74981efa70a0c880b8d8c1985d075db".into(),
+        },
         kernel: "6.12.9".into(),
         kernel_build: "#1 SMP PREEMPT_DYNAMIC".into(),
         architecture: "x86_64".into(),

@@ -22,6 +22,7 @@ use crate::schema::units::Bytes;
 use crate::storage::layers::Layer;
 use crate::store::Run;
 use crate::testbeds::{Testbed, Testbeds};
+use crate::version;
 
 /// Time limit for a program to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -58,7 +59,8 @@ pub fn look(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<Mach
     }
     let mut machine = Machine {
         fsderby: Build {
-            version: env!("CARGO_PKG_VERSION").into(),
+            version: version::VERSION.into(),
+            commit: version::commit().into(),
             blake3: hash_file(Path::new("/proc/self/exe"))?,
         },
         kernel: text(uname.release()),
