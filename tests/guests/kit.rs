@@ -57,11 +57,13 @@ fn a_kit_is_found_equal_by_another_build_elsewhere_and_an_altered_byte_is_found(
     assert_eq!(at_home(&["key", "a.key"]).code, 0);
     let without = at_home(&["reproduce", "own/paper.toml", "--column", "then", "--kit", "a.kit"]);
     desk.refused(&without, i32::from(exit::USAGE), &["no guest bundle is named", "fsderby guest build"]);
-    let made = at_home(&[
-        &["reproduce", "own/paper.toml", "--column", "then", "--rounds", "1", "--output", "made"][..],
-        &["--guest", &id, "--kit", "a.kit", "--sign", "a.key"],
-    ]
-    .concat());
+    let made = at_home(
+        &[
+            &["reproduce", "own/paper.toml", "--column", "then", "--rounds", "1", "--output", "made"][..],
+            &["--guest", &id, "--kit", "a.kit", "--sign", "a.key"],
+        ]
+        .concat(),
+    );
     assert_eq!(made.code, 0, "{made:#?}");
     let again = at_home(&["reproduce", "own/paper.toml", "--from", "made/then/own", "--kit", "a.kit"]);
     desk.refused(&again, i32::from(exit::USAGE), &["a.kit already exists and is not overwritten"]);

@@ -100,7 +100,8 @@ impl TestbedKind for ModelKind {
                      volume, another CPU speed. Trust a difference only if it holds in all samples. Every \
                      instruction takes the same time. Caches, memory latency and parallel CPUs are not \
                      modelled, and the disk model uses the guest's only vCPU. The CPU speed can be set to 100 \
-                     to 8000 million instructions per second; most samples have half or twice that speed.",
+                     to 8000 million instructions per second; most samples run at half or twice the speed \
+                     that is set, to see whether a finding depends on it.",
         }
     }
 
