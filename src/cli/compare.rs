@@ -7,14 +7,14 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::output::{print, print_json, say};
-use super::report::{judged, terminal_width, write_file};
+use super::output::{print, print_json, print_with, say};
+use super::report::{is_output, judged, terminal_width, write_file};
 use crate::analysis::changes::{self, Asked, Pair};
 use crate::analysis::condition::Condition;
 use crate::analysis::dataset::counted;
 use crate::exit::{self, Failure};
 use crate::report::Beside;
-use crate::report::formats::{markdown, terminal};
+use crate::report::formats::{junit, markdown, terminal};
 use crate::report::view::changes::ChangesView;
 use crate::runner::experiment::planned;
 use crate::runner::verify::comparable::{self, Compared};
@@ -43,6 +43,10 @@ pub struct Arguments {
     /// Write Markdown, for a bug report or pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Write JUnit XML for a build server, or print it instead of the tables (-): one test case for each candidate and metric; it
+    /// fails if it meets a --fail-if condition, or without conditions if it is found worse
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -61,6 +65,10 @@ struct Asserted {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    if arguments.json && arguments.junit.as_deref().is_some_and(is_output) {
+        let text = "--json and --junit - would both go to standard output\n  try: --junit FILE";
+        return Err(Failure::usage(text).into());
+    }
     let ((before, of_before), (after, of_after)) = (usable(&arguments.first)?, usable(&arguments.second)?);
     other(&before, &after)?;
     let Compared { candidates, differences } = comparable::compared(&before, &after)?;
@@ -73,9 +81,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     beside.view.notes.extend(notes);
     let Beside { changes, view } = &beside;
     nothing(changes)?;
-    let mut asserted = Vec::new();
+    let (mut asserted, mut met) = (Vec::new(), Vec::new());
     for condition in &arguments.fail_if {
         let holds = condition.holds(changes).map_err(Failure::usage)?;
+        met.extend(holds.iter().copied());
         asserted.push(Asserted {
             holds: !holds.is_empty(),
             said: condition.said(changes).map_err(Failure::usage)?,
@@ -84,11 +93,20 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(path) = &arguments.markdown {
         write_file(path, |to| Ok(to.write_all(markdown::changes::text(view).as_bytes())?))?;
     }
+    let prints_junit = arguments.junit.as_deref().is_some_and(is_output);
+    if let Some(path) = &arguments.junit {
+        let met = (!arguments.fail_if.is_empty()).then_some(met.as_slice());
+        let xml = junit::text(changes, met)?;
+        match prints_junit {
+            true => print_with(|to| Ok(to.write_all(&xml)?))?,
+            false => write_file(path, |to| Ok(to.write_all(&xml)?))?,
+        }
+    }
     let fails = asserted.iter().any(|condition| condition.holds);
     if arguments.json {
         print_json(&Page { changes, said: view, fail_if: asserted })?;
     } else {
-        if arguments.markdown.is_none() {
+        if arguments.markdown.is_none() && !prints_junit {
             print(&terminal::changes::text(view, terminal_width()))?;
         }
         asserted.iter().for_each(|condition| say(&condition.said));

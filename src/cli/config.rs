@@ -1,5 +1,6 @@
 //! `fsderby config`: the configuration, and where each value comes from.
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -62,7 +63,8 @@ enum SourceShown {
 struct FileShown {
     path: String,
     whose: &'static str,
-    exists: bool,
+    /// `read`, `absent`, or why it cannot be reached.
+    state: String,
 }
 
 /// A variable `FSDERBY_*`.
@@ -145,7 +147,11 @@ fn page(config: &Config) -> Page {
         }
     };
     let file = |file: config::File| FileShown {
-        exists: file.path.exists(),
+        state: match file.path.metadata() {
+            Ok(_) => "read".to_owned(),
+            Err(e) if e.kind() == ErrorKind::NotFound => "absent".to_owned(),
+            Err(e) => e.to_string(),
+        },
         path: file.path.display().to_string(),
         whose: match file.whose {
             Whose::System => "system",
@@ -184,10 +190,7 @@ fn text(page: &Page) -> String {
         let value = shown.value.as_deref().unwrap_or(shown.built_in);
         table.add_row([shown.key, value, &from(shown), shown.variable]);
     }
-    let files = page.files.iter().map(|file| {
-        let absent = if file.exists { "" } else { ", absent" };
-        format!("\n  {} ({}{absent})", file.path, file.whose)
-    });
+    let files = page.files.iter().map(|file| format!("\n  {} ({}, {})", file.path, file.whose, file.state));
     let others = page.variables.iter().filter(|variable| variable.is_set && variable.of == "tests");
     let others: Vec<&str> = others.map(|variable| variable.name.as_str()).collect();
     let others = match others.as_slice() {

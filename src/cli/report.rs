@@ -126,7 +126,7 @@ impl Asked {
 }
 
 /// The file name that means standard output.
-fn is_output(path: &Path) -> bool {
+pub fn is_output(path: &Path) -> bool {
     path == Path::new("-")
 }
 

@@ -49,6 +49,8 @@ fn text(file: &File) -> Result<Option<String>, Refused> {
     // The type is checked before the file is opened, so that no device is opened, and again after.
     match fs::metadata(&file.path) {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        // A home that this user cannot enter, such as root's in the environment of a service, is not this user's.
+        Err(e) if e.kind() == ErrorKind::PermissionDenied && file.whose != Whose::System => return Ok(None),
         about => is_regular(&about?)?,
     }
     let flags = OFlags::NONBLOCK.bits().cast_signed();

@@ -487,3 +487,95 @@ fn what_differs_is_priced_and_the_same_twice_has_no_price() {
     assert!((least - 1.46).abs() < 0.005 && (most - 1.78).abs() < 0.005, "{least} to {most}: {more:?}");
     assert!(more.moving.iter().all(|share| (share - 1.0).abs() < 1e-6), "{more:?}");
 }
+
+/// The elements and attributes that Jenkins and GitLab read: each element with its required attributes and its possible children.
+const JUNIT: [(&str, &[&str], &[&str]); 6] = [
+    ("testsuites", &["name", "tests", "failures", "errors", "time"], &["testsuite"]),
+    ("testsuite", &["name", "tests", "failures", "errors", "skipped", "time"], &["testcase"]),
+    ("testcase", &["classname", "name", "time"], &["failure", "skipped", "system-out"]),
+    ("failure", &["message", "type"], &[]),
+    ("skipped", &["message"], &[]),
+    ("system-out", &[], &[]),
+];
+
+/// The test cases of this XML, as class, name, result and message.
+fn cases(xml: &str) -> Vec<[String; 4]> {
+    let document = roxmltree::Document::parse(xml).unwrap_or_else(|e| panic!("{e}: {xml}"));
+    let mut cases = Vec::new();
+    for node in document.descendants().filter(roxmltree::Node::is_element) {
+        let name = node.tag_name().name();
+        let (_, attributes, children) = JUNIT.iter().find(|(known, ..)| *known == name).unwrap();
+        let lacks = attributes.iter().find(|attribute| !node.has_attribute(**attribute));
+        assert_eq!(lacks, None, "{name}");
+        let elements = || node.children().filter(roxmltree::Node::is_element);
+        assert!(elements().all(|child| children.contains(&child.tag_name().name())), "{name}: {xml}");
+        let of = |name: &str| node.attribute(name).unwrap_or_default().to_owned();
+        let results =
+            |result: &str| node.descendants().filter(|n| n.has_tag_name(result)).count().to_string();
+        if name == "testsuite" || name == "testsuites" {
+            for (count, element) in [("tests", "testcase"), ("failures", "failure"), ("errors", "error")] {
+                assert_eq!(of(count), results(element), "{name}: {count}");
+            }
+        }
+        if name == "testcase" {
+            let result = elements().next().unwrap();
+            let message = result.attribute("message").or(result.text()).unwrap_or_default();
+            cases.push([of("classname"), of("name"), result.tag_name().name().into(), message.into()]);
+        }
+    }
+    cases
+}
+
+#[test]
+fn a_build_server_is_told_each_finding_as_a_test_case() {
+    let desk = two(slower);
+    let results = |more: &[&str]| {
+        let said = compared(&desk, &[&["--junit", "-"], more].concat());
+        let cases = cases(&said.out);
+        assert!(cases.iter().all(|[class, ..]| class == "postmark-quick.transactions.rate"), "{cases:?}");
+        (said.code, cases.into_iter().map(|[_, name, result, said]| (name, result, said)).collect::<Vec<_>>())
+    };
+    let (code, all) = results(&[]);
+    let is = |at: usize, result: &str| all[at].1 == result;
+    // The first and the last candidate did not change; whether they are equivalent or not told apart is chance.
+    assert!(code == OK && all.len() == 3 && all[1].0 == "ext4" && is(1, "failure"), "{all:?}");
+    assert!(!is(0, "failure") && !is(2, "failure"), "{all:?}");
+    assert!(
+        all[1].2.starts_with(
+            "ext4: transactions.rate of postmark-quick: worse in the second run; ratio 0.77, interval 0.7"
+        ),
+        "{all:?}"
+    );
+    let (code, all) = results(&["--fail-if", "worse > 5% for ext4"]);
+    assert!(code == FAIL_IF && all[1].1 == "failure" && all[1].2.contains("meets a condition"), "{all:?}");
+    let (code, all) = results(&["--fail-if", "worse > 50%"]);
+    assert!(code == OK && all[1].1 == "system-out" && all[1].2.contains("within the conditions"), "{all:?}");
+}
+
+#[test]
+fn junit_is_well_formed_whatever_labels_hold_and_replaces_no_file() {
+    let desk = Desk::new();
+    let label = "<a> & \u{fffe} \"b\" ]]>";
+    let text = format!("{EXPERIMENT}[[filesystem]]\nkind = \"jfs\"\nlabel = {}\n", toml::Value::from(label));
+    let text = text.replace("rounds = 6", "rounds = 2");
+    made(&desk, "first", &plan(&text, 1), |_| 1.0);
+    made(&desk, "second", &plan(&text, 2), |_| 1.0);
+    let said = compared(&desk, &["--junit", "changes.xml"]);
+    assert!(said.code == OK && said.out.contains("first"), "the tables are printed too: {said:?}");
+    let all = cases(&fs::read_to_string(desk.path("changes.xml")).unwrap());
+    assert!(
+        all.iter().all(|[.., result, said]| result == "skipped" && said.contains("too few rounds")),
+        "{all:?}"
+    );
+    assert!(all.iter().any(|[_, name, ..]| *name == label.replace('\u{fffe}', "\u{fffd}")), "{all:?}");
+    desk.refuses(
+        &["compare", "first", "second", "--junit", "changes.xml"],
+        USAGE,
+        &["changes.xml already exists"],
+    );
+    desk.refuses(
+        &["compare", "first", "second", "--json", "--junit", "-"],
+        USAGE,
+        &["would both go to standard output"],
+    );
+}
