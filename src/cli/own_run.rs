@@ -40,7 +40,7 @@ pub fn records(experiment: &Experiment, on: &str, folder: &Path) -> anyhow::Resu
         testbeds: &testbeds,
         folder: &mut folder,
         skips: &skips,
-        watch: &mut Progress::new(false),
+        watch: &mut Progress::new(false, None),
         jobs: 1,
         stop: &stop,
     };

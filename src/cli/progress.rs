@@ -1,55 +1,134 @@
-//! Progress on stderr: a bar with the remaining time on a terminal, plain lines elsewhere.
+//! Progress on stderr: on a terminal one bar for the run, and figures after each round; plain lines elsewhere. All of it goes into
+//! the run's log.
 
-use std::collections::HashMap;
-use std::io::IsTerminal;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::foresight;
-use crate::report::view::number::{count, named};
+use crate::analysis::metrics;
+use crate::report::view::number::{Scale, count, named};
 use crate::runner::execute::launch::Tick;
-use crate::runner::execute::rounds::Watch;
+use crate::runner::execute::rounds::{Far, Watch};
 use crate::runner::preflight::skips::Skip;
+use crate::schema::declared::{self, Declared};
+use crate::schema::job::Purpose;
+use crate::schema::metric::Metric;
 use crate::schema::plan::{Plan, Rounds};
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::schema::units::{Bytes, MIB};
-use crate::store::Run;
+use crate::store::{Door, LOG, Run};
 use crate::testbeds::Moved;
 use crate::text::visible::{visible, visible_line};
 
 /// Interval of lines about a trial in virtual time, if there is no terminal.
 const SELDOM: Duration = Duration::from_secs(60);
 
+/// Workloads whose figures are printed after each round.
+const SHOWN: usize = 4;
+
 pub struct Progress {
     bar: ProgressBar,
     plain: bool,
     /// When each running trial in virtual time was last told of, without a terminal.
     told: HashMap<String, Instant>,
+    log: Option<File>,
+    /// Of each workload's headline metric, with its unit: of each filesystem the sum of logarithms and their number.
+    figures: BTreeMap<(String, String, String), BTreeMap<String, (f64, u32)>>,
 }
 
 impl Progress {
-    pub fn new(quiet: bool) -> Self {
-        let plain = !std::io::stderr().is_terminal();
+    /// With a log in this run's folder.
+    pub fn new(quiet: bool, run: Option<&Door>) -> Self {
+        let plain = !io::stderr().is_terminal();
         let bar = ProgressBar::new(1);
         bar.set_draw_target(if plain || quiet {
             ProgressDrawTarget::hidden()
         } else {
             ProgressDrawTarget::stderr()
         });
-        let style = ProgressStyle::with_template("{prefix:>12} {bar:24.cyan/dim} {wide_msg}");
+        let style = ProgressStyle::with_template("{prefix} {bar:24.cyan/dim} {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
-        Progress { bar, plain: plain && !quiet, told: HashMap::new() }
+        let log = run.and_then(|run| match log_of(run) {
+            Ok(log) => Some(log),
+            Err(e) => {
+                super::say(&format!("note: {LOG} in the run's folder cannot be written: {e}"));
+                None
+            }
+        });
+        let plain = plain && !quiet;
+        Progress { bar, plain, told: HashMap::new(), log, figures: BTreeMap::new() }
     }
 
-    fn say(&self, line: &str) {
+    fn say(&mut self, line: &str) {
+        self.note(line);
         if self.plain {
             super::say(line);
         } else {
             self.bar.println(visible(line));
         }
     }
+
+    /// Counts the figures of the trials before this run was continued.
+    pub fn after(mut self, before: &Run) -> Self {
+        before.current().into_iter().for_each(|record| self.count(record));
+        self
+    }
+
+    fn count(&mut self, record: &Record) {
+        let counts = (record.outcome, record.purpose) == (Outcome::Done, Purpose::Measure);
+        let Some(metric) = headline(record).filter(|metric| counts && metric.value > 0.0) else { return };
+        let key = (record.scenario.clone(), title(&metric.name), metric.unit.clone());
+        let own = self.figures.entry(key).or_default().entry(record.filesystem.clone()).or_default();
+        *own = (own.0 + metric.value.ln(), own.1 + 1);
+    }
+
+    /// Into the log alone. A log that cannot be written ends no run.
+    fn note(&mut self, line: &str) {
+        let Some(log) = &mut self.log else { return };
+        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
+        let text: String = line.lines().map(|line| format!("{now} {}\n", visible_line(line))).collect();
+        if log.write_all(text.as_bytes()).is_err() {
+            self.log = None;
+        }
+    }
+
+    /// The geometric means so far: `mail, transactions per second: oakfs 1,845, elmfs 1,639`
+    fn means(&self) -> Vec<String> {
+        let one =
+            |((scenario, title, unit), all): (&(String, String, String), &BTreeMap<String, (f64, u32)>)| {
+                let means = all.iter().map(|(label, (sum, n))| (label, (sum / f64::from(*n)).exp()));
+                let means: Vec<(&String, f64)> = means.collect();
+                let scale = Scale::of(unit, means.iter().map(|(_, mean)| *mean));
+                let each: Vec<String> =
+                    means.iter().map(|(label, mean)| format!("{label} {}", scale.with_unit(*mean))).collect();
+                format!("  {scenario}, {title}: {}", each.join(", "))
+            };
+        let mut lines: Vec<String> = self.figures.iter().take(SHOWN).map(one).collect();
+        let more = self.figures.len().saturating_sub(SHOWN);
+        lines.extend((more > 0).then(|| format!("  and {}", count(more, "more metric"))));
+        lines
+    }
+}
+
+fn headline(record: &Record) -> Option<&Metric> {
+    record.metrics.iter().find(|metric| metric.headline && record.says(metric))
+}
+
+fn title(metric: &str) -> String {
+    let all: Vec<&Declared> = metrics::declared().into_iter().flat_map(|(_, all)| all).collect();
+    declared::find(&all, metric).map_or_else(|| metric.to_owned(), |known| known.heading().replace('\n', " "))
+}
+
+fn log_of(run: &Door) -> io::Result<File> {
+    if !run.has(LOG)? {
+        run.create_open(LOG)?;
+    }
+    run.append(LOG, Bytes(u64::MAX))
 }
 
 impl Watch for Progress {
@@ -98,18 +177,20 @@ impl Watch for Progress {
         }
     }
 
-    fn trial(&mut self, name: &str, left: Option<Duration>) {
-        let left = left.map_or(String::new(), |left| format!("  ({} left)", clock(left)));
-        self.bar.set_position(0);
-        self.bar.set_prefix("measuring");
-        self.bar.set_message(format!("{}{left}", visible_line(name)));
+    fn trial(&mut self, name: &str, far: &Far) {
+        self.note(&format!("{name} begins"));
+        let [done, of] = far.done;
+        self.bar.set_length(of.max(done).max(1));
+        self.bar.set_position(done);
+        self.bar.set_prefix(far.left.map_or("measuring".to_owned(), |left| format!("{} left", clock(left))));
+        self.bar.set_message(visible_line(name).into_owned());
     }
 
     fn tick(&mut self, trial: &str, tick: Tick) {
         match tick {
             Tick::Work { done, total } => {
-                self.bar.set_length(total.max(1));
-                self.bar.set_position(done);
+                let percent = 100 * done / total.max(1);
+                self.bar.set_message(format!("{} {percent} %", visible_line(trial)));
             }
             Tick::Virtual(moved) => {
                 let far = far(trial, moved);
@@ -127,14 +208,16 @@ impl Watch for Progress {
 
     fn record(&mut self, record: &Record) {
         self.told.remove(&record.trial);
-        let headline = record.metrics.iter().find(|m| m.headline && record.says(m));
+        let headline = headline(record);
         let figure = headline.map_or(String::new(), |m| {
             let decimals = 2_usize.saturating_sub(m.value.abs().max(0.01).log10().floor() as usize);
             format!("  {:.decimals$} {}", m.value, m.unit)
         });
+        self.count(record);
         match record.outcome {
             Outcome::Done if self.plain => self.say(&format!("{}{figure}", record.trial)),
-            Outcome::Done | Outcome::Skipped => {}
+            Outcome::Done => self.note(&format!("{}{figure}", record.trial)),
+            Outcome::Skipped => {}
             outcome => {
                 self.say(&format!("{} is {}: {}", record.trial, outcome.name(), record.why()));
             }
@@ -147,6 +230,9 @@ impl Watch for Progress {
             Rounds::AtLeast(_) | Rounds::Auto => String::new(),
         };
         self.say(&format!("round {round}{of} is complete"));
+        if !self.plain {
+            self.means().iter().for_each(|line| self.bar.println(visible(line)));
+        }
     }
 
     fn scatter(&mut self, run: &Run) {

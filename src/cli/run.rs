@@ -268,7 +268,7 @@ fn carry_out(
 ) -> anyhow::Result<ExitCode> {
     crate::agent::remove_what_dead_runs_left();
     let door = folder.door().clone();
-    let mut watch = Progress::new(arguments.quiet);
+    let mut watch = Progress::new(arguments.quiet, Some(&door)).after(before);
     let was_signed = signature::is_signed(&door);
     let finish =
         Runner { plan, testbeds, folder, skips, watch: &mut watch, jobs: *jobs, stop }.run(before)?;

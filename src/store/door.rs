@@ -143,7 +143,9 @@ impl Door {
     pub fn create_open(&self, path: &str) -> io::Result<File> {
         let (folder, name) = self.above(path)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(File::from(rustix::fs::openat(&folder, name, flags, MODE)?))
+        let file = File::from(rustix::fs::openat(&folder, name, flags, MODE)?);
+        hand_over(&file)?;
+        Ok(file)
     }
 
     /// Creates or replaces a file. A link of that name is replaced, not followed.

@@ -53,6 +53,8 @@ use crate::schema::units::Bytes;
 
 /// The expanded experiment.
 pub const PLAN: &str = "plan.toml";
+/// What happened when, for people; the seal does not cover it.
+pub const LOG: &str = "log.txt";
 const MACHINE: &str = "machine.json";
 const TRIALS: &str = "trials.jsonl";
 const SEAL: &str = "seal.json";

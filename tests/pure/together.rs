@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support::scripted::{Scripted, machine};
 use fsderby::runner::execute::launch::Tick;
-use fsderby::runner::execute::rounds::{Finish, Runner, Watch};
+use fsderby::runner::execute::rounds::{Far, Finish, Runner, Watch};
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::plan::resolved::Resolved;
 use fsderby::runner::preflight::skips::Skip;
@@ -36,7 +36,7 @@ struct Recorded(Vec<u32>);
 
 impl Watch for Recorded {
     fn begins(&mut self, _: &Plan, _: &[Skip]) {}
-    fn trial(&mut self, _: &str, _: Option<Duration>) {}
+    fn trial(&mut self, _: &str, _: &Far) {}
     fn tick(&mut self, _: &str, _: Tick) {}
     fn record(&mut self, _: &Record) {}
     fn round(&mut self, round: u32, _: Rounds) {

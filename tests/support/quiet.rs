@@ -2,12 +2,11 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use fsderby::guest::kernel;
 use fsderby::host::programs;
 use fsderby::runner::execute::launch::Tick;
-use fsderby::runner::execute::rounds::{Runner, Watch};
+use fsderby::runner::execute::rounds::{Far, Runner, Watch};
 use fsderby::runner::plan::resolved::Resolved;
 use fsderby::runner::preflight::skips::Skip;
 use fsderby::schema::plan::{Plan, Rounds};
@@ -35,7 +34,7 @@ pub struct Quiet;
 
 impl Watch for Quiet {
     fn begins(&mut self, _: &Plan, _: &[Skip]) {}
-    fn trial(&mut self, _: &str, _: Option<Duration>) {}
+    fn trial(&mut self, _: &str, _: &Far) {}
     fn tick(&mut self, _: &str, _: Tick) {}
     fn record(&mut self, _: &Record) {}
     fn round(&mut self, _: u32, _: Rounds) {}

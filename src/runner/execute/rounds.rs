@@ -36,14 +36,22 @@ pub const ATTEMPTS: u32 = REPEATS + 1;
 /// An observer of a run. The code that measures prints nothing; it calls these functions.
 pub trait Watch: Send {
     fn begins(&mut self, plan: &Plan, skips: &[Skip]);
-    /// `left` is the expected remaining time, if known.
-    fn trial(&mut self, name: &str, left: Option<Duration>);
+    fn trial(&mut self, name: &str, far: &Far);
     /// How far this trial is; called several times a second.
     fn tick(&mut self, trial: &str, tick: Tick);
     fn record(&mut self, record: &Record);
     fn round(&mut self, round: u32, of: Rounds);
     /// Called after the first rounds, which show how much figures vary; only interim analyses judge differences.
     fn scatter(&mut self, _run: &Run) {}
+}
+
+/// How far a run is when a trial begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Far {
+    /// How much is done, of how much: trials, or the seconds of a budget.
+    pub done: [u64; 2],
+    /// The expected remaining time, from the trials so far; `None` before the first has ended.
+    pub left: Option<Duration>,
 }
 
 /// How a run ended.
@@ -330,8 +338,8 @@ struct Pass<'p, 'r> {
 
 impl Hear for Pass<'_, '_> {
     fn begins(&mut self, attempt: &Attempt<'_>) {
-        let left = self.history.left(self.runner, self.begin);
-        self.runner.watch.trial(&attempt.trial.name(), left);
+        let far = self.history.far(self.runner, self.begin);
+        self.runner.watch.trial(&attempt.trial.name(), &far);
     }
 
     fn tick(&mut self, attempt: &Attempt<'_>, tick: Tick) {
@@ -425,19 +433,19 @@ impl History {
         self.measuring.checked_div(self.rounds).unwrap_or_default()
     }
 
-    /// The expected remaining time, from the mean of the run's trials.
-    fn left(&self, runner: &Runner<'_>, begin: Instant) -> Option<Duration> {
+    fn far(&self, runner: &Runner<'_>, begin: Instant) -> Far {
         let plan = runner.plan;
+        let gone = begin.elapsed();
         if let (Rounds::AtLeast(_), Some(budget)) = (plan.rounds, plan.budget)
-            && begin.elapsed() < budget.0
+            && gone < budget.0
         {
-            return Some(budget.0 - begin.elapsed());
+            return Far { done: [gone.as_secs(), budget.0.as_secs()], left: Some(budget.0 - gone) };
         }
-        let mean = self.measuring.checked_div(self.measured)? / runner.jobs();
         let cells = plan.candidates.len() * plan.scenarios.len() * (plan.rounds.at_least() as usize + 1);
         let is_due = extras::are_due(plan.rounds.at_least());
         let cells = cells + if is_due { extras::of_cells(plan).len() } else { 0 };
-        let left = cells.saturating_sub(self.last.len());
-        Some(mean * u32::try_from(left).unwrap_or(u32::MAX))
+        let left = u32::try_from(cells.saturating_sub(self.last.len())).unwrap_or(u32::MAX);
+        let mean = self.measuring.checked_div(self.measured).map(|mean| mean / runner.jobs());
+        Far { done: [self.last.len() as u64, cells as u64], left: mean.map(|mean| mean * left) }
     }
 }
