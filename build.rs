@@ -29,7 +29,7 @@ const ARCHIVED: &str = ".commit";
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let variable = |name| env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"));
-    println!("cargo::rustc-env=FSDERBY_TARGET={}", variable("TARGET"));
+    println!("cargo::rustc-env=BUILD_TARGET={}", variable("TARGET"));
     if variable("PROFILE") != "release" {
         return;
     }

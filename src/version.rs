@@ -40,7 +40,7 @@ pub fn long() -> &'static str {
             "{}\ncommit: {commit}\ncommit date: {date}\ntarget: {} ({linked})\nrecords: version {}\nplans: version \
          {}\nprotocol of agents: version {}\nvirtual time: {}",
             line(),
-            env!("FSDERBY_TARGET"),
+            env!("BUILD_TARGET"),
             record::SCHEMA,
             plan::SCHEMA,
             job::PROTOCOL,

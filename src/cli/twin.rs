@@ -45,6 +45,13 @@ pub struct Twin {
 pub fn run(twin: &Twin) -> anyhow::Result<ExitCode> {
     create_folder(&twin.output)
         .with_context(|| format!("could not create the folder {}", twin.output.display()))?;
+    measure(twin).inspect_err(|_| {
+        // A refused command leaves no folder; one with runs in it is not removed.
+        let _ = std::fs::remove_dir(&twin.output);
+    })
+}
+
+fn measure(twin: &Twin) -> anyhow::Result<ExitCode> {
     let mut all = Rows::new();
     for (workload, scale) in WORK {
         for (side, on) in twin.sides().into_iter().enumerate() {

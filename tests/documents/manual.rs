@@ -93,7 +93,8 @@ impl Tests {
         let lines =
             lines.flat_map(|block| block.text.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
         let mut tests = Tests { lines, sources: Vec::new() };
-        let mut folders = vec![project().join("tests")];
+        // The gate's own steps fetch kernels.
+        let mut folders = vec![project().join("tests"), project().join("crates/gate/src")];
         while let Some(folder) = folders.pop() {
             for path in fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()) {
                 if path.is_dir() {

@@ -22,6 +22,7 @@ mod limits;
 mod mounts;
 mod own_folders;
 mod ready;
+mod refused;
 mod signed;
 mod stranger;
 #[path = "../support/mod.rs"]

@@ -198,7 +198,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("cli", &["report", "dropins"]),
 ];
 /// Leaves that everybody may import.
-const LEAVES: [&str; 3] = ["schema", "exit", "text"];
+const LEAVES: [&str; 4] = ["schema", "exit", "text", "version"];
 
 fn may_import(folder: &str) -> BTreeSet<&'static str> {
     let own = BELOW.iter().find(|(name, _)| *name == folder).map_or(&[][..], |(_, below)| below);

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 /// Nightly parts that are shell commands.
-pub const PARTS: [(&str, &str); 9] = [
+pub const PARTS: [(&str, &str); 10] = [
     ("fuzz_import", "scripts/fuzz-long.sh bonnie_lines:: bundle:: postmark_reports::"),
     ("fuzz_input", "scripts/fuzz-long.sh disk:: experiment:: script::"),
     ("fuzz_stored", "scripts/fuzz-long.sh event:: package:: record::"),
@@ -19,6 +19,7 @@ pub const PARTS: [(&str, &str); 9] = [
     ("identity_coldread", "make identity WORKLOADS=coldread-quick"),
     ("bench", "make bench"),
     ("book", "scripts/book.sh"),
+    ("package", "scripts/package-try.sh"),
 ];
 
 /// Targets that `make check` builds, as options of cargo.

@@ -30,6 +30,25 @@ fn apart(page: &str) -> &'static str {
     if is_first { "" } else { ".PP\n" }
 }
 
+/// Help as clap prints it, in two columns: what is indented is a name, two spaces, and its text, which goes on in lines that are
+/// indented further.
+pub fn columns(help: &str) -> String {
+    let mut page = String::new();
+    for line in help.lines().filter(|line| !line.trim().is_empty()) {
+        let text = line.trim();
+        let indentation = line.len() - line.trim_start().len();
+        page += &match text.split_once("  ") {
+            _ if indentation > 8 => format!("{}\n", plain(text)),
+            Some((name, meaning)) if indentation > 0 => {
+                format!(".TP\n\\fB{}\\fR\n{}\n", escaped(name), plain(meaning.trim()))
+            }
+            _ if indentation > 0 => format!(".TP\n\\fB{}\\fR\n", escaped(text)),
+            _ => format!("{}{}\n", apart(&page), plain(text)),
+        };
+    }
+    page
+}
+
 /// A line of text with what goes on in the next ones.
 fn joined(first: &str, lines: &mut Peekable<Lines<'_>>) -> String {
     let mut text = first.trim().to_owned();
@@ -47,9 +66,25 @@ fn block(lines: &mut Peekable<Lines<'_>>, page: &mut String) {
     page.push_str(apart(page));
     page.push_str(".RS 4\n.nf\n");
     for line in lines.by_ref().take_while(|line| !line.starts_with("```")) {
-        *page += &format!("{}\n", plain(line));
+        broken(line).iter().for_each(|line| *page += &format!("{}\n", plain(line)));
     }
     page.push_str(".fi\n.RE\n");
+}
+
+/// A command that is longer than a line of a terminal goes on before an option.
+fn broken(line: &str) -> Vec<String> {
+    const WIDTH: usize = 66;
+    let mut lines = Vec::new();
+    let mut rest = line.to_owned();
+    while rest.len() > WIDTH {
+        let is_outside = |at: &usize| rest[..*at].matches('\'').count() % 2 == 0;
+        let places = rest.match_indices(" --").map(|(at, _)| at).filter(is_outside);
+        let Some(at) = places.filter(|at| (5..=WIDTH).contains(at)).last() else { break };
+        lines.push(format!("{} \\", &rest[..at]));
+        rest = format!("   {}", &rest[at..]);
+    }
+    lines.push(rest);
+    lines
 }
 
 fn table(head: &str, lines: &mut Peekable<Lines<'_>>, page: &mut String) {
@@ -103,7 +138,7 @@ fn without_links(text: &str) -> String {
 }
 
 /// A line that is printed as it is.
-pub fn plain(line: &str) -> String {
+fn plain(line: &str) -> String {
     let line = escaped(line);
     if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line }
 }
@@ -127,7 +162,7 @@ pub fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::roff;
+    use super::{broken, columns, roff};
 
     #[test]
     fn a_row_of_a_table_is_an_item_with_the_titles_of_its_further_columns() {
@@ -142,6 +177,26 @@ mod tests {
     #[test]
     fn links_are_their_words_and_lines_of_a_paragraph_are_joined() {
         assert_eq!(roff("# Title\n\nSee [a\npage](x.md#y), or\n`-b`.\n"), "See a page, or \\fB\\-b\\fR.\n");
+    }
+
+    #[test]
+    fn help_in_two_columns_is_a_list() {
+        let help =
+            "Options:\n  -d DIR   a folder\n           to work in\n  -n NUMBER[:MAX]\n           files\n";
+        let page =
+            "Options:\n.TP\n\\fB\\-d DIR\\fR\na folder\nto work in\n.TP\n\\fB\\-n NUMBER[:MAX]\\fR\nfiles\n";
+        assert_eq!(columns(help), page);
+    }
+
+    #[test]
+    fn a_long_command_goes_on_before_an_option_and_not_inside_quotes() {
+        let a = "a".repeat(50);
+        assert_eq!(broken("fsderby run --on x"), ["fsderby run --on x"]);
+        assert_eq!(
+            broken(&format!("run {a} --on x --size y")),
+            [format!("run {a} --on x \\"), "    --size y".into()]
+        );
+        assert_eq!(broken(&format!("run '{a} --on x --size y'")).len(), 1);
     }
 
     #[test]

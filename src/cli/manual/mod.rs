@@ -15,7 +15,7 @@ use anyhow::Context;
 use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man as Page;
 
-use self::markdown::{escaped, plain, roff};
+use self::markdown::{columns, escaped, roff};
 use super::Cli;
 use super::output::print;
 use crate::exit::Failure;
@@ -97,13 +97,14 @@ fn page(command: Command, name: &str) -> io::Result<String> {
     page += &rendered(Page::render_name_section)?;
     page += &format!(".SH SYNOPSIS\n{synopsis}");
     page += &rendered(Page::render_description_section)?;
-    // The library sets possible values apart twice.
-    page += &bold_code(&rendered(Page::render_options_section)?).replace(".br\n\n.br\n", ".sp\n");
+    // The library sets possible values apart twice, and those of an argument without a text too.
+    let options = rendered(Page::render_options_section)?;
+    page += &bold_code(&options.replace(".br\n\n.br\n", ".sp\n").replace("\n\n.br\n", "\n"));
     if is_parent {
         page += &rendered(Page::render_subcommands_section)?.replace(".SH SUBCOMMANDS", ".SH COMMANDS");
     }
     if let Some(text) = own_options {
-        page += &format!(".SH NOTES\n.nf\n{}\n.fi\n", text.lines().map(plain).collect::<Vec<_>>().join("\n"));
+        page += &format!(".SH NOTES\n{}", columns(&text));
     }
     if let Some(examples) = examples(&words) {
         page += &format!(".SH EXAMPLES\n{}", roff(examples));
@@ -112,7 +113,7 @@ fn page(command: Command, name: &str) -> io::Result<String> {
     page += &sections::files(name);
     page += &sections::environment(name);
     page += &sections::see_also(name);
-    Ok(page)
+    Ok(ascii(&page))
 }
 
 /// With the date of the commit, so that two builds of it give the same page.
@@ -136,10 +137,14 @@ fn synopsis(command: &Command) -> String {
     lines.map(bold).collect::<Vec<_>>().join("\n.br\n") + "\n"
 }
 
-/// Help marks code as Markdown does.
+/// Help marks code as Markdown does. A list in it may be longer than a line: it may break behind a comma.
 fn bold_code(section: &str) -> String {
-    let parts = section.split('`').enumerate();
-    parts.map(|(n, part)| if n % 2 == 1 { format!("\\fB{part}\\fR") } else { part.to_owned() }).collect()
+    let bold = |part: &str| format!("\\fB{}\\fR", part.replace(',', ",\\:"));
+    section
+        .split('`')
+        .enumerate()
+        .map(|(n, part)| if n % 2 == 1 { bold(part) } else { part.to_owned() })
+        .collect()
 }
 
 /// What stands in the document below the command's heading.
@@ -153,13 +158,20 @@ fn experiment() -> String {
     let name = "fsderby-experiment";
     let (keys, example) = EXPERIMENT.split_once("\n## Example\n").unwrap_or((EXPERIMENT, ""));
     let title = "file that says what fsderby compares, how and how often";
-    head(name, 5)
+    let page = head(name, 5)
         + &format!(".SH NAME\n{} \\- {title}\n.SH DESCRIPTION\n", escaped(name))
         + "An experiment is a TOML file. \\fBfsderby run FILE\\fR carries it out.\n"
         + &roff(keys)
         + &format!(".SH EXAMPLES\n{}", roff(example))
         + &sections::files(name)
-        + &sections::see_also(name)
+        + &sections::see_also(name);
+    ascii(&page)
+}
+
+/// Formatters disagree about the encoding of a page, and not about this.
+fn ascii(page: &str) -> String {
+    let letter = |c: char| if c.is_ascii() { c.to_string() } else { format!("\\[u{:04X}]", u32::from(c)) };
+    page.chars().map(letter).collect()
 }
 
 #[cfg(test)]
