@@ -132,8 +132,8 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "state",
         flag: Some(|| {
-            let help = "Initial state: `fresh`, 'filled 80%', 'allocated 80%', 'aged by SET', or the drive state \
-                        `preconditioned`; repeat to compare several";
+            let help = "Initial state: `fresh`, 'filled 80%' (with data), 'allocated 80%' (without), 'aged by SET' (a set of \
+                        `fsderby list workloads`), or the drive state `preconditioned`; repeat to compare several";
             repeated("state", "state", "STATE", help)
         }),
         read: |flags, to| given(&flags.several("state"), &mut to.state, &mut to.cross.state),
