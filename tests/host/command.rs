@@ -60,7 +60,13 @@ fn a_command_is_timed_with_its_sync_and_what_it_left_is_read_back() {
     let checks = records.iter().filter(|record| record.purpose == Purpose::Integrity);
     let mut trees = checks.flat_map(|record| &record.trees);
     assert!(trees.all(|tree| tree.files == 50 && tree.expected.as_ref() == Some(&tree.hash)), "{records:#?}");
-    assert_eq!(desk.say(&["verify", "out"]).code, 0);
+    let verified = desk.say(&["verify", "out"]);
+    assert!(verified.code == 0 && verified.out.contains("not verified: log.txt, report.html"), "{verified:?}");
+    let log = fs::read_to_string(desk.path("out/log.txt")).unwrap();
+    for record in &records {
+        let of_it: Vec<&str> = log.lines().filter(|line| line.contains(&record.trial)).collect();
+        assert!(of_it.len() == 2 && of_it[0].ends_with(" begins"), "{log}");
+    }
 }
 
 #[test]
