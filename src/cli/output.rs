@@ -1,11 +1,15 @@
 //! Standard output and standard error; either may be a pipe without a reader.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 use anyhow::Context;
 use serde::Serialize;
 
+use crate::report::formats::lines::wrapped;
 use crate::text::visible::{visible, visible_json};
+
+/// Running text is no wider.
+const WIDEST: usize = 100;
 
 /// Prints the result of a command. It may hold colours; text from other sources must be [`visible`] already. A closed pipe, as in
 /// `fsderby list | head -1`, is not an error.
@@ -30,7 +34,20 @@ pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 
 /// Prints a note to standard error. A closed pipe is ignored.
 pub fn say(line: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "{}", visible(line));
+    let _ = writeln!(anstream::stderr().lock(), "{}", for_terminal(&visible(line)));
+}
+
+/// On a terminal, the text wrapped between words. An indented line may be a command and stays as it is, so that it can be copied.
+pub fn for_terminal(text: &str) -> String {
+    if !std::io::stderr().is_terminal() {
+        return text.to_owned();
+    }
+    let width = usize::from(super::report::terminal_width()).min(WIDEST);
+    let line = |line: &str| match line.starts_with(' ') || line.is_empty() {
+        true => line.to_owned(),
+        false => wrapped(line, width).join("\n"),
+    };
+    text.split('\n').map(line).collect::<Vec<String>>().join("\n")
 }
 
 /// Writes to standard output; a closed pipe is not an error.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::foresight;
+use super::output::for_terminal;
 use crate::analysis::metrics;
 use crate::report::view::number::{Scale, count, named};
 use crate::runner::execute::launch::Tick;
@@ -69,7 +70,7 @@ impl Progress {
         if self.plain {
             super::say(line);
         } else {
-            self.bar.println(visible(line));
+            self.bar.println(for_terminal(&visible(line)));
         }
     }
 
@@ -105,12 +106,12 @@ impl Progress {
                 let means: Vec<(&String, f64)> = means.collect();
                 let scale = Scale::of(unit, means.iter().map(|(_, mean)| *mean));
                 let each: Vec<String> =
-                    means.iter().map(|(label, mean)| format!("{label} {}", scale.with_unit(*mean))).collect();
-                format!("  {scenario}, {title}: {}", each.join(", "))
+                    means.iter().map(|(label, mean)| format!("{label} {}", scale.number(*mean))).collect();
+                format!("{scenario}, {}: {}", scale.heading(title), each.join(", "))
             };
         let mut lines: Vec<String> = self.figures.iter().take(SHOWN).map(one).collect();
         let more = self.figures.len().saturating_sub(SHOWN);
-        lines.extend((more > 0).then(|| format!("  and {}", count(more, "more metric"))));
+        lines.extend((more > 0).then(|| format!("and {}", count(more, "more metric"))));
         lines
     }
 }
@@ -229,9 +230,10 @@ impl Watch for Progress {
             Rounds::Exactly(n) => format!(" of {n}"),
             Rounds::AtLeast(_) | Rounds::Auto => String::new(),
         };
-        self.say(&format!("round {round}{of} is complete"));
+        let means = if self.plain || self.figures.is_empty() { "" } else { "; geometric means so far:" };
+        self.say(&format!("round {round}{of} is complete{means}"));
         if !self.plain {
-            self.means().iter().for_each(|line| self.bar.println(visible(line)));
+            self.means().iter().for_each(|line| self.bar.println(for_terminal(&visible(line))));
         }
     }
 

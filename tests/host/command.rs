@@ -61,7 +61,10 @@ fn a_command_is_timed_with_its_sync_and_what_it_left_is_read_back() {
     let mut trees = checks.flat_map(|record| &record.trees);
     assert!(trees.all(|tree| tree.files == 50 && tree.expected.as_ref() == Some(&tree.hash)), "{records:#?}");
     let verified = desk.say(&["verify", "out"]);
-    assert!(verified.code == 0 && verified.out.contains("not verified: log.txt, report.html"), "{verified:?}");
+    assert!(
+        verified.code == 0 && verified.out.contains("not verified: log.txt, report.html"),
+        "{verified:?}"
+    );
     let log = fs::read_to_string(desk.path("out/log.txt")).unwrap();
     for record in &records {
         let of_it: Vec<&str> = log.lines().filter(|line| line.contains(&record.trial)).collect();

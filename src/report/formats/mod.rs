@@ -4,7 +4,7 @@ mod csv;
 pub mod html;
 pub mod json;
 pub mod junit;
-mod lines;
+pub mod lines;
 pub mod markdown;
 #[cfg(test)]
 mod owners;
