@@ -53,7 +53,7 @@ pub struct Series {
 }
 
 /// One metric of one workload on one filesystem.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Cell {
     pub filesystem: String,
     pub n: usize,
@@ -72,7 +72,7 @@ impl Cell {
     }
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Value {
     /// The trial's name, shared by all values of a trial, because a run may have a million values.
     #[serde(serialize_with = "as_text")]

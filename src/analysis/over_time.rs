@@ -16,7 +16,7 @@ const LOOKS: usize = 10;
 const STALL_LEAST_MS: u64 = 200;
 
 /// One measured work of a scenario.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct OverTime {
     /// The work and its part; empty if the scenario has only one.
     pub work: String,
@@ -25,7 +25,7 @@ pub struct OverTime {
 }
 
 /// One candidate's rate over the time of the work.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Course {
     pub filesystem: String,
     pub n: usize,
@@ -38,7 +38,7 @@ pub struct Course {
     pub stall: Option<Stall>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Stall {
     pub round: u32,
     /// Start of the stall, in seconds since the start of that round's work.

@@ -49,8 +49,8 @@ pub struct Arguments {
     junit: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
-struct Page<'a> {
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct Page<'a> {
     #[serde(flatten)]
     changes: &'a Changes,
     said: &'a ChangesView,
@@ -58,7 +58,7 @@ struct Page<'a> {
 }
 
 /// A `--fail-if` condition and whether it is met.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Asserted {
     holds: bool,
     said: String,

@@ -28,7 +28,7 @@ pub struct Show {
 }
 
 /// `fsderby config show --json`.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 pub struct Page {
     schema_version: u32,
     settings: Vec<Shown>,
@@ -37,7 +37,7 @@ pub struct Page {
     variables: Vec<Variable>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Shown {
     key: &'static str,
     /// Absent: the built-in value counts.
@@ -51,7 +51,7 @@ struct Shown {
     meaning: &'static str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 enum SourceShown {
     BuiltIn,
@@ -59,7 +59,7 @@ enum SourceShown {
     File { path: String, line: usize },
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct FileShown {
     path: String,
     whose: &'static str,
@@ -68,7 +68,7 @@ struct FileShown {
 }
 
 /// A variable `FSDERBY_*`.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Variable {
     name: String,
     /// `program`, `tests`, or `unknown`.

@@ -70,8 +70,8 @@ fn failure(why: Refusal) -> anyhow::Error {
 }
 
 /// A disk, and what speaks against claiming it.
-#[derive(Serialize)]
-struct Listed {
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct Listed {
     #[serde(flatten)]
     disk: Described,
     /// The name to claim it by.

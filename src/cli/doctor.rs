@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::json;
 
 use super::output::{print, print_json};
+use super::pages::VERSION;
 use crate::devices::{self, Mark, Undo};
 use crate::exit;
 use crate::filesystems::{self, Filesystem};
@@ -25,7 +25,16 @@ pub struct Arguments {
     json: bool,
 }
 
-#[derive(Serialize)]
+/// `fsderby doctor --json`.
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct Page {
+    schema_version: u32,
+    findings: Vec<Finding>,
+    /// Debian packages.
+    missing_packages: Vec<String>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
 struct Finding {
     state: State,
     what: String,
@@ -36,7 +45,7 @@ struct Finding {
     try_this: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum State {
     Ok,
@@ -51,8 +60,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let packages = missing_packages();
     let usable = findings.iter().any(|f| f.what.starts_with("testbed ") && f.state == State::Ok);
     if arguments.json {
-        let shown = json!({ "schema_version": 1, "findings": findings, "missing_packages": packages });
-        print_json(&shown)?;
+        print_json(&Page {
+            schema_version: VERSION,
+            findings,
+            missing_packages: packages.iter().map(|package| (*package).to_owned()).collect(),
+        })?;
     } else {
         let findings: String = findings.iter().map(shown).collect();
         let end = match packages.as_slice() {

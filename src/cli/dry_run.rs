@@ -1,9 +1,8 @@
 //! `fsderby run --dry-run`: prints the jobs of a run without running them.
 
-use serde_json::json;
-
 use super::foresight::{self, Guess, Known};
 use super::output::{print_json, print_line};
+use super::pages::DryRun;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::filesystems::adds_stored;
 use crate::report::view::number::count;
@@ -68,9 +67,7 @@ pub fn print(
         let skipped = reasons(skips);
         let took = known.map_or(time.parallel(at_once), |known| known.time);
         let notes = notes(plan, took);
-        print_json(
-            &json!({ "plan": plan.plan, "jobs": jobs, "skipped": skipped, "foresight": foresight, "notes": notes }),
-        )?;
+        print_json(&DryRun { plan: plan.plan, jobs: Some(jobs), skipped, foresight, notes: Some(notes) })?;
         return Ok(());
     }
     let differ = plan.setups().len() > 1;
@@ -184,7 +181,7 @@ pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> a
     let known = Known::of_itself(run);
     let foresight = known.and_then(|known| foresight::of(plan, skips, Guess::default(), Some(&known)));
     if as_json {
-        print_json(&json!({ "plan": plan, "skipped": reasons(skips), "foresight": foresight }))?;
+        print_json(&DryRun { plan, jobs: None, skipped: reasons(skips), foresight, notes: None })?;
         return Ok(());
     }
     let lines = foresight.map_or_else(

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use fsderby_diskmodel::End;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::output::{print_json, print_line};
+use super::pages::{self, Subject};
 use super::terms;
 use crate::analysis::metrics;
 use crate::exit::Failure;
@@ -46,8 +47,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         _ => arguments.name.as_str(),
     };
     let shipped = [filesystem, workload, rest, experiment, disk, machine, paper, profile, era, metric, term];
-    let all: Vec<(String, Value)> =
-        file(name)?.into_iter().chain(shipped.iter().filter_map(|explained| explained(name))).collect();
+    // "A/A check" has a slash and is no path.
+    let of_file = if terms::find(name).is_none() { file(name)? } else { None };
+    let all: Vec<(String, Subject)> =
+        of_file.into_iter().chain(shipped.iter().filter_map(|explained| explained(name))).collect();
     if all.is_empty() {
         if filesystems::is_known_elsewhere(name) {
             return Err(Failure::usage(filesystems::unknown(name)).into());
@@ -55,12 +58,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Err(Failure::usage(names::unknown("name", name, known().iter().map(String::as_str))).into());
     }
     // A set of parameters and an experiment may have one name.
-    let (texts, shown): (Vec<String>, Vec<Value>) = all.into_iter().unzip();
+    let (texts, mut shown): (Vec<String>, Vec<Subject>) = all.into_iter().unzip();
     if arguments.json {
-        match shown.as_slice() {
-            [one] => print_json(one)?,
-            several => print_json(&several)?,
-        }
+        let only = if shown.len() == 1 { shown.pop() } else { None };
+        print_json(&only.map_or(pages::Explained::Several(shown), |one| pages::Explained::One(one.into())))?;
     } else {
         let texts: Vec<&str> = texts.iter().map(|text| text.trim_end()).collect();
         print_line(&texts.join("\n\n\n"))?;
@@ -68,7 +69,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-type Explained = Option<(String, Value)>;
+type Explained = Option<(String, Subject)>;
 
 fn known() -> Vec<String> {
     let filesystems = filesystems::TABLE.iter().map(|k| k.name());
@@ -127,9 +128,14 @@ fn filesystem(name: &str) -> Explained {
     for (what, value, source) in capabilities(kind) {
         text.push_str(&format!("  {what:<20} {value:<22} {source}\n"));
     }
-    let json = json!({ "name": name, "story": kind.description(), "can": kind.can(), "package": kind.package(),
-                       "commits_after_seconds": commits });
-    Some((text, json))
+    let shown = pages::KindExplained {
+        name: name.to_owned(),
+        story: kind.description(),
+        can: kind.can(),
+        package: kind.package(),
+        commits_after_seconds: commits,
+    };
+    Some((text, Subject::Kind(shown)))
 }
 
 /// Each capability in words: name, value, source.
@@ -163,7 +169,10 @@ fn workload(name: &str) -> Explained {
     if let Some(engine) = workloads::engine(name) {
         let sets: Vec<&str> = engine.sets().iter().map(|s| s.name).collect();
         let text = format!("{}Sets        {}\n", told(name, &engine.description()), sets.join(", "));
-        return Some((text, json!({ "name": name, "story": engine.description(), "sets": sets })));
+        return Some((
+            text,
+            Subject::Engine(pages::Engine { name: name.to_owned(), story: engine.description(), sets }),
+        ));
     }
     let (engine, set) = workloads::find(name)?;
     let file = set.file();
@@ -174,8 +183,9 @@ fn workload(name: &str) -> Explained {
         story = wrapped(&file.story),
         source = wrapped(&file.source),
     ) + &printed_by(name);
-    let shown = json!({ "name": name, "engine": engine.name(), "story": file.story, "source": file.source, "parameters": file.parameters });
-    Some((text, shown))
+    let (story, source, parameters) = (file.story, file.source, file.parameters);
+    let set = pages::Set { name: name.to_owned(), engine: engine.name(), story, source, parameters };
+    Some((text, Subject::Set(set)))
 }
 
 /// Papers with a table or chart of this parameter set.
@@ -191,7 +201,7 @@ fn printed_by(set: &str) -> String {
 /// A paper: what it compared, its environment, every figure and every claim.
 fn paper(name: &str) -> Explained {
     let paper = papers::find(name)?;
-    Some((paper.shown(), json!({ "name": name, "paper": paper })))
+    Some((paper.shown(), Subject::Paper(pages::PaperNamed { name: name.to_owned(), paper })))
 }
 
 /// A profile of needs: weights and requirements, with reasons.
@@ -209,7 +219,10 @@ fn profile(name: &str) -> Explained {
         &needs.draw.map_or_else(String::new, |draw| line("Draw", &format!("{} decides", draw.title()))),
     );
     text.push_str(&format!("\nIn an experiment:\n\n[needs]\nprofile = \"{name}\"\n"));
-    Some((text, json!({ "name": name, "story": story, "source": source, "needs": needs })))
+    Some((
+        text,
+        Subject::Profile(pages::Profiled { name: name.to_owned(), story, source: Some(source), needs }),
+    ))
 }
 
 /// An era: default options of a period for each filesystem, and what could not be obtained.
@@ -228,12 +241,8 @@ fn era(name: &str) -> Explained {
         text.push_str(&line("Lost", &of.lost));
     }
     let kind = kinds.iter().find_map(|of| of.names.first()).cloned().unwrap_or_default();
-    let kinds: Vec<Value> = kinds
-        .iter()
-        .map(|of| json!({ "names": of.names, "mkfs": of.mkfs, "mount": of.mount, "lost": of.lost }))
-        .collect();
     text.push_str(&format!("\nIn an experiment:\n\n[[filesystem]]\nkind = \"{kind}\"\nera = \"{name}\"\n"));
-    Some((text, json!({ "name": name, "story": story, "source": source, "kinds": kinds })))
+    Some((text, Subject::Era(pages::Era { name: name.to_owned(), story, source, kinds })))
 }
 
 fn rest(name: &str) -> Explained {
@@ -243,7 +252,8 @@ fn rest(name: &str) -> Explained {
     let stage = stages::TABLE.iter().find(|s| s.name() == name).map(|s| (s.usage(), s.description()));
     let state = states::TABLE.iter().find(|s| s.name() == name).map(|s| (s.usage(), s.description()));
     let (title, story) = testbed.or(probe).or(layer).or(stage).or(state)?;
-    Some((told(title, &story), json!({ "name": name, "story": story })))
+    let shown = pages::Named { name: name.to_owned(), usage: None, story, package: None };
+    Some((told(title, &shown.story), Subject::Named(shown)))
 }
 
 fn experiment(name: &str) -> Explained {
@@ -251,9 +261,16 @@ fn experiment(name: &str) -> Explained {
     Some(experiment_of(name, text, &Experiment::parse(text, name).ok()?))
 }
 
-fn experiment_of(name: &str, text: &str, experiment: &Experiment) -> (String, Value) {
+fn experiment_of(name: &str, text: &str, experiment: &Experiment) -> (String, Subject) {
     let shown = format!("{name}, an experiment\n\n{}\n\n{text}", wrapped(&experiment.analysis));
-    (shown, json!({ "name": name, "analysis": experiment.analysis.trim(), "toml": text }))
+    (
+        shown,
+        Subject::Experiment(pages::ExperimentNamed {
+            name: name.to_owned(),
+            analysis: experiment.analysis.trim().to_owned(),
+            toml: Some(text.to_owned()),
+        }),
+    )
 }
 
 /// A file that describes a disk, a machine or an experiment; `None` for a text that names no file.
@@ -282,7 +299,7 @@ fn disk(name: &str) -> Explained {
     Some(disk_of(name, text, &Spec::parse(text).ok()?))
 }
 
-fn disk_of(name: &str, text: &str, spec: &Spec) -> (String, Value) {
+fn disk_of(name: &str, text: &str, spec: &Spec) -> (String, Subject) {
     let (title, story) = (spec.title(), wrapped(spec.story()));
     let mut shown = format!("{name}, a modelled disk: {title}\n\n{story}\n\n");
     if let Some(machine) = spec.machine() {
@@ -304,7 +321,7 @@ fn disk_of(name: &str, text: &str, spec: &Spec) -> (String, Value) {
         };
         shown.push_str(&format!("  {title:<45} {ends:<24} {}\n", range.why));
     }
-    (shown, json!({ "name": name, "title": spec.title(), "story": spec.story(), "toml": text }))
+    (shown, described(name, spec.title(), spec.story(), text))
 }
 
 /// A machine in which modelled disks can be placed: each value with its source.
@@ -313,7 +330,7 @@ fn machine(name: &str) -> Explained {
     Some(machine_of(name, text, Machine::parse(text).ok()?))
 }
 
-fn machine_of(name: &str, text: &str, machine: Machine) -> (String, Value) {
+fn machine_of(name: &str, text: &str, machine: Machine) -> (String, Subject) {
     let Machine { title, story, values, .. } = machine;
     let mut shown = format!("{name}, a machine: {title}\n\n{}\n\n", wrapped(&story));
     let instructions =
@@ -325,7 +342,12 @@ fn machine_of(name: &str, text: &str, machine: Machine) -> (String, Value) {
     ] {
         shown.push_str(&format!("{}{}", line(key, &value), line("", &source)));
     }
-    (shown, json!({ "name": name, "title": title, "story": story, "toml": text }))
+    (shown, described(name, &title, &story, text))
+}
+
+fn described(name: &str, title: &str, story: &str, toml: &str) -> Subject {
+    let [name, title, story, toml] = [name, title, story, toml].map(str::to_owned);
+    Subject::Described(pages::Described { name, title, story, toml })
 }
 
 /// A word of a report.
@@ -336,7 +358,7 @@ fn term(name: &str) -> Explained {
         words => line("Also", &words.join(", ")),
     };
     let text = format!("{}, a word of reports\n\n{}{also}", term.name, line("Meaning", term.meaning));
-    Some((text, json!({ "name": term.name, "also": term.also, "meaning": term.meaning })))
+    Some((text, Subject::Term(term)))
 }
 
 /// A metric, as declared by the workload, probe or step that measures it: by its name, or by its title or the heading of its column.
@@ -364,7 +386,14 @@ fn metric(name: &str) -> Explained {
         line("Better", better),
         line("Declared by", by),
     ];
-    Some((text.concat(), json!({ "name": name, "declared_by": by, "metric": declared })))
+    Some((
+        text.concat(),
+        Subject::Metric(pages::Metric {
+            name: Some(name.to_owned()),
+            declared_by: by.clone(),
+            metric: declared,
+        }),
+    ))
 }
 
 fn told(title: &str, story: &Description) -> String {

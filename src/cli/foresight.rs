@@ -118,7 +118,7 @@ fn rounds_in(time: Time, budget: Duration) -> u32 {
 }
 
 /// The smallest difference that a run can detect, for each number of rounds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Foresight {
     /// Folder and number of rounds that the standard deviations come from; absent if they are assumed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,7 +137,7 @@ pub struct Foresight {
 }
 
 /// A run with this number of rounds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Row {
     pub rounds: u32,
     /// Whether the plan asks for this number of rounds, directly or through its time budget.

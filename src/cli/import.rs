@@ -8,10 +8,10 @@ use std::str::FromStr;
 
 use clap::Args;
 use rustix::fs::{Mode, OFlags};
-use serde_json::json;
 
 use super::config::checked;
 use super::output::{print, print_json, print_line, say};
+use super::pages::{VERSION, VerifiedImport};
 use super::report::terminal_width;
 use super::run::results;
 use crate::config::Config;
@@ -155,10 +155,15 @@ pub fn verify(folder: &Path, as_json: bool) -> anyhow::Result<u8> {
     let figures = entries().map(|entry| entry.figures.len()).sum::<usize>();
     let (sources, results) = (read.as_ref().map_or(0, |import| import.sources.len()), entries().count());
     if as_json {
-        let wrong: Vec<&String> = wrong.iter().collect();
-        print_json(
-            &json!({ "schema_version": 1, "imported": true, "sources": sources, "results": results, "figures": figures, "wrong": wrong }),
-        )?;
+        let wrong = wrong.iter().cloned().collect();
+        print_json(&VerifiedImport {
+            schema_version: VERSION,
+            imported: true,
+            sources,
+            results,
+            figures,
+            wrong,
+        })?;
     } else if let Some(wrong) = &wrong {
         print_line(&format!("wrong: {wrong}\nthis import is not reliable"))?;
     } else {

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::output::{print_json, print_line};
+use super::pages;
 use super::terms::TERMS;
 use crate::analysis::metrics;
 use crate::exit::Failure;
@@ -68,7 +69,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.json {
         let mut all: serde_json::Map<String, Value> =
             lists.into_iter().map(|l| (l.title.to_owned(), l.json)).collect();
-        all.insert("schema_version".into(), json!(1));
+        all.insert("schema_version".into(), pages::VERSION.into());
         print_json(&all)?;
     } else {
         let lists: String = lists.iter().map(|l| format!("{}\n{}\n\n", l.title, table(l))).collect();
@@ -126,12 +127,11 @@ fn longest_words(list: &Listed) -> Vec<u16> {
 
 /// The words of reports.
 fn terms() -> Listed {
-    let json = TERMS.iter().map(|t| json!({ "name": t.name, "also": t.also, "meaning": t.meaning }));
     Listed {
         title: "terms",
         head: vec!["term", "meaning"],
         rows: TERMS.iter().map(|term| vec![term.name.to_owned(), term.meaning.to_owned()]).collect(),
-        json: json.collect(),
+        json: json(TERMS.iter()),
     }
 }
 
@@ -153,10 +153,15 @@ fn filesystems() -> Listed {
             kind.package().to_owned(),
         ]
     };
-    let json = filesystems::TABLE.iter().map(|kind| {
-        json!({ "name": kind.name(), "story": kind.description(), "package": kind.package(), "can": kind.can(),
-                "smallest": kind.size().start(), "largest": kind.size().end(), "kernel": kind.kernel() })
-    });
+    let shown = |kind: &&'static dyn Filesystem| pages::Kind {
+        name: kind.name(),
+        story: kind.description(),
+        package: kind.package(),
+        can: kind.can(),
+        smallest: *kind.size().start(),
+        largest: *kind.size().end(),
+        kernel: kind.kernel(),
+    };
     Listed {
         title: "filesystems",
         head: vec![
@@ -171,7 +176,7 @@ fn filesystems() -> Listed {
             "package",
         ],
         rows: filesystems::TABLE.iter().map(row).collect(),
-        json: json.collect(),
+        json: json(filesystems::TABLE.iter().map(shown)),
     }
 }
 
@@ -189,12 +194,18 @@ fn workloads() -> Listed {
     Listed {
         title: "workloads",
         head: vec!["name", "engine", "what it is"],
-        rows: sets().map(|(engine, set, file)| vec![set.name.into(), engine.name().into(), first_sentence(&file.story)]).collect(),
-        json: sets()
+        rows: sets()
             .map(|(engine, set, file)| {
-                json!({ "name": set.name, "engine": engine.name(), "story": file.story, "source": file.source, "parameters": file.parameters })
+                vec![set.name.into(), engine.name().into(), first_sentence(&file.story)]
             })
             .collect(),
+        json: json(sets().map(|(engine, set, file)| pages::Set {
+            name: set.name.to_owned(),
+            engine: engine.name(),
+            story: file.story,
+            source: file.source,
+            parameters: file.parameters,
+        })),
     }
 }
 
@@ -208,10 +219,7 @@ fn testbeds() -> Listed {
         title: "testbeds",
         head: vec!["name", "what it is"],
         rows: testbeds::TABLE.iter().map(|g| vec![g.usage().into(), g.description().what.into()]).collect(),
-        json: testbeds::TABLE
-            .iter()
-            .map(|g| json!({ "name": g.name(), "usage": g.usage(), "story": g.description() }))
-            .collect(),
+        json: json(testbeds::TABLE.iter().map(|g| named(g.name(), Some(g.usage()), g.description()))),
     }
 }
 
@@ -224,10 +232,10 @@ fn layers() -> Listed {
             .iter()
             .map(|l| vec![l.usage().into(), first_sentence(l.description().what), l.package().into()])
             .collect(),
-        json: all
-            .iter()
-            .map(|l| json!({ "name": l.name(), "usage": l.usage(), "story": l.description(), "package": l.package() }))
-            .collect(),
+        json: json(all.iter().map(|l| pages::Named {
+            package: Some(l.package()),
+            ..named(l.name(), Some(l.usage()), l.description())
+        })),
     }
 }
 
@@ -249,11 +257,17 @@ fn written(
         title,
         head: vec!["syntax", "what it is"],
         rows: all.iter().map(|(_, usage, story)| vec![(*usage).into(), first_sentence(story.what)]).collect(),
-        json: all
-            .iter()
-            .map(|(name, usage, story)| json!({ "name": name, "usage": usage, "story": story }))
-            .collect(),
+        json: json(all.into_iter().map(|(name, usage, story)| named(name, Some(usage), story))),
     }
+}
+
+fn named(name: &str, usage: Option<&'static str>, story: Description) -> pages::Named {
+    pages::Named { name: name.to_owned(), usage, story, package: None }
+}
+
+/// The rows of a list.
+fn json<T: serde::Serialize>(rows: impl Iterator<Item = T>) -> Value {
+    rows.filter_map(|row| serde_json::to_value(row).ok()).collect()
 }
 
 fn probes() -> Listed {
@@ -261,7 +275,7 @@ fn probes() -> Listed {
         title: "probes",
         head: vec!["name", "what it is"],
         rows: probes::TABLE.iter().map(|p| vec![p.name().into(), p.description().what.into()]).collect(),
-        json: probes::TABLE.iter().map(|p| json!({ "name": p.name(), "story": p.description() })).collect(),
+        json: json(probes::TABLE.iter().map(|p| named(p.name(), None, p.description()))),
     }
 }
 
@@ -272,7 +286,11 @@ fn experiments() -> anyhow::Result<Listed> {
         title: "experiments",
         head: vec!["name", "what it is for"],
         rows: all.iter().map(|(name, e)| vec![(*name).to_owned(), first_sentence(&e.analysis)]).collect(),
-        json: all.iter().map(|(name, e)| json!({ "name": name, "analysis": e.analysis.trim() })).collect(),
+        json: json(all.iter().map(|(name, e)| pages::ExperimentNamed {
+            name: (*name).to_owned(),
+            analysis: e.analysis.trim().to_owned(),
+            toml: None,
+        })),
     })
 }
 
@@ -284,15 +302,18 @@ fn modelled_disks() -> anyhow::Result<Listed> {
         let read = format!("{:.2} ms", spec.service_4k_ns() as f64 / 1e6);
         vec![spec.name().into(), spec.title().into(), size, read]
     };
-    let json = specs.iter().map(|spec| {
-        json!({ "name": spec.name(), "title": spec.title(), "story": spec.story(), "bytes": spec.sectors() * 512,
-                "read_4k_ns": spec.service_4k_ns() })
-    });
+    let shown = |spec: &Spec| pages::Disk {
+        name: spec.name().to_owned(),
+        title: spec.title().to_owned(),
+        story: spec.story().to_owned(),
+        bytes: spec.sectors() * 512,
+        read_4k_ns: spec.service_4k_ns(),
+    };
     Ok(Listed {
         title: "disks",
         head: vec!["name", "what it is", "size", "4 KiB at random"],
         rows: specs.iter().map(row).collect(),
-        json: json.collect(),
+        json: json(specs.iter().map(shown)),
     })
 }
 
@@ -322,7 +343,7 @@ fn metrics() -> Listed {
         rows: each()
             .map(|(by, d)| vec![d.name.into(), d.title_of(d.name), d.unit.into(), by.clone()])
             .collect(),
-        json: each().map(|(by, d)| json!({ "declared_by": by, "metric": d })).collect(),
+        json: json(each().map(|(by, metric)| pages::Metric { name: None, declared_by: by.clone(), metric })),
     }
 }
 
@@ -334,10 +355,12 @@ fn profiles() -> anyhow::Result<Listed> {
         title: "profiles",
         head: vec!["name", "whose needs they are"],
         rows: all.iter().map(|(name, p)| vec![(*name).to_owned(), first_sentence(&p.story)]).collect(),
-        json: all
-            .iter()
-            .map(|(name, p)| json!({ "name": name, "story": p.story.trim(), "needs": p.needs }))
-            .collect(),
+        json: json(all.iter().map(|(name, p)| pages::Profiled {
+            name: (*name).to_owned(),
+            story: p.story.trim().to_owned(),
+            source: None,
+            needs: p.needs.clone(),
+        })),
     })
 }
 
@@ -352,10 +375,11 @@ fn eras() -> anyhow::Result<Listed> {
             .iter()
             .map(|(name, era)| vec![(*name).to_owned(), first_sentence(&era.story), kinds(era).join(", ")])
             .collect(),
-        json: all
-            .iter()
-            .map(|(name, era)| json!({ "name": name, "story": era.story.trim(), "kinds": kinds(era) }))
-            .collect(),
+        json: json(all.iter().map(|(name, era)| pages::EraNamed {
+            name: (*name).to_owned(),
+            story: era.story.trim().to_owned(),
+            kinds: kinds(era),
+        })),
     })
 }
 
@@ -374,6 +398,6 @@ fn papers() -> Listed {
                 vec![name.into(), format!("{}, {}", p.title, p.year), works(&p), tables, claims]
             })
             .collect(),
-        json: all().map(|(name, p)| json!({ "name": name, "paper": p })).collect(),
+        json: json(all().map(|(name, paper)| pages::PaperNamed { name: name.to_owned(), paper })),
     }
 }

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use serde_json::json;
 
 use super::output::{print_json, print_line};
+use super::pages::{Merged, VERSION};
 use super::run::{read_key, sign_what_holds};
 use crate::exit::Failure;
 use crate::host::caller::create_new;
@@ -48,9 +48,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         sign_what_holds(&store::open_door(out)?, key)?;
     }
     if arguments.json {
-        print_json(
-            &json!({ "schema_version": 1, "run": out, "shards": shards.len(), "records": records, "left_out": left_out, "left": left }),
-        )?;
+        print_json(&Merged {
+            schema_version: VERSION,
+            run: out.display().to_string(),
+            shards: shards.len(),
+            records,
+            left_out,
+            left,
+        })?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut lines =

@@ -31,12 +31,14 @@ mod merge;
 mod output;
 mod own_program;
 mod own_run;
+mod pages;
 mod postmark;
 mod progress;
 mod report;
 mod reproduce;
 mod requests;
 mod run;
+mod schema;
 mod setups;
 mod shell;
 mod slurm;
@@ -121,6 +123,8 @@ enum Command {
     /// Show the configuration: defaults for options, from the environment and from files
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    /// Print JSON Schemas of what commands print with `--json`, and of stored files
+    Schema(schema::Arguments),
     /// Create a key pair for signing runs
     Key(key::Arguments),
     /// Print shell completions
@@ -177,6 +181,7 @@ impl Cli {
             Command::Disk(command) => disk::run(&command),
             Command::Machine(command) => machine::run(&command),
             Command::Config(command) => config::run(&command),
+            Command::Schema(arguments) => schema::run(&arguments),
             Command::Key(arguments) => key::run(&arguments),
             Command::Completions { shell } => shell::completions(shell),
             Command::Man(arguments) => manual::run(&arguments),

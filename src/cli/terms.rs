@@ -1,6 +1,8 @@
 //! The words of a report, for `fsderby explain` and `fsderby list terms`.
 
 /// A word as a report prints it, other words for it, and what it means.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Term {
     pub name: &'static str,
     pub also: &'static [&'static str],

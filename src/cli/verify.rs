@@ -9,9 +9,9 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
 use clap::Args;
-use serde_json::json;
 
 use super::output::{print_json, print_line};
+use super::pages;
 use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::guest::bundle_file;
@@ -144,9 +144,20 @@ pub fn verified(arguments: &Arguments) -> anyhow::Result<u8> {
     let mut found = verify(&run);
     found.wrong.extend(key.and_then(|key| shards::signed(&run, &key).err()));
     if arguments.json {
-        let Verified { records, metrics, histograms, consoles, findings, .. } = found;
-        let shown = json!({ "schema_version": 1, "records": records, "metrics": metrics, "histograms": histograms, "consoles": consoles, "findings": findings,
-                            "torn": run.torn, "uncovered": found.uncovered, "notes": found.notes, "wrong": found.wrong });
+        let Verified { records, metrics, histograms, consoles, findings, uncovered, notes, wrong, .. } =
+            found.clone();
+        let shown = pages::Verified {
+            schema_version: pages::VERSION,
+            records,
+            metrics,
+            histograms,
+            consoles,
+            findings,
+            torn: run.torn.clone(),
+            uncovered,
+            notes,
+            wrong,
+        };
         print_json(&shown)?;
     } else {
         let Verified { records, metrics, histograms, consoles, findings, unchecked, wrong, notes, uncovered } =

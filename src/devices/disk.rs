@@ -18,7 +18,7 @@ const BY_ID: &str = "/dev/disk/by-id";
 const SECTOR: u64 = 512;
 
 /// What the kernel tells of a disk, without opening it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Described {
     /// The kernel's name until the next boot or hot-plug, such as `sda`.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct Described {
     pub place: PathBuf,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Partition {
     pub name: String,
     #[serde(skip)]

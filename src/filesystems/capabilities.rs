@@ -6,7 +6,7 @@ use super::Depth;
 use crate::schema::units::Bytes;
 
 /// Capabilities of a kind with its mount options.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Capabilities {
     pub journal: Fact<Journal>,
     pub data_checksums: Fact<bool>,
@@ -41,13 +41,13 @@ pub struct Capabilities {
     pub linux: Fact<Linux>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Fact<T> {
     pub value: T,
     pub source: &'static str,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Journal {
     None,
@@ -57,7 +57,7 @@ pub enum Journal {
     CopyOnWrite,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Resize {
     No,
@@ -65,7 +65,7 @@ pub enum Resize {
     Mounted,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Linux {
     /// First version of Linux with this kind, with any driver.
     pub since: &'static str,

@@ -170,7 +170,7 @@ pub struct Algorithms {
 }
 
 /// What a kind needs from the kernel: one of `types` in /proc/filesystems, from `modules`.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, schemars::JsonSchema)]
 pub struct KernelNeed {
     /// Names in /proc/filesystems; one of them is enough.
     pub types: &'static [&'static str],
@@ -181,7 +181,7 @@ pub struct KernelNeed {
 }
 
 /// The steps of an administrator after a power cut: the `repair` commands, if any, then a mount.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Recovery {
     /// Repair commands, run in order before the mount.
     pub repair: Vec<Check>,

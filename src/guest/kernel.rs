@@ -82,7 +82,7 @@ pub struct Kernel {
     pub index: Index,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Index {
     pub schema: u32,
     /// The release as in uname: `6.12.117+deb12-amd64`.

@@ -9,14 +9,14 @@ use object::{Endianness, Object, ObjectSection};
 use serde::{Deserialize, Serialize};
 
 /// A kernel's modules by name; names are written with `_`, as the kernel shows them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Modules {
     pub loadable: BTreeMap<String, Module>,
     /// Names and aliases of built-in modules.
     pub builtin: BTreeSet<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Module {
     /// The BLAKE3 of the module's file in the cache.
     pub blake3: String,

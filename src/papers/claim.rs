@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// A conclusion, conjecture or citation of a paper.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// The claim in the words of fsderby's authors.
@@ -29,7 +29,7 @@ pub struct Claim {
     pub note: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
     /// The metrics; the relation must hold for each metric.
@@ -53,7 +53,7 @@ pub struct Test {
 }
 
 /// A relation between values, whether more is better or worse: a shorter time is *less*.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
     /// Each `of` is above each `than`.
@@ -89,7 +89,7 @@ pub struct Point<'c> {
 }
 
 /// Result of a claim. If its tests have different results, the result that comes last in this list counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     Held,

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::claim::{ABOUT, Claim, Point, Relation, Test};
 
 /// The verdict on a claim. Of several tests, the verdict that comes last in this list counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Here {
     Holds,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::claim::{Claim, Point};
 use crate::schema::units::{Bytes, Scale};
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
     /// Authors and title.
@@ -39,7 +39,7 @@ pub struct Paper {
 }
 
 /// How the paper's experiments are run here.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Reproduction {
     /// Runs on a model of the paper's disk and machine.
@@ -53,7 +53,7 @@ pub struct Reproduction {
 }
 
 /// One run of an experiment.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Repeat {
     /// Name of an experiment, or path of its .toml file; in a paper's file relative to it.
@@ -67,7 +67,7 @@ pub struct Repeat {
 }
 
 /// What of a work reached the device at full size.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Amount {
     pub workload: String,
@@ -77,7 +77,7 @@ pub struct Amount {
 }
 
 /// A run in which one thing alone changes.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Why {
     /// What changes: `the write barrier`.
@@ -86,7 +86,7 @@ pub struct Why {
 }
 
 /// The environment, as far as the paper states it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Environment {
     pub processor: Option<String>,
@@ -109,7 +109,7 @@ pub struct Environment {
 }
 
 /// A candidate. A name without such a row is the name of a kind.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
     /// Name in tables and claims: a kind, or a name used only here.
@@ -125,7 +125,7 @@ pub struct Candidate {
 }
 
 /// The figures that the paper printed for one workload.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
     /// The ready parameter set with the paper's parameters.

@@ -16,6 +16,7 @@ mod noise;
 mod order;
 mod report;
 mod reproduce;
+mod schemas;
 mod scripted;
 mod sentences;
 mod setups;

@@ -23,7 +23,7 @@ seed = 7
 "#;
 
 /// ext2 is twice as fast as ext4 on the testbed below.
-const PAPER: &str = r#"
+pub const PAPER: &str = r#"
 title = 'A. Author, "Two filesystems"'
 year = 2020
 published = "Nowhere."

@@ -7,7 +7,7 @@ use crate::request::{Op, Request};
 
 /// Totals since the drive was created. Times are the mechanism's, background work included. They are sums over members for a
 /// RAID and over dies for flash.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Counters {
     pub reads: u64,
     pub writes: u64,

@@ -11,7 +11,9 @@ use crate::factor::Class;
 pub const DRIVES_NEEDED: u32 = 3;
 
 /// Access patterns that models reproduce with different accuracy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// Random reads, one at a time.

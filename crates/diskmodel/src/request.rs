@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The operation of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
     Read,
@@ -38,7 +38,7 @@ pub struct Completion {
 ///
 /// A flush, a FUA write and a write that waits for cache space include the medium operations they wait for. Operations that
 /// began earlier count as queue time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Cost {
     /// Waiting while other requests use the interface or the medium.
     pub queue_ns: u64,

@@ -12,7 +12,20 @@ use crate::spec::Spec;
 
 /// Position of a sample in the factor space: the centre (all values from the disk's file) or a corner. Written as `nominal`
 /// or as one sign per column of the design, `++-+++---+-`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
 #[serde(into = "String", try_from = "String")]
 pub struct Point(Option<u16>);
 
@@ -69,7 +82,7 @@ impl TryFrom<String> for Point {
 }
 
 /// Level of each factor that deviates from the disk's file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(into = "BTreeMap<Factor, Level>", from = "BTreeMap<Factor, Level>")]
 pub struct Levels {
     low: u32,
@@ -117,7 +130,7 @@ impl From<BTreeMap<Factor, Level>> for Levels {
 }
 
 /// The varied properties. [`Sample::NOMINAL`] is the disk as described in its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
     pub point: Point,

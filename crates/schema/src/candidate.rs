@@ -6,7 +6,7 @@ use crate::setup::{ImageState, Variant};
 use crate::units::Bytes;
 
 /// A row of the table: a kind with its options, under a label, in a setup.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
     pub label: String,
@@ -24,7 +24,7 @@ pub struct Candidate {
 /// Factors in which candidates may differ besides the filesystem; an absent one takes the plan's value. To add a factor, add a
 /// field here, its common value in the plan and in [`Setup`], and a line in `Plan::setup`, `Plan::settle` and
 /// [`Factors::said`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(default)]
 pub struct Factors {
     /// Testbed and storage with their settings, as in the plan: `model:hdd-16tb`, `vm:kernel=6.1`.

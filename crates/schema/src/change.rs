@@ -9,7 +9,7 @@ use crate::units::Percent;
 pub const SCHEMA: u32 = 3;
 
 /// The second run compared with the first: `after` relative to `before`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Changes {
     pub schema: u32,
@@ -29,7 +29,7 @@ pub struct Changes {
 }
 
 /// The basis of the findings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "on", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ChangeBasis {
     /// Two independent samples of rounds.
@@ -50,7 +50,7 @@ pub enum ChangeBasis {
 }
 
 /// One candidate and one headline metric of one scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// `after` relative to `before`.
@@ -73,7 +73,7 @@ pub struct Change {
 }
 
 /// A difference between two runs: `the kernel of alderfs`, `6.1`, `6.12`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Difference {
     pub what: String,
@@ -86,7 +86,7 @@ pub struct Difference {
 }
 
 /// A factor that candidates of one run can vary, although neither plan stated it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Point {
     /// The kernel that served the filesystem.
@@ -94,7 +94,7 @@ pub enum Point {
 }
 
 /// The figures that a difference between two runs may change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
     /// The difference may change no figures, or all figures alike: seeds, dates.
@@ -106,7 +106,7 @@ pub enum Reach {
 }
 
 /// A candidate in both runs without figures in one of them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Missing {
     pub candidate: String,

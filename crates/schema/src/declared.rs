@@ -9,7 +9,7 @@ use crate::metric::{Better, Metric, Of};
 use crate::needs::Aspect;
 
 /// One metric; if its name ends with [`PART`], one for each part of a work with several parts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Declared {
     /// Dotted, from general to specific: `transactions.rate`, `mkfs.time`.
     pub name: &'static str,
@@ -57,7 +57,7 @@ pub struct Sheet {
 }
 
 /// The section of a metric. Reports show the sections in a fixed order and draw each in its own way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Section {
     /// The one or two figures of a workload, or of a recovery, that a verdict may use.
@@ -79,7 +79,7 @@ pub enum Section {
 }
 
 /// The time over which a metric is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
     /// One phase of the work, by name.

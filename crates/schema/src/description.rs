@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// What a kind is, its origin, and what it does *not* measure or promise. Full sentences.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Description {
     /// One sentence: what it is.
     pub what: &'static str,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Drive {
     /// The kernel's name: `sda`.
     pub name: String,
@@ -21,7 +21,7 @@ pub struct Drive {
 }
 
 /// Settings and condition of a drive. What the kernel does not say is empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct DriveState {
     /// `queue/scheduler`: the active one.
     pub scheduler: String,
@@ -39,7 +39,7 @@ pub struct DriveState {
 }
 
 /// What `smartctl --json` says of the drive. A value that the drive does not report is absent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Smart {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub celsius: Option<i64>,

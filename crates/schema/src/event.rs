@@ -12,7 +12,7 @@ use crate::setup::{Identity, Mounted, Sandbox};
 use crate::units::Bytes;
 
 /// An agent's event. `clock_ns` is the agent's monotonic clock.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     Hello {
@@ -96,7 +96,7 @@ pub enum Event {
 }
 
 /// The agent's observation for a validity check; the host judges it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seen {
     /// After dropping the caches, a formerly cached file was read; this number of bytes came from the device.
@@ -115,7 +115,7 @@ pub enum Seen {
 }
 
 /// A real drive that was written twice in order, and then at random for so many rounds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Steady {
     pub rounds: u32,
     /// Whether the last five rounds were steady.
@@ -132,7 +132,7 @@ pub type Series = Vec<[u64; 2]>;
 
 /// A finished step with its cost. CPU time and faults are those of its command, by wait4, or of the agent's thread if it made the
 /// system calls itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Stepped {
     pub step: StepName,
     pub ns: u64,
@@ -154,7 +154,7 @@ pub struct Stepped {
 }
 
 /// Context switches of a process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Switches {
     /// The process gave up the CPU to wait.
     pub voluntary: u64,
@@ -172,7 +172,7 @@ impl Switches {
 }
 
 /// statvfs at a moment, in bytes and inodes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Space {
     pub at: At,
     pub total: Bytes,
@@ -184,7 +184,7 @@ pub struct Space {
 }
 
 /// State, after a power cut, of the files that had been synced and not deleted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Survivors {
     /// Number of these files, and their bytes.
     pub files: u64,
@@ -202,7 +202,7 @@ pub struct Survivors {
 }
 
 /// A latency histogram at full resolution.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Buckets {
     /// Index of its workload in the record, if there are several; set when recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -254,7 +254,7 @@ fn number(text: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// The hash of a live tree, and its stored size.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Tree {
     pub at: At,
     pub files: u64,
@@ -275,7 +275,9 @@ pub struct Tree {
 }
 
 /// Whether a filesystem compressed the content of some files, and how their size on the device was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encoding {
     /// No file is compressed, as far as the filesystem tells.
@@ -287,7 +289,7 @@ pub enum Encoding {
 }
 
 /// One part of a workload, in raw integers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Phase {
     pub name: String,
     pub ns: u64,
@@ -296,7 +298,7 @@ pub struct Phase {
 }
 
 /// One of several clients of a work, in raw integers. Times are those of the agent's monotonic clock.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Client {
     /// Number of the client, from 0.
     pub client: u32,
@@ -308,7 +310,7 @@ pub struct Client {
 }
 
 /// A phase of one client, and the time at which the phase ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct ClientPhase {
     pub ended_ns: u64,
     #[serde(flatten)]

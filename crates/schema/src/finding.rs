@@ -14,7 +14,7 @@ use crate::units::Percent;
 pub const SCHEMA: u32 = 3;
 
 /// All findings of a run, computed from its records alone and recomputed by `fsderby verify`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
     pub schema: u32,
@@ -42,7 +42,7 @@ pub struct Verdict {
 }
 
 /// The basis of the findings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "on", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Basis {
     /// Rounds on a testbed with noisy figures.
@@ -63,7 +63,7 @@ pub enum Basis {
 }
 
 /// A verdict given during a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interim {
     /// Number of complete rounds before it.
@@ -72,7 +72,7 @@ pub struct Interim {
 }
 
 /// One pair of candidates and one headline metric of one scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
     /// `a` relative to `b`.
@@ -98,7 +98,7 @@ pub struct Finding {
 }
 
 /// The finding about a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
     Better,
@@ -109,7 +109,7 @@ pub enum Found {
 }
 
 /// The evidence for a finding.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Evidence {
     Rounds {
@@ -156,7 +156,7 @@ pub enum Evidence {
 }
 
 /// One disk with six workload seeds. Filesystems amplify small changes, so each seed gives a different figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chaos {
     /// Ratio with the first round's seed, then with each other seed.
@@ -166,7 +166,7 @@ pub struct Chaos {
 }
 
 /// A pair at the corner of the unknown disk properties where its ratio is expected to be nearest to the other side.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Corner {
     pub point: Point,
@@ -179,7 +179,7 @@ pub struct Corner {
 
 /// Range of a pair's ratio if instructions cost up to 1.3 times more or less than in the machine's file. Varied are the cost of
 /// all instructions, and the cost of those that only one of the two executes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
     /// Minimum and maximum of twelve ratios.
@@ -195,7 +195,7 @@ pub struct Costs {
 }
 
 /// Possible error of a ratio of times, from the errors of a class's models against real disks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelError {
     /// Ratio on the nominal disk, with the first round's seed.
@@ -207,7 +207,7 @@ pub struct ModelError {
 }
 
 /// The contribution of one kind of access.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorPart {
     pub access: Access,
@@ -218,7 +218,7 @@ pub struct ErrorPart {
 }
 
 /// Reasons that refute a result of all samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refuted {
     /// The result fails with another workload seed, or is no larger than the variation between seeds.
@@ -234,7 +234,7 @@ pub enum Refuted {
 }
 
 /// Disk-model overhead in a ratio, caused by the program that serves the modelled disk. A real machine has no such overhead.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Floor {
     /// Ratio on the first sample's disk, with the program's work done once, twice and three times.
@@ -248,7 +248,7 @@ pub struct Floor {
 }
 
 /// A factor of the ensemble and its effect on the ratio.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decider {
     /// Two if the candidates are on disks of two classes, whose factors were varied together.
@@ -267,7 +267,7 @@ pub struct Decider {
 }
 
 /// The candidates in the order of one headline metric.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ranks {
     pub scenario: String,
@@ -279,7 +279,7 @@ pub struct Ranks {
 }
 
 /// Possible ranks of a candidate: 2 to 4 if one is better than it and it is better than all but three others.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
     pub candidate: String,
@@ -290,7 +290,7 @@ pub struct Place {
 }
 
 /// Geometric mean, over all headline metrics, of how many times better `a` is than `b`. Not a finding, whatever its interval.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overall {
     pub a: String,
@@ -304,7 +304,7 @@ pub struct Overall {
 }
 
 /// One candidate entered twice: any difference between the two is chance or a fault of the run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guard {
     /// The label of the copy, and the label of the original.

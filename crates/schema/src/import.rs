@@ -7,7 +7,7 @@ use toml::Table;
 pub const SCHEMA: u32 = 1;
 
 /// The contents of one tool's output files.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Import {
     pub schema: u32,
     /// Version of fsderby that imported them.
@@ -22,7 +22,7 @@ pub struct Import {
 }
 
 /// The user's description of the files; importing again with the same description gives the same entries.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Asked {
     /// The tool that wrote them: `bonnie`.
     pub tool: String,
@@ -34,7 +34,7 @@ pub struct Asked {
 }
 
 /// A label that the user gave to some of the figures.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Naming {
     /// A machine's name, a file, or `FILE:LINE`; all figures if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,7 @@ pub struct Naming {
 }
 
 /// An imported file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Source {
     /// The original name of the file.
     pub name: String,
@@ -58,7 +58,7 @@ pub struct Source {
 }
 
 /// One result of the tool.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Entry {
     pub label: String,
     /// Index of the file that the result comes from, from 0.
@@ -68,6 +68,7 @@ pub struct Entry {
     /// The program and its version, if stated: `Bonnie++ 1.0x`.
     pub program: String,
     /// The tool's description of its work, as parameters of our workload or as counts.
+    #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
     pub work: Table,
     /// Corrections and uncertainties, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -76,7 +77,7 @@ pub struct Entry {
 }
 
 /// One figure as printed. The true value lies between `least` and `most`, given the printed digits and the tool's clock.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Figure {
     /// Name of the metric in fsderby.
     pub metric: String,

@@ -21,7 +21,7 @@ use crate::units::Bytes;
 pub const PROTOCOL: u32 = 4;
 
 /// One complete trial: it refers to nothing that must be looked up, and nothing answers while it runs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
     pub protocol: u32,
@@ -136,7 +136,9 @@ pub(crate) fn is_one(n: &u32) -> bool {
 pub const LIMIT: Duration = Duration::from_secs(3600);
 
 /// Written as one word: `measure`, `doubled`, `reseeded-2`, `corner+-+---+++-+`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize,
+)]
 #[serde(into = "String", try_from = "String")]
 pub enum Purpose {
     /// A measured trial.
@@ -260,9 +262,10 @@ impl Cost {
 }
 
 /// The workload: an engine's name and its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct WorkSpec {
     pub engine: String,
+    #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
     pub parameters: Table,
 }
 
@@ -295,7 +298,7 @@ fn sorted_within(value: &Value) -> Value {
 }
 
 /// A stage's share of a workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkJob {
     /// Index of the work, from 0; parts of one work in several stages share it.
@@ -320,7 +323,7 @@ impl WorkJob {
 }
 
 /// The part of a work to do.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Portion {
     /// Only this part, by the engine's name, given that those before it are done; absent: all parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -351,7 +354,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 /// One step of an agent. The same list is executed, printed by `--dry-run` and read by the order test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// Restores the storage to its state before the first trial.
@@ -586,7 +589,9 @@ impl<'de> Deserialize<'de> for StepName {
 }
 
 /// The moment in a filesystem's life at which it is examined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum At {
     /// The filesystem after mkfs.
@@ -617,6 +622,8 @@ impl At {
         }
     }
 }
+
+written_as!(StepName: "string");
 
 #[cfg(test)]
 mod tests {

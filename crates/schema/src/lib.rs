@@ -4,6 +4,20 @@
 //! setup ── plan ── job ──▶ agent ──▶ event ──▶ record
 //! ```
 
+/// The schema of types that are written as a text, or as a number.
+macro_rules! written_as {
+    ($($name:ident: $type:literal),+) => {$(
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": $type })
+            }
+        }
+    )+};
+}
+
 pub mod candidate;
 pub mod change;
 pub mod declared;

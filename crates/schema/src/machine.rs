@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Bytes;
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Machine {
     pub fsderby: Build,
     /// The host's `uname -r` and `uname -v`.
@@ -30,7 +30,7 @@ pub struct Machine {
 }
 
 /// A shard in a merged run. The run's folder holds the shard's own files below `folder`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Merged {
     /// `2/4`
     pub shard: String,
@@ -53,7 +53,7 @@ impl Machine {
 }
 
 /// A setup on this machine. Setups that differ only in values not listed here, such as a memory limit, are merged.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct OnMachine {
     /// Name of the setup by [`crate::candidate::setup_name`]; records refer to this name.
     pub name: String,
@@ -70,7 +70,7 @@ pub struct OnMachine {
     pub guest: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Build {
     pub version: String,
     /// Of the sources, with `-dirty` if they differed from it; empty if unknown.
@@ -80,7 +80,7 @@ pub struct Build {
     pub blake3: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Disk {
     /// The kernel's name: `vda`.
     pub name: String,
@@ -94,7 +94,7 @@ pub struct Disk {
 }
 
 /// A program that trials run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Tool {
     /// The kind of filesystem that needs this program.
     pub kind: String,

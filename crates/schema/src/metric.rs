@@ -7,7 +7,7 @@ use std::ops::Deref;
 use serde::{Deserialize, Serialize};
 
 /// A value computed from raw records by a pure, versioned function. It is stored, and recomputed by `fsderby verify`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Metric {
     /// Dotted, from general to specific: `transactions.rate`, `mkfs.time`.
     pub name: String,
@@ -29,7 +29,7 @@ pub const WORK: &str = "work";
 
 /// The work to which a figure belongs. Empty for the steps of the trial, and if a trial measures a single work. Figures of
 /// different owners never share a table line.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct Owner(String);
 
@@ -59,7 +59,7 @@ impl fmt::Display for Owner {
 }
 
 /// The kind of quantity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Of {
     Time,
@@ -77,7 +77,7 @@ impl Of {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     Higher,

@@ -22,7 +22,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::units::Bytes;
 
 /// `[needs]`. An absent weight is 0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Needs {
     /// Name of the profile (built-in needs) that these needs complete.
@@ -73,7 +73,7 @@ pub const KEYS: [&str; 12] = [
 ];
 
 /// Weight of a workload: for its headline, or metric by metric.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(untagged)]
 pub enum Weighed {
     Headline(f64),
@@ -81,7 +81,9 @@ pub enum Weighed {
 }
 
 /// A quality that every trial measures, whatever its workload. A metric's declaration names its quality.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Aspect {
     Cpu,
@@ -313,6 +315,8 @@ impl<'de> Deserialize<'de> for Required {
         String::deserialize(from)?.parse().map_err(de::Error::custom)
     }
 }
+
+written_as!(Required: "string");
 
 #[cfg(test)]
 mod tests {

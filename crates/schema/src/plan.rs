@@ -21,7 +21,7 @@ pub const SCHEMA: u32 = 4;
 pub const MARK: &str = "schema";
 
 /// Contents of `plan.toml`: everything that determines a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     pub schema: u32,
@@ -82,7 +82,7 @@ pub struct Plan {
 }
 
 /// A candidate entered under two labels. Any difference between the two is chance or a fault of the run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Twice {
     pub of: String,
@@ -90,7 +90,7 @@ pub struct Twice {
 }
 
 /// Memory and size that the scale of the work would require, if they cannot be so small.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shortfall {
     /// Scale of the experiment's work.
@@ -101,7 +101,7 @@ pub struct Shortfall {
     pub size: Option<Bytes>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedWork {
     pub label: String,
@@ -113,7 +113,7 @@ pub struct PlannedWork {
 }
 
 /// Number of rounds: fixed, as many as the budget allows with a minimum, or until decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounds {
     Exactly(u32),

@@ -76,6 +76,8 @@ impl<'de> Deserialize<'de> for PowerCut {
     }
 }
 
+written_as!(PowerCut: "string");
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::job::StepName;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Done,
@@ -30,7 +30,9 @@ impl Outcome {
 }
 
 /// The subject of a validity check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
     /// The filesystem is mounted as requested.
@@ -93,7 +95,7 @@ impl Condition {
 }
 
 /// A condition of the trial, checked by its effect.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct ValidityCheck {
     pub name: Condition,
     pub asked: String,
@@ -101,7 +103,7 @@ pub struct ValidityCheck {
     pub held: Held,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize, Hash)]
 #[serde(rename_all = "lowercase")]
 pub enum Held {
     Yes,
@@ -112,7 +114,7 @@ pub enum Held {
     Label,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Reason {
     /// Ctrl-C or another signal ended the trial.
@@ -146,7 +148,7 @@ pub enum Reason {
 }
 
 /// How a trial lost its agent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Loss {
     /// The step that had begun and not ended.
     pub during: Option<StepName>,

@@ -22,7 +22,7 @@ pub const SCHEMA: u32 = 4;
 ///
 /// Measurements and circumstances are separate: in virtual time everything except `circumstances` is identical from run to
 /// run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Record {
     pub schema: u32,
     /// `r03/postmark-quick/no atime`: round, scenario, label.
@@ -117,7 +117,7 @@ pub struct Record {
 }
 
 /// The device given to mkfs if layers lie below it. Without layers that is the volume.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Top {
     pub bytes: Bytes,
     /// The disks below all layers.
@@ -128,7 +128,7 @@ pub struct Top {
 pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
 
 /// A workload of the trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct RecordedWork {
     /// The workload's label, with a number appended if the scenario has the workload more than once.
     pub name: String,
@@ -159,7 +159,7 @@ fn is_yes(value: &bool) -> bool {
 }
 
 /// A stage with work, from its start to the end of its sync.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct StageRecord {
     /// Index of its workload in the record's list.
     pub of: usize,
@@ -182,7 +182,7 @@ pub struct StageRecord {
 }
 
 /// A file of the run's folder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct FileRef {
     pub path: String,
     pub blake3: String,
@@ -191,7 +191,7 @@ pub struct FileRef {
 }
 
 /// State of the machine during the trial. Never compared.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Circumstances {
     /// Time at which the trial began, by RFC 3339 in UTC.
     pub started: String,
@@ -225,7 +225,7 @@ pub struct Circumstances {
 }
 
 /// Resources of the machine that the trial lacked, over the launch. Values that its kernel does not report are absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Interference {
     /// Number of CPUs.
     pub cpus: u64,

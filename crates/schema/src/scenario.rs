@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use toml::{Table, Value};
 
 /// The stages of a trial, with a label that is part of the trial's name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     pub label: String,
@@ -29,7 +29,7 @@ pub enum Stage {
 }
 
 /// A workload of the experiment, or a part of one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkStage {
     /// The workload's label.
@@ -45,7 +45,7 @@ pub struct WorkStage {
     pub clients: Option<u32>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct OtherStage {
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,6 +138,22 @@ fn yes() -> bool {
 
 fn is_yes(value: &bool) -> bool {
     *value
+}
+
+/// A name, a name with its argument, or a work.
+impl schemars::JsonSchema for Stage {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Stage".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let work = generator.subschema_for::<WorkStage>();
+        let other = schemars::json_schema!({
+            "type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": { "type": "string" },
+            "not": { "required": ["work"] }
+        });
+        schemars::json_schema!({ "anyOf": [{ "type": "string" }, work, other] })
+    }
 }
 
 #[cfg(test)]

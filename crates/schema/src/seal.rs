@@ -9,7 +9,7 @@ pub const SCHEMA: u32 = 1;
 
 /// Covers a run's folder as it was when the run ended: plan, machine and records directly; histograms, consoles and requests
 /// through the hashes in the records. Later additions are not covered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seal {
     pub schema: u32,
@@ -30,7 +30,7 @@ pub struct Seal {
 }
 
 /// How the run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
     /// The run did everything that its plan contains.

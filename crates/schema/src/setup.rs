@@ -18,7 +18,7 @@ pub const MOUNTPOINT: &str = "{mountpoint}";
 pub type Argv = Vec<String>;
 
 /// How a kind is configured in an experiment, beyond its defaults. A user's variant is data.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
     /// Additional arguments of mkfs, after the kind's own.
@@ -33,7 +33,7 @@ pub struct Variant {
 }
 
 /// How to mount a filesystem.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mount {
     /// A mount by system call.
@@ -58,7 +58,7 @@ impl Mount {
 }
 
 /// The actual mount, from mountinfo, and the driver that serves it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Mounted {
     pub source: String,
     pub fstype: String,
@@ -69,7 +69,7 @@ pub struct Mounted {
 }
 
 /// A check, and the meaning of its exit codes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Check {
     pub argv: Argv,
     /// Exit codes for "consistent".
@@ -77,7 +77,7 @@ pub struct Check {
     pub depth: Depth,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Depth {
     /// Checks every structure.
@@ -87,7 +87,7 @@ pub enum Depth {
 }
 
 /// Privileges of a kind's tools besides access to the trial's device; see [`Sandbox`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Privileges {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -104,7 +104,7 @@ impl Privileges {
 }
 
 /// A capability, see capabilities(7), that a tool may keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub enum Capability {
     #[serde(rename = "CAP_SYS_ADMIN")]
     SysAdmin,
@@ -115,7 +115,7 @@ pub enum Capability {
 }
 
 /// Restrictions of a trial's tools on this machine's own kernel. A tool that could not be restricted was not started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Sandbox {
     /// All device nodes in the sandbox's /dev.
     pub devices: Vec<String>,
@@ -127,14 +127,14 @@ pub struct Sandbox {
 }
 
 /// A worker's identity. It had no capabilities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Identity {
     pub uid: u32,
     pub gid: u32,
 }
 
 /// A row of one of the tables, by name, with settings that only its own part interprets.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Named {
     pub name: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -163,7 +163,7 @@ impl Named {
 }
 
 /// The part of the storage given to mkfs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Volume {
     pub size: Bytes,
     /// Where this part starts on the storage.
@@ -171,7 +171,7 @@ pub struct Volume {
 }
 
 /// A modelled disk and its machine: the settings of its storage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Modelled {
     pub disk: String,
@@ -237,7 +237,7 @@ pub struct Sampled {
 }
 
 /// State of the image at the start of each trial. It changes results up to 1.6 times, so it is stated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ImageState {
     /// The host allocates nothing for the image beforehand.
@@ -262,7 +262,7 @@ impl ImageState {
 }
 
 /// The clock that the nanoseconds refer to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClockKind {
     Host,
@@ -272,7 +272,7 @@ pub enum ClockKind {
     Virtual,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fidelity {
     /// This machine's own CPU and kernel; the disk is a file on the host's filesystem.

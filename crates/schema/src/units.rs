@@ -256,6 +256,8 @@ pub fn cpu_percent(user_ns: u64, sys_ns: u64, elapsed_ns: u64) -> u64 {
     used.saturating_mul(100).checked_div(elapsed_ns / unit).unwrap_or(0)
 }
 
+written_as!(Bytes: "integer", Span: "string", Percent: "string", Scale: "string");
+
 #[cfg(test)]
 mod tests {
     use super::*;

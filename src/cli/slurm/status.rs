@@ -7,10 +7,10 @@ use std::process::{Command, ExitCode};
 
 use anyhow::Context;
 use clap::Args;
-use serde_json::json;
 
 use super::scripts::Campaign;
 use crate::cli::output::{print_json, print_line};
+use crate::cli::pages::{self, ShardState};
 use crate::exit::{self, Failure};
 use crate::host::programs;
 use crate::runner::plan::resolved::Resolved;
@@ -77,11 +77,21 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let over: usize = shards.iter().map(|shard| shard.done).sum();
     let left = seconds_left(&shards, &campaign, running);
     if arguments.json {
-        let of = |shard: &Shard| json!({ "shard": shard.number, "state": format!("{:?}", shard.state), "trials": shard.done, "of": shard.of });
-        let shards: Vec<_> = shards.iter().map(of).collect();
-        print_json(
-            &json!({ "schema_version": 1, "shards": shards, "trials": over, "of": total, "seconds_left": left, "merged": merged, "check": checked }),
-        )?;
+        let of = |shard: &Shard| ShardState {
+            shard: shard.number,
+            state: format!("{:?}", shard.state),
+            trials: shard.done,
+            of: shard.of,
+        };
+        print_json(&pages::Campaign {
+            schema_version: pages::VERSION,
+            shards: shards.iter().map(of).collect(),
+            trials: over,
+            of: total,
+            seconds_left: left,
+            merged,
+            check: checked,
+        })?;
     } else {
         let mut lines = vec![format!(
             "shards: {done} done, {running} running, {queued} queued, {failed} failed, of {tasks}; {over} of about {total} trials",

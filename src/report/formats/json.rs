@@ -15,8 +15,8 @@ use crate::schema::plan::Plan;
 use crate::schema::record::Record;
 use crate::text::visible::VisibleJson;
 
-#[derive(Serialize)]
-struct Page<'r> {
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct Page<'r> {
     schema_version: u32,
     summary: &'r Summary,
     /// All findings, as stored with the run.
@@ -28,8 +28,8 @@ struct Page<'r> {
 }
 
 /// The JSON report of imported figures without a run.
-#[derive(Serialize)]
-struct Imports<'i> {
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct Imports<'i> {
     schema_version: u32,
     imported: &'i [Imported],
 }

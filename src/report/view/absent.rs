@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// Trials that do not count, for one reason.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Absent {
     pub workload: String,
     pub filesystem: String,
@@ -15,7 +15,7 @@ pub struct Absent {
 }
 
 /// Filesystems that could not take part, for one reason.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Skips {
     pub filesystems: Vec<String>,
     /// The workloads that these filesystems could not do; empty if they could do no workload at all.
@@ -24,7 +24,7 @@ pub struct Skips {
 }
 
 /// A probe, or a counter of a probe, that was not available.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Unavailable {
     /// Name of the probe or counter: `pace`, `block_io.flushes`.
     pub what: String,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// A kind that took part, as it describes itself.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Kind {
     pub name: String,
     pub what: String,
@@ -13,7 +13,7 @@ pub struct Kind {
 }
 
 /// One fact: the name of the ability, the answer, the source.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Row {
     pub title: &'static str,
     pub value: String,

@@ -7,7 +7,7 @@ use super::number::ratio;
 use super::sentence::{Claim, Sentence};
 use crate::schema::finding::Found;
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ChangesView {
     pub title: String,
     /// The first run and the second run.
@@ -38,7 +38,7 @@ pub struct ChangesView {
     pub command: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct RunSaid {
     pub folder: String,
     /// The run in words: `quick, begun 2026-11-22T22:10:03Z, 12 rounds`.
@@ -46,7 +46,7 @@ pub struct RunSaid {
 }
 
 /// One headline metric of one scenario.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Part {
     pub scenario: String,
     pub metric: String,
@@ -59,7 +59,7 @@ pub struct Part {
     pub lines: Vec<Line>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Line {
     pub candidate: String,
     /// The medians of the first and the second run as text.

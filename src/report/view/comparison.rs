@@ -16,7 +16,7 @@ pub const UNEQUAL: &str = " ‡";
 /// The word for metrics that are not amounts: see [`Comparison::times_as`].
 pub const GOOD: &str = "good";
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Comparison {
     /// The scenario; empty if the comparison is over all metrics.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -51,7 +51,7 @@ pub struct Comparison {
     pub sentence: Sentence,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Line {
     pub candidate: String,
     /// The ranks that the findings allow; 0 if not ranked.

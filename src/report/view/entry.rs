@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::look::Look;
 
 /// A filesystem as the plan states it, and as the kernel mounted it.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
 pub struct Entry {
     pub label: String,
     pub kind: String,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// A table with a line for each candidate and a column for each comparison.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Glance {
     pub columns: Vec<Column>,
     pub lines: Vec<Line>,
@@ -16,7 +16,7 @@ pub struct Glance {
 }
 
 /// One headline metric of one scenario.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Column {
     pub scenario: String,
     pub title: String,
@@ -28,7 +28,7 @@ pub struct Column {
 }
 
 /// The requests and bytes that the candidates sent to the disk in one scenario.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Counts {
     pub scenario: String,
     /// What a cell shows: `median of 13`.
@@ -38,14 +38,14 @@ pub struct Counts {
     pub lines: Vec<Counted>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Counted {
     pub candidate: String,
     /// Medians, one for each column.
     pub cells: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Line {
     pub candidate: String,
     /// Whether the candidate has weaker durability than others, and therefore no rank.
@@ -55,7 +55,7 @@ pub struct Line {
 }
 
 /// A candidate in one comparison; empty if the candidate did not do the work, or did it in too few rounds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Cell {
     /// The median with its unit. Tables show the mean, whose order is that of the ratios.
     pub median: String,

@@ -6,7 +6,7 @@ use super::glance::Glance;
 use super::repeat::Repeat;
 use super::sentence::{Claim, Sentence};
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Heading {
     pub name: String,
     /// The question of the experiment's author; may be empty.
@@ -44,7 +44,7 @@ pub struct Heading {
 }
 
 /// How conclusive the run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
     /// No trial counts.
@@ -53,6 +53,7 @@ pub enum Standing {
     Preliminary,
     /// There are findings, but they describe only the beginning of the work, because the work of every trial was too short.
     #[serde(rename = "preliminary")]
+    #[schemars(skip)]
     Short,
     /// The A/A check failed: a candidate differs from its copy.
     Void,
@@ -63,7 +64,7 @@ pub enum Standing {
 }
 
 /// The command that adds the missing rounds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Next {
     pub command: String,
     /// Expected minutes, rounded up; `None` if no trial was timed.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::needs::Table;
 
 /// Results of one import for the same work.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Imported {
     /// The folder of the import.
     pub import: String,
@@ -36,13 +36,13 @@ pub struct Imported {
     pub parts: Vec<Part>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct From {
     pub name: String,
     pub blake3: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Filesystem {
     pub label: String,
     /// The matching candidate of the run.
@@ -54,7 +54,7 @@ pub struct Filesystem {
     pub ratios: Vec<Ratio>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Pass {
     /// File and line of the figures: `raid.txt:57`.
     pub from: String,
@@ -64,7 +64,7 @@ pub struct Pass {
     pub figures: Vec<Figure>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Figure {
     pub metric: String,
     pub unit: String,
@@ -79,13 +79,13 @@ pub struct Figure {
     pub disagrees: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Ratio {
     pub metric: String,
     pub ratio: f64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Disagreement {
     pub filesystem: String,
     pub metric: String,

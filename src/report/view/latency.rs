@@ -6,7 +6,7 @@ use crate::schema::metric::Owner;
 use crate::schema::units::sum;
 
 /// One operation of one phase, over all filesystems.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Latency {
     /// The work of the phase, if a trial measures several.
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -74,7 +74,7 @@ pub const SAMPLES_ARE_CHOSEN: &str = "Percentiles over samples of a modelled dis
     are designed, not random.";
 
 /// Percentiles over all rounds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Row {
     pub filesystem: String,
     /// The number of operations.
@@ -93,7 +93,7 @@ pub struct Row {
 pub type Ends = (u64, u64);
 
 /// The confidence interval of each percentile of a row.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Intervals {
     pub p50: Ends,
     pub p90: Ends,

@@ -48,7 +48,7 @@ use crate::schema::units::Percent;
 /// Version of the JSON report's schema.
 pub const SCHEMA: u32 = 6;
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Summary {
     pub heading: Heading,
     /// The margin: a smaller difference does not matter.

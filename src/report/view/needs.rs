@@ -8,7 +8,7 @@ use crate::analysis::criteria::{Missing, Need};
 use crate::analysis::recommendation::{Change, Recommendation, Weighed};
 
 /// The recommendation, and the sentences that explain it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct ToChoose {
     #[serde(flatten)]
     pub found: Recommendation,

@@ -6,7 +6,7 @@ use super::number::Scale;
 use crate::schema::metric::Better;
 
 /// One headline metric of a workload against the CPU time of the same work.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Plane {
     pub workload: String,
     pub speed: Axis,
@@ -15,7 +15,7 @@ pub struct Plane {
     pub points: Vec<Point>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Axis {
     pub metric: String,
     pub title: String,
@@ -27,7 +27,7 @@ pub struct Axis {
 }
 
 /// The medians of one filesystem.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Point {
     pub filesystem: String,
     pub speed: f64,

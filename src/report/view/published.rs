@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::number::Scale;
 use crate::papers::{Paper, Table};
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Beside {
     pub paper: Paper,
     /// The tables, in the paper's order.
@@ -19,7 +19,7 @@ pub struct Beside {
 }
 
 /// How many pairs of filesystems have the same order in the run as in the paper, over all tables.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Agreement {
     /// Number of pairs in the paper's order, of pairs in the opposite order, and of pairs that differ by at most the margin in
     /// the paper or in this run.
@@ -38,7 +38,7 @@ impl From<agreement::Agreement> for Agreement {
 }
 
 /// A table of the paper for exactly this work, beside the run's figures.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Compared {
     pub table: Table,
     /// fsderby's names of the published metrics.
@@ -55,7 +55,7 @@ pub struct Compared {
     pub sentences: Vec<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Line {
     /// The filesystem's label in the run, or the kind if the run did not have it.
     pub filesystem: String,
@@ -65,7 +65,7 @@ pub struct Line {
 }
 
 /// A published figure and the run's figure, both in the published unit.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Figure {
     pub published: f64,
     /// The run's median, or average.

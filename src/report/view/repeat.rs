@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::number;
 
 /// How to run a plan again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Repeat {
     pub command: String,
     /// Settings that affect the work but that the command line cannot express.

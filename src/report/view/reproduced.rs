@@ -7,7 +7,7 @@ use super::published::Compared;
 use crate::papers::here::{Ends, Here};
 
 /// The page of one paper.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Reproduced {
     /// The name or path by which the paper was given.
     pub paper: String,
@@ -22,7 +22,7 @@ pub struct Reproduced {
 }
 
 /// The runs on one testbed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Column {
     /// Disk and machine: `model:diamondmax-plus-8,offset=36g`.
     pub title: String,
@@ -36,14 +36,14 @@ pub struct Column {
     pub agreement: Order,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Ran {
     pub folder: String,
     /// Scale, memory, rounds and kernel.
     pub said: String,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Counts {
     pub holds: usize,
     pub does_not_hold: usize,
@@ -52,14 +52,14 @@ pub struct Counts {
 }
 
 /// Pairs of filesystems over all tables.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Order {
     pub same: usize,
     pub opposite: usize,
     pub tied: usize,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct ClaimShown {
     /// The claim's number in the paper's data, from 1.
     pub number: usize,
@@ -78,7 +78,7 @@ pub struct ClaimShown {
 }
 
 /// A comparison that the verdict rests on.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct RangeShown {
     pub workload: String,
     /// The metric's name and title.
@@ -94,7 +94,7 @@ pub struct RangeShown {
     pub verdict: Here,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Offer {
     pub change: String,
     pub command: String,

@@ -8,7 +8,7 @@ use crate::schema::declared::Declared;
 use crate::schema::metric::{Better, Of, Owner};
 
 /// One metric of one workload, over all filesystems.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Row {
     pub name: String,
     /// The metric's dimensions, such as `file_bytes=4096, phase=write`; empty if the name identifies the metric.

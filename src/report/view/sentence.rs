@@ -9,7 +9,7 @@ use crate::schema::change::Change;
 use crate::schema::finding::{Finding, Found};
 
 /// A statement about two candidates, or about one candidate in two runs, in one headline metric. A claim may only repeat a finding.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Claim {
     pub said: Said,
     pub scenario: String,
@@ -61,7 +61,7 @@ impl Claim {
 }
 
 /// One of two runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Which {
     First,
@@ -86,7 +86,7 @@ impl Which {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Said {
     Better,
@@ -152,6 +152,17 @@ impl fmt::Display for Sentence {
 impl Serialize for Sentence {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&self.text)
+    }
+}
+
+/// Written as its text.
+impl schemars::JsonSchema for Sentence {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Sentence".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string" })
     }
 }
 

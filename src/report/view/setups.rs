@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
 pub struct Setups {
     /// The factors in which the candidates' setups differ, such as `kernel`; empty if all have one setup.
     pub factors: Vec<&'static str>,
@@ -15,7 +15,7 @@ pub struct Setups {
 }
 
 /// A candidate with its value of each differing factor.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct InSetup {
     pub filesystem: String,
     pub values: Vec<String>,

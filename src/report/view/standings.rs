@@ -12,7 +12,7 @@ use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::schema::finding::{Basis, Decider, Evidence, Finding, Found, Verdict};
 
 /// The findings on one filesystem in one headline metric of a workload.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Standings {
     pub filesystem: String,
     pub better_than: Vec<String>,

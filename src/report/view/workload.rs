@@ -15,7 +15,7 @@ use crate::schema::metric::Of;
 use crate::schema::units::Bytes;
 use crate::schema::work::Amount;
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct WorkloadSummary {
     pub label: String,
     pub engine: String,
@@ -80,7 +80,7 @@ pub struct WorkloadSummary {
 }
 
 /// A note beside a filesystem's figures.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Label {
     pub filesystem: String,
     /// What a validity check observed, with the number of trials; or the share of written bytes that reached the device.
@@ -89,7 +89,7 @@ pub struct Label {
     pub page_cache: bool,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct SectionSummary {
     pub title: &'static str,
     pub note: &'static str,

@@ -7,7 +7,7 @@
 //! era = "2006"
 //! ```
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::filesystems;
 use crate::schema::plan::Candidate;
@@ -32,7 +32,7 @@ pub struct Era {
 }
 
 /// Options that several kinds share.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
     pub names: Vec<String>,

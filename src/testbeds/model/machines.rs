@@ -59,7 +59,7 @@ pub const INSTRUCTIONS: &[(&str, &[&str])] = &[
     ("adx", &[]),
 ];
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     pub name: String,
@@ -69,7 +69,7 @@ pub struct Machine {
     pub values: Values,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Values {
     /// Million instructions per second.
@@ -79,7 +79,7 @@ pub struct Values {
 }
 
 /// A value with its source, or the reason for the estimate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sourced<T> {
     pub is: T,

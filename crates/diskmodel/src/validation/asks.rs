@@ -21,7 +21,7 @@ pub const WRITE_PART: u64 = 100;
 pub const PAUSE_NS: u64 = 1_000_000;
 
 /// Kind and amount of requests. Unless noted, blocks of 4 KiB at random places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Asks {
     /// Reads one at a time, whose latencies are summed.
@@ -89,7 +89,7 @@ impl Asks {
 }
 
 /// A guest's work on a disk without a filesystem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawWork {
     /// Whether the whole volume is first written in order and then left idle.
