@@ -13,9 +13,7 @@ project=$PWD
 temporary=$(mktemp -d /var/tmp/fsderby-package-XXXXXX)
 root=$temporary/root
 cleaned() {
-    for folder in dev/pts dev sys proc; do
-        if mountpoint -q "$root/$folder"; then umount -l "$root/$folder"; fi
-    done
+    if mountpoint -q "$root"; then umount --recursive --lazy "$root"; fi
     # A mount that is still there would be emptied.
     if ! grep -qF " $root/" /proc/mounts; then rm -rf "$temporary"; fi
 }
@@ -37,9 +35,15 @@ fi
 # From the sources of packages that this machine uses.
 mmdebstrap --quiet --variant=minbase --include=man-db,bash-completion,lintian bookworm "$root" \
     "$(ls /etc/apt/sources.list.d/debian.sources 2>/dev/null || echo /etc/apt/sources.list)"
-for folder in proc sys dev dev/pts; do mount --bind "/$folder" "$root/$folder"; done
+# A trial makes the mounts of its namespace private, which needs a root that is a mount.
+mount --bind "$root" "$root"
+mount --make-private "$root"
+for folder in proc sys dev; do
+    mount --rbind "/$folder" "$root/$folder"
+    mount --make-rslave "$root/$folder"
+done
 cp "$deb" "$root/fsderby.deb"
-inside() { echo "# $1"; chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LC_ALL=C.UTF-8 bash -euc "$1"; }
+inside() { printf '# %s\n' "$1"; chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LC_ALL=C.UTF-8 bash -euc "$1"; }
 
 inside 'apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq /fsderby.deb > /installed 2>&1 || { cat /installed; exit 1; }'
 inside 'fsderby --version; fsderby doctor'

@@ -64,9 +64,8 @@ mv "$deb/usr/share/zsh/site-functions" "$deb/usr/share/zsh/vendor-completions"
 docs=$deb/usr/share/doc/fsderby
 rm "$docs/LICENSE-MIT" "$docs/LICENSE-APACHE"
 cargo run --quiet --locked --package fsderby-gate -- copyright > "$docs/copyright"
-mv "$docs/CHANGELOG.md" "$docs/changelog"
-# Links to it from the other documents go on.
-ln -s changelog.gz "$docs/CHANGELOG.md"
+# Other documents link to it by its name, and Debian wants this one.
+cp "$docs/CHANGELOG.md" "$docs/changelog"
 sed "s/@VERSION@/$version/; s/@DATE@/$(date -R -d "@$SOURCE_DATE_EPOCH")/" scripts/debian/changelog.in > "$docs/changelog.Debian"
 gzip -9n "$docs/changelog" "$docs/changelog.Debian"
 install -D -m 644 scripts/debian/lintian-overrides "$deb/usr/share/lintian/overrides/fsderby"
