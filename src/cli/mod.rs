@@ -9,6 +9,7 @@ mod beforehand;
 mod bonnie;
 mod cite;
 mod compare;
+mod complete;
 mod config;
 mod device;
 mod disk;
@@ -44,6 +45,7 @@ mod twin;
 mod validate;
 mod verify;
 
+pub use complete::answer as answer_shell;
 pub use output::say;
 
 #[derive(Parser)]
