@@ -13,6 +13,7 @@ use crate::store;
 #[derive(Args)]
 pub struct Arguments {
     /// The run's folder; the run must have ended
+    #[arg(add = super::complete::runs())]
     run: PathBuf,
     /// Print only this form
     #[arg(long, value_name = "FORM")]

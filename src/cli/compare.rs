@@ -26,8 +26,10 @@ use crate::text::names;
 #[derive(Args)]
 pub struct Arguments {
     /// Folder of the run before the change
+    #[arg(add = super::complete::runs())]
     first: PathBuf,
     /// Folder of the run after the change, with the same workloads in the same setup
+    #[arg(add = super::complete::runs())]
     second: PathBuf,
     /// Exit with 1 if any finding meets this condition: "worse > 5%", "different > 3% in METRIC", "better > 0% for
     /// LABEL". The end of the interval that is nearest to 1 must lie beyond the threshold; with "by estimate", the ratio itself must

@@ -1,6 +1,7 @@
 //! `fsderby config`: the configuration, and where each value comes from.
 
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -104,6 +105,11 @@ pub fn checked() -> Result<&'static Config, Failure> {
         say(&format!("note: {known}"));
     }
     Ok(config)
+}
+
+/// Folder of runs and imports unless `--output` is given.
+pub fn results(config: &Config) -> PathBuf {
+    config.text(Key::Results).unwrap_or_else(|| "results".to_owned()).into()
 }
 
 fn check(key: Key, text: &str) -> Result<(), String> {

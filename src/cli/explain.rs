@@ -8,6 +8,7 @@ use clap::Args;
 use fsderby_diskmodel::End;
 use serde_json::Value;
 
+use super::complete::known;
 use super::output::{print_json, print_line};
 use super::pages::{self, Subject};
 use super::terms;
@@ -32,6 +33,7 @@ const WIDTH: usize = 100;
 pub struct Arguments {
     /// Name of a filesystem, workload, testbed, layer, stage, state, probe, experiment, modelled disk, machine, paper,
     /// profile of needs, era or metric, or a word of a report such as "not told apart"; or the path of a .toml file that describes a disk, a machine or an experiment
+    #[arg(add = super::complete::subjects())]
     name: String,
     /// Print JSON
     #[arg(long)]
@@ -70,42 +72,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 type Explained = Option<(String, Subject)>;
-
-fn known() -> Vec<String> {
-    let filesystems = filesystems::TABLE.iter().map(|k| k.name());
-    let engines = workloads::TABLE.iter().map(|w| w.name());
-    let sets = workloads::TABLE.iter().flat_map(|w| w.sets()).map(|s| s.name);
-    let testbeds = testbeds::TABLE.iter().map(|g| g.name());
-    let probes = probes::TABLE.iter().map(|p| p.name());
-    let layers = storage::layers::TABLE.iter().map(|l| l.name());
-    let stages = stages::TABLE.iter().map(|s| s.name());
-    let states = states::TABLE.iter().map(|s| s.name());
-    let experiments = SHIPPED.iter().map(|(name, _)| *name);
-    let disks = disks::TABLE.iter().map(|(name, _)| *name);
-    let machines = machines::TABLE.iter().map(|(name, _)| *name);
-    let papers = papers::TABLE.iter().map(|(name, _)| *name);
-    let profiles = profiles::TABLE.iter().map(|(name, _)| *name);
-    let eras = eras::TABLE.iter().map(|(name, _)| *name);
-    let metrics = metrics::declared().into_iter().flat_map(|(_, all)| all).map(|declared| declared.name);
-    filesystems
-        .chain(engines)
-        .chain(sets)
-        .chain(testbeds)
-        .chain(probes)
-        .chain(layers)
-        .chain(stages)
-        .chain(states)
-        .chain(experiments)
-        .chain(disks)
-        .chain(machines)
-        .chain(papers)
-        .chain(profiles)
-        .chain(eras)
-        .chain(metrics)
-        .chain(terms::TERMS.iter().map(|term| term.name))
-        .map(str::to_owned)
-        .collect()
-}
 
 fn filesystem(name: &str) -> Explained {
     let kind = filesystems::find(name)?;

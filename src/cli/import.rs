@@ -9,11 +9,10 @@ use std::str::FromStr;
 use clap::Args;
 use rustix::fs::{Mode, OFlags};
 
-use super::config::checked;
+use super::config::{checked, results};
 use super::output::{print, print_json, print_line, say};
 use super::pages::{VERSION, VerifiedImport};
 use super::report::terminal_width;
-use super::run::results;
 use crate::config::Config;
 use crate::exit::{self, Failure};
 use crate::imports::{self, Given, MOST_SOURCES, SOURCE_MOST};

@@ -11,6 +11,7 @@ mod beforehand;
 mod bonnie;
 mod cite;
 mod compare;
+mod complete;
 mod config;
 mod device;
 mod disk;
@@ -48,6 +49,7 @@ mod twin;
 mod validate;
 mod verify;
 
+pub use complete::answer as answer_shell;
 pub use output::say;
 
 #[derive(Parser)]

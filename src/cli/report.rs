@@ -36,6 +36,7 @@ const PAGE: &str = "report.html";
 #[derive(Args)]
 pub struct Options {
     /// Folder of a run or an import
+    #[arg(add = super::complete::runs())]
     run: PathBuf,
     #[command(flatten)]
     asked: Asked,

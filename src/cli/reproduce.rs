@@ -36,7 +36,7 @@ const MOST: Bytes = Bytes(64 << 20);
 #[derive(Args)]
 pub struct Arguments {
     /// Name of a paper, or path of a paper's .toml file
-    #[arg(required_unless_present = "check", default_value = "", hide_default_value = true)]
+    #[arg(required_unless_present = "check", default_value = "", hide_default_value = true, add = super::complete::papers())]
     paper: String,
     /// Judge these runs, and run nothing
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with_all = ["column", "on", "scale", "budget", "rounds", "output", "dry_run"])]

@@ -11,6 +11,8 @@ use anyhow::Context;
 use clap::Args;
 
 use super::beforehand::{Check, Checked, Place, can_be_judged, jobs, names_what_is_made};
+use super::complete;
+use super::config::results;
 use super::dry_run::{self, Shown};
 use super::foresight::Known;
 use super::output::print_line;
@@ -18,7 +20,7 @@ use super::own_program;
 use super::progress::Progress;
 use super::setups::common_testbed;
 use crate::analysis::condition::Condition;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::exit::{self, Failure};
 use crate::host::other_runs;
 use crate::report::view::number::count;
@@ -40,24 +42,21 @@ use crate::store::signature;
 use crate::store::{self, Door, Folder, Run};
 use crate::testbeds::{Made, Testbeds};
 
-/// Folder of runs in the current folder.
-const RESULTS: &str = "results";
-
 #[derive(Args)]
 pub struct Arguments {
     /// Name of a ready experiment, or path to a .toml file
-    #[arg(default_value = "quick")]
+    #[arg(default_value = "quick", add = complete::experiments())]
     experiment: String,
     /// Filesystems by name, or `all`; replaces the experiment's list, but keeps the options that the experiment gives to the same
     /// names
-    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    #[arg(long, value_delimiter = ',', value_name = "A,B", add = complete::filesystems())]
     filesystems: Vec<String>,
     /// A filesystem with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or with its own kernel,
     /// memory, CPUs or testbed: 'ext4 label=old kernel=6.1 memory=64m cpus=2 on=vm'; adds to --filesystems
-    #[arg(long = "filesystem", value_name = "SPEC")]
+    #[arg(long = "filesystem", value_name = "SPEC", add = complete::kinds())]
     filesystem: Vec<FilesystemEntry>,
     /// Workloads: ready parameter sets by name; replaces the experiment's workloads
-    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    #[arg(long, value_delimiter = ',', value_name = "A,B", add = complete::workloads())]
     workloads: Vec<String>,
     #[command(flatten)]
     own: own_program::Commands,
@@ -79,7 +78,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Continue an interrupted run, or add rounds to it with --rounds or --budget
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "commands", "jobs", "fail_if"])]
+    #[arg(long, value_name = "DIR", add = complete::runs(), conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "commands", "jobs", "fail_if"])]
     resume: Option<PathBuf>,
     /// With --resume: continue although the folder, or a file in it, belongs to another user; that user's plan is executed
     #[arg(long, requires = "resume")]
@@ -350,11 +349,6 @@ fn code(run: &Run, finish: Finish) -> u8 {
     } else {
         exit::OK
     }
-}
-
-/// Folder of runs unless `--output` is given.
-pub fn results(config: &Config) -> PathBuf {
-    config.text(config::Key::Results).map_or_else(|| RESULTS.into(), PathBuf::from)
 }
 
 /// `results/quick-2026-11-21-101530`

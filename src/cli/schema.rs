@@ -29,8 +29,11 @@ pub struct Arguments {
     name: Option<String>,
 }
 
-/// Each schema: its name, what it describes, and its generator.
-pub static TABLE: &[(&str, &str, fn() -> Schema)] = &[
+/// A schema: its name, what it describes, and its generator.
+type Row = (&'static str, &'static str, fn() -> Schema);
+
+/// Each schema.
+static TABLE: &[Row] = &[
     // One row a line.
     ("report", "fsderby report RUN --json, and run --json", of::<json::Page<'static>>),
     ("report-import", "fsderby report IMPORT --json", of::<json::Imports<'static>>),

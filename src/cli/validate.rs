@@ -30,13 +30,13 @@ pub struct Validate {
     guest: bool,
     /// A disk of `fsderby list disks`, or a disk file; default: all disks with published results, with --guest also a cloud
     /// volume
-    #[arg(value_name = "DISK")]
+    #[arg(value_name = "DISK", add = super::complete::disks())]
     disks: Vec<String>,
     /// Run only this job, by its name in crates/diskmodel/src/validation/measured.toml; repeatable
     #[arg(long = "job", value_name = "JOB")]
     jobs: Vec<String>,
     /// A machine of `fsderby list machines`, or a machine file, instead of the machine that each disk's file names
-    #[arg(long, requires = "guest")]
+    #[arg(long, requires = "guest", add = super::complete::machines())]
     machine: Option<String>,
 }
 

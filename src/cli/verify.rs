@@ -39,6 +39,7 @@ const IMAGES: &str = "/var/tmp";
 #[derive(Args, Default)]
 pub struct Arguments {
     /// Folder of a run or an import
+    #[arg(add = super::complete::runs())]
     run: PathBuf,
     /// Run this many of the run's trials again, or this share of them (1%), spread over the run, or one trial by its name, and
     /// compare the results bit by bit; only in virtual time. Of a merged run, trials that ran on other nodes than this one

@@ -4,6 +4,7 @@
 
 mod cite;
 mod compare;
+mod completions;
 mod configuration;
 mod extras;
 mod forged;

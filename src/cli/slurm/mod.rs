@@ -48,7 +48,7 @@ pub struct Arguments {
     #[command(subcommand)]
     what: Option<What>,
     /// Name of a ready experiment, or path to a .toml file: an experiment, or the plan.toml of a run
-    #[arg(required = true)]
+    #[arg(required = true, add = super::complete::experiments())]
     plan: Option<String>,
     /// Guest bundle, whose kernel, programs and agent replace those of the nodes: an ID of `fsderby guest list`, or a file
     #[arg(long, value_name = "ID|FILE")]
