@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap_complete::env::Shells;
 
-use super::Cli;
 use super::output::print;
 
 /// Prints the lines that make a shell ask fsderby itself for completions.
