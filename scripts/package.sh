@@ -39,6 +39,7 @@ objcopy --only-keep-debug "$built" "dist/$name.debug"
 mkdir "$stage"
 strip -o "$stage/fsderby" "$built"
 (cd dist && objcopy --add-gnu-debuglink="$name.debug" stage/fsderby)
+chmod 644 "dist/$name.debug"
 size=$(wc -c < "$stage/fsderby")
 [ "$size" -lt 16000000 ] || { echo "package.sh: the program has $size bytes, and 16000000 are too many" >&2; exit 1; }
 for path in "$PWD" "${CARGO_HOME:-$HOME/.cargo}" "$(rustc --print sysroot)"; do

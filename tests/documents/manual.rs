@@ -23,11 +23,10 @@ struct Page {
 #[test]
 fn every_page_is_correct_for_mandoc_and_groff() {
     let folder = written();
-    let mut formatters =
-        [("mandoc", vec!["-T", "lint", "-W", "warning"]), ("groff", vec!["-man", "-ww", "-z"])];
-    for (program, arguments) in &mut formatters {
+    let formatters = [("mandoc", vec!["-T", "lint", "-W", "warning"]), ("groff", vec!["-man", "-ww", "-z"])];
+    for (program, arguments) in formatters {
         let pages = names(folder.path()).into_iter().map(|name| folder.path().join(name));
-        let output = match Command::new(&*program).args(arguments.iter()).args(pages).output() {
+        let output = match Command::new(program).args(arguments).args(pages).output() {
             Ok(output) => output,
             Err(error) => {
                 skipped(&format!("{program} on the manual pages"), &error.to_string());

@@ -243,7 +243,7 @@ pub fn loopback_up() -> io::Result<()> {
     // SAFETY: all zeros is a valid value.
     let mut request: libc::ifreq = unsafe { MaybeUninit::zeroed().assume_init() };
     for (to, byte) in request.ifr_name.iter_mut().zip(b"lo") {
-        *to = byte.cast_signed();
+        *to = libc::c_char::from_ne_bytes([*byte]);
     }
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     // SAFETY: the descriptor is open and the structure is of the request's type.

@@ -77,7 +77,7 @@ fn broken(line: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = line.to_owned();
     while rest.len() > WIDTH {
-        let is_outside = |at: &usize| rest[..*at].matches('\'').count() % 2 == 0;
+        let is_outside = |at: &usize| rest[..*at].matches('\'').count().is_multiple_of(2);
         let places = rest.match_indices(" --").map(|(at, _)| at).filter(is_outside);
         let Some(at) = places.filter(|at| (5..=WIDTH).contains(at)).last() else { break };
         lines.push(format!("{} \\", &rest[..at]));
