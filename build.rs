@@ -42,7 +42,7 @@ fn main() {
         }
     });
     match commit {
-        Ok(commit) => println!("cargo::rustc-env=FSDERBY_COMMIT={commit}"),
+        Ok(commit) => println!("cargo::rustc-env=BUILD_COMMIT={commit}"),
         Err(why) => println!("cargo::warning=the program will not name its commit: {why}"),
     }
 }

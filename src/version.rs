@@ -51,7 +51,7 @@ pub fn long() -> &'static str {
 }
 
 fn commit_and_date() -> Option<(&'static str, &'static str)> {
-    option_env!("FSDERBY_COMMIT")?.split_once(' ')
+    option_env!("BUILD_COMMIT")?.split_once(' ')
 }
 
 /// Nine digits, as rustc prints them, and the mark.

@@ -20,6 +20,7 @@ use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
 use crate::schema::seal::Seal;
+use crate::store::kit::Kit;
 use crate::text::names;
 
 #[derive(Args)]
@@ -58,6 +59,7 @@ static TABLE: &[Row] = &[
     ("seal.json", "seal.json of a run", of::<Seal>),
     ("import.json", "import.json of an import", of::<Import>),
     ("manifest.json", "manifest.json of a guest bundle", of::<Manifest>),
+    ("kit.json", "kit.json of a kit of fsderby reproduce", of::<Kit>),
     ("job", "the job that the host gives to an agent", of::<Job>),
     ("event", "an event that an agent reports to the host, without its number and checksum", of::<Event>),
 ];

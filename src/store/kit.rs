@@ -38,7 +38,7 @@ const LONGEST_SIGNATURE: u64 = 4096;
 const CHUNK: usize = 1 << 16;
 
 /// What a kit contains.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Kit {
     pub schema: u32,
     /// Version of the fsderby that packed it.
@@ -54,7 +54,7 @@ pub struct Kit {
     pub files: BTreeMap<String, Stated>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Stated {
     pub bytes: u64,
     pub blake3: String,

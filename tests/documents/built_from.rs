@@ -34,7 +34,7 @@ fn a_release_names_its_commit_and_says_if_the_sources_differ_from_it() {
     };
     let commit = |project: &Path| {
         let said = said(project, "release");
-        said.lines().find_map(|line| line.strip_prefix("cargo::rustc-env=FSDERBY_COMMIT=")).map(str::to_owned)
+        said.lines().find_map(|line| line.strip_prefix("cargo::rustc-env=BUILD_COMMIT=")).map(str::to_owned)
     };
     assert_eq!(commit(&sources), None);
     assert!(said(&sources, "release").contains("cargo::warning=the program will not name its commit"));
@@ -47,7 +47,7 @@ fn a_release_names_its_commit_and_says_if_the_sources_differ_from_it() {
     git(&sources, &["-c", "user.name=x", "-c", "user.email=x@y", "commit", "--quiet", "--message=first"]);
     let stated = git(&sources, &["show", "--no-patch", "--format=%H %cs"]);
     assert_eq!(commit(&sources), Some(stated.clone()));
-    assert!(!said(&sources, "debug").contains("FSDERBY_COMMIT"));
+    assert!(!said(&sources, "debug").contains("BUILD_COMMIT"));
 
     // The sources of a release have a commit without git, also inside another repository.
     let archived = sources.join("archived");

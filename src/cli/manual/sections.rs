@@ -1,12 +1,21 @@
 //! Sections that are alike on all pages: exit status, files, environment, and other pages.
 
 use super::markdown::{escaped, roff};
+use crate::config;
 use crate::exit::MEANINGS;
 
 /// A file or variable, what it is, and the commands whose pages have it; none: all pages have it.
-type Row = (&'static str, &'static str, &'static [&'static str]);
+type Row<'r> = (&'r str, &'r str, &'static [&'static str]);
 
-static FILES: [Row; 10] = [
+/// The pages that have the variables of the configuration.
+const CONFIGURED: &[&str] = &["fsderby", "fsderby-run", "fsderby-config"];
+
+static FILES: [Row<'static>; 11] = [
+    (
+        "/etc/fsderby/config.toml, ~/.config/fsderby/config.toml",
+        "Defaults of the machine and of the user: fsderby-config(1).",
+        CONFIGURED,
+    ),
     (
         "EXPERIMENT.toml",
         "An experiment: fsderby-experiment(5).",
@@ -44,7 +53,7 @@ static FILES: [Row; 10] = [
     ("FILE, FILE.pub", "Secret and public key in the format of minisign.", &["fsderby-key"]),
 ];
 
-static ENVIRONMENT: [Row; 4] = [
+static ENVIRONMENT: [Row<'static>; 4] = [
     ("NO_COLOR", "If set, fsderby prints no colours.", &[]),
     (
         "XDG_CACHE_HOME, HOME",
@@ -85,14 +94,26 @@ pub fn files(name: &str) -> String {
 }
 
 pub fn environment(name: &str) -> String {
-    format!(".SH ENVIRONMENT\n{}", items(&ENVIRONMENT, name))
+    let own: Vec<(String, &[&str])> = config::TABLE
+        .iter()
+        .map(|setting| {
+            let meaning = format!("{}; default of `{}`. fsderby-config(1).", setting.meaning, setting.option);
+            (meaning, CONFIGURED)
+        })
+        .collect();
+    let own = config::TABLE
+        .iter()
+        .zip(&own)
+        .map(|(setting, (meaning, of))| (setting.variable, meaning.as_str(), *of));
+    let rows: Vec<Row<'_>> = own.chain(ENVIRONMENT).collect();
+    format!(".SH ENVIRONMENT\n{}", items(&rows, name))
 }
 
 /// A page of a command below another one has that one's rows.
-fn items(rows: &[Row], name: &str) -> String {
+fn items(rows: &[Row<'_>], name: &str) -> String {
     let is_of = |of: &str| name == of || of != "fsderby" && name.starts_with(&format!("{of}-"));
     let wanted = rows.iter().filter(|(_, _, of)| of.is_empty() || of.iter().any(|of| is_of(of)));
-    let row = |(name, meaning, _): &Row| format!("| `{name}` | {meaning} |\n");
+    let row = |(name, meaning, _): &Row<'_>| format!("| `{name}` | {meaning} |\n");
     roff(&("| name | meaning |\n|---|---|\n".to_owned() + &wanted.map(row).collect::<String>()))
 }
 
