@@ -32,14 +32,19 @@ const SELDOM: Duration = Duration::from_secs(60);
 /// Workloads whose figures are printed after each round.
 const SHOWN: usize = 4;
 
+/// Scenario, title and unit of a headline metric.
+type Headline = (String, String, String);
+
+/// Of each filesystem the sum of the logarithms of its values, and their number.
+type Means = BTreeMap<String, (f64, u32)>;
+
 pub struct Progress {
     bar: ProgressBar,
     plain: bool,
     /// When each running trial in virtual time was last told of, without a terminal.
     told: HashMap<String, Instant>,
     log: Option<File>,
-    /// Of each workload's headline metric, with its unit: of each filesystem the sum of logarithms and their number.
-    figures: BTreeMap<(String, String, String), BTreeMap<String, (f64, u32)>>,
+    figures: BTreeMap<Headline, Means>,
 }
 
 impl Progress {
@@ -100,15 +105,14 @@ impl Progress {
 
     /// The geometric means so far: `mail, transactions per second: oakfs 1,845, elmfs 1,639`
     fn means(&self) -> Vec<String> {
-        let one =
-            |((scenario, title, unit), all): (&(String, String, String), &BTreeMap<String, (f64, u32)>)| {
-                let means = all.iter().map(|(label, (sum, n))| (label, (sum / f64::from(*n)).exp()));
-                let means: Vec<(&String, f64)> = means.collect();
-                let scale = Scale::of(unit, means.iter().map(|(_, mean)| *mean));
-                let each: Vec<String> =
-                    means.iter().map(|(label, mean)| format!("{label} {}", scale.number(*mean))).collect();
-                format!("{scenario}, {}: {}", scale.heading(title), each.join(", "))
-            };
+        let one = |((scenario, title, unit), all): (&Headline, &Means)| {
+            let means = all.iter().map(|(label, (sum, n))| (label, (sum / f64::from(*n)).exp()));
+            let means: Vec<(&String, f64)> = means.collect();
+            let scale = Scale::of(unit, means.iter().map(|(_, mean)| *mean));
+            let each: Vec<String> =
+                means.iter().map(|(label, mean)| format!("{label} {}", scale.number(*mean))).collect();
+            format!("{scenario}, {}: {}", scale.heading(title), each.join(", "))
+        };
         let mut lines: Vec<String> = self.figures.iter().take(SHOWN).map(one).collect();
         let more = self.figures.len().saturating_sub(SHOWN);
         lines.extend((more > 0).then(|| format!("and {}", count(more, "more metric"))));

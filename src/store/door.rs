@@ -256,7 +256,7 @@ impl Door {
                 match FileType::from_raw_mode(about.st_mode) {
                     FileType::RegularFile => names.push(path),
                     FileType::Directory => folders.push((format!("{path}/"), open_folder(&folder, name)?)),
-                    _ => return Err(refused(&format!("{path} is neither a file nor a folder"))),
+                    _ => return Err(refused(format!("{path} is neither a file nor a folder"))),
                 }
             }
         }
