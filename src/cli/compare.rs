@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::output::{print, print_json, print_with, say};
-use super::report::{is_output, judged, terminal_width, write_file};
+use super::output::{print, print_json, print_with, say, terminal_width};
+use super::report::{is_output, judged, write_file};
 use crate::analysis::changes::{self, Asked, Pair};
 use crate::analysis::condition::Condition;
 use crate::analysis::dataset::counted;

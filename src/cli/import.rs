@@ -10,9 +10,8 @@ use clap::Args;
 use rustix::fs::{Mode, OFlags};
 
 use super::config::{checked, results};
-use super::output::{print, print_json, print_line, say};
+use super::output::{print, print_json, print_line, say, terminal_width};
 use super::pages::{VERSION, VerifiedImport};
-use super::report::terminal_width;
 use crate::config::Config;
 use crate::exit::{self, Failure};
 use crate::imports::{self, Given, MOST_SOURCES, SOURCE_MOST};

@@ -8,6 +8,8 @@ use serde::Serialize;
 use crate::report::formats::lines::wrapped;
 use crate::text::visible::{visible, visible_json};
 
+/// Width of the report in columns, if standard output is no terminal.
+const WIDTH: u16 = 80;
 /// Running text is no wider.
 const WIDEST: usize = 100;
 
@@ -42,12 +44,17 @@ pub fn for_terminal(text: &str) -> String {
     if !std::io::stderr().is_terminal() {
         return text.to_owned();
     }
-    let width = usize::from(super::report::terminal_width()).min(WIDEST);
+    let width = usize::from(terminal_width()).min(WIDEST);
     let line = |line: &str| match line.starts_with(' ') || line.is_empty() {
         true => line.to_owned(),
         false => wrapped(line, width).join("\n"),
     };
     text.split('\n').map(line).collect::<Vec<String>>().join("\n")
+}
+
+/// Columns of the terminal; 80 if there is none.
+pub fn terminal_width() -> u16 {
+    comfy_table::Table::new().width().unwrap_or(WIDTH)
 }
 
 /// Writes to standard output; a closed pipe is not an error.

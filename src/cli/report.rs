@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::parser::ArgMatches;
 use clap::{Arg, ArgAction, Args, Command, Error, FromArgMatches};
 
-use super::output::{print, print_with, say};
+use super::output::{print, print_with, say, terminal_width};
 use super::requests;
 use crate::analysis::latencies::Latencies;
 use crate::exit::{self, Failure};
@@ -28,8 +28,6 @@ use crate::schema::plan::Plan;
 use crate::store::{self, Run};
 use crate::text::names;
 
-/// Width of the report in columns, if standard output is no terminal.
-const WIDTH: u16 = 80;
 /// Name of the HTML report in the run's folder.
 const PAGE: &str = "report.html";
 
@@ -308,8 +306,4 @@ fn write_folder(folder: &Path, files: &[Picture]) -> anyhow::Result<()> {
         say("nothing was compared, so there is no picture");
     }
     Ok(())
-}
-
-pub fn terminal_width() -> u16 {
-    comfy_table::Table::new().width().unwrap_or(WIDTH)
 }

@@ -76,7 +76,7 @@ fn a_kit_is_found_equal_by_another_build_elsewhere_and_an_altered_byte_is_found(
     let check = |file: &str, more: &[&str]| {
         elsewhere(&desk, &other, &there, &[&["reproduce", "--check", file, "--seed", "5"], more].concat())
     };
-    let said = check("a.kit", &["--key", "a.key.pub", "--share", "2"]);
+    let said = check("a.kit", &["--key", "a.key.pub", "--share", "2", "--jobs", "2"]);
     assert_eq!(said.code, 0, "{said:#?}");
     for words in [
         "1 run packed by fsderby",
