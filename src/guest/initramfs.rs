@@ -19,6 +19,8 @@ use crate::schema::job::{Job, Step};
 use crate::schema::setup::Mount;
 use crate::schema::units::{Bytes, MIB};
 
+/// What a kernel takes of a guest's memory until its first program runs, generously.
+const KERNEL: u64 = 72 * MIB;
 /// The largest number of bases in memory; each has a few megabytes.
 const KEPT: usize = 32;
 
@@ -117,9 +119,14 @@ impl Archived {
 }
 
 impl Base {
-    /// Memory beside a guest's usual one: while it boots it holds copied files twice, packed and unpacked.
-    pub fn more_memory(&self) -> Bytes {
-        Bytes((2 * self.copied.0).next_multiple_of(MIB))
+    /// All memory of a guest whose usual memory is this. While it boots it holds each file twice, packed and unpacked, and its root,
+    /// a tmpfs, takes only half of what kernel and packed files leave. Copied files are always beside the usual memory; tools and
+    /// program only as far as they do not fit into it.
+    pub fn memory(&self, usual: Bytes) -> Bytes {
+        let all = (self.tools.bytes.len() + self.program.bytes.len()) as u64;
+        let own = all.saturating_sub(self.copied.0);
+        let least = 3 * own + KERNEL;
+        Bytes(usual.0.max(least.next_multiple_of(MIB)) + (2 * self.copied.0).next_multiple_of(MIB))
     }
 
     /// A kernel's argument for them: the usual root, a tmpfs, takes only half of the memory.

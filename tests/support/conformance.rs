@@ -168,8 +168,9 @@ fn in_guests(testbed: &dyn TestbedKind, all: &[Cell], measured: bool, judge: &dy
         assert_eq!(
             done,
             cells.len() * if measured { 2 } else { 1 },
-            "each of {name} × {set} is proved and measured",
-            name = testbed.name()
+            "each of {name} × {set} is proved and measured: {reasons:#?}",
+            name = testbed.name(),
+            reasons = run.current().into_iter().map(|r| (&r.trial, &r.reason)).collect::<Vec<_>>()
         );
         for cell in cells {
             let record = run.current().into_iter().find(|r| r.filesystem == cell.label()).unwrap();

@@ -360,7 +360,7 @@ mod tests {
         let said = compared(open, None).sentence;
         assert_eq!(
             &*said,
-            "No two of 7 candidates were told apart (they differ by a factor of at most 5.12)."
+            "No two of 7 candidates were told apart (they may differ by a factor of up to 5.12)."
         );
         assert_eq!(said.claims.len(), 21);
         assert!(said.claims.iter().all(|claim| claim.said == Said::NotToldApart));
@@ -402,19 +402,19 @@ mod tests {
         assert_eq!(said(&[(x, y, alike)]), "cedarfs and birchfs are equivalent within 3%.");
         assert_eq!(
             said(&[(x, y, open), (x, z, better), (y, z, better)]),
-            "cedarfs and birchfs are not told apart (they differ by a factor of at most 1.11); maplefs is 26–33 % slower \
+            "cedarfs and birchfs are not told apart (they may differ by a factor of up to 1.11); maplefs is 26–33 % slower \
              than both."
         );
         let w = "rowanfs";
         let all = [(x, y, open), (x, z, open), (y, z, open), (x, w, better), (y, w, better), (z, w, better)];
         assert_eq!(
             said(&all),
-            "cedarfs, birchfs and maplefs are not told apart (they differ by a factor of at most 1.11); rowanfs is \
+            "cedarfs, birchfs and maplefs are not told apart (they may differ by a factor of up to 1.11); rowanfs is \
              26–33 % slower than all 3."
         );
         assert_eq!(
             said(&[(x, y, open), (x, z, better), (y, z, open)]),
-            "cedarfs and birchfs are not told apart (they differ by a factor of at most 1.11); maplefs is 26–33 % slower \
+            "cedarfs and birchfs are not told apart (they may differ by a factor of up to 1.11); maplefs is 26–33 % slower \
              than cedarfs and not told apart from birchfs."
         );
         assert_eq!(

@@ -300,13 +300,13 @@ impl<'t> Told<'t> {
     }
 }
 
-/// How large a difference that was not found may still be: `they differ by a factor of at most 1.16`.
+/// How large a difference that was not found may still be: `they may differ by a factor of up to 1.16`.
 pub fn at_most(factors: &str, verdict: &Verdict) -> String {
     let range = match verdict.basis {
-        Basis::Rounds { .. } => "",
-        Basis::Samples { .. } => "in the samples ",
+        Basis::Rounds { .. } => "they may differ",
+        Basis::Samples { .. } => "in the samples they differ",
     };
-    format!("{range}they differ by a factor of at most {factors}")
+    format!("{range} by a factor of up to {factors}")
 }
 
 /// The larger of the ends of these pairs' intervals, as a factor of at least 1; `None` if one of them has no interval.

@@ -49,7 +49,7 @@ fn unclaimed(all: &[&Comparison]) -> Vec<Sentence> {
     said
 }
 
-/// `a and b were not told apart: they differ by a factor of at most 1.70 in mail (transactions), 4.20 in sources (create).`
+/// `a and b were not told apart: they may differ by a factor of up to 1.70 in mail (transactions), 4.20 in sources (create).`
 fn no_difference(all: &[&Comparison], workloads: &[WorkloadSummary], verdict: &Verdict) -> Sentence {
     let claims: Vec<Claim> = all.iter().flat_map(|c| c.sentence.claims.clone()).collect();
     let n = all.iter().map(|c| c.ranked()).max().unwrap_or(0);

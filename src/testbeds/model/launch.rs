@@ -56,7 +56,7 @@ impl Parts {
             qemu: &self.found.qemu,
             kernel: self.found.kernel.image(),
             initramfs: [&self.base.tools.bytes, &self.base.program.bytes],
-            memory: Bytes(memory(self.limit, self.room).0 + self.base.more_memory().0),
+            memory: self.base.memory(memory(self.limit, self.room)),
             root: self.base.root(),
             layout,
             room: self.room,

@@ -120,6 +120,8 @@ impl Machine<'_> {
         inherited.hand_to(&mut command);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints.try_clone()?);
         let child = command.spawn().with_context(|| format!("could not start {}", self.qemu.display()))?;
+        // It holds the other end of the monitor, which must close if QEMU ends.
+        drop(command);
         let before = Vec::new();
         let state = (state, number);
         let mut running = Running { child, memory, before, console, complaints, monitor, state };

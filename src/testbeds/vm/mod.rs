@@ -383,7 +383,7 @@ impl Parts {
             qemu: &self.found.qemu,
             kernel: self.found.kernel.image(),
             initramfs: vec![&self.base.tools.bytes, &self.base.program.bytes, &job_archive],
-            memory: Bytes(memory(job.memory).0 + self.base.more_memory().0),
+            memory: self.base.memory(memory(job.memory)),
             root: self.base.root(),
             cpu: self.found.cpu,
             cpus: job.cpus.unwrap_or(CPUS),
