@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,10 +12,10 @@ use serde_json::Value;
 
 use super::compare::usable;
 use super::output::{print_line, say};
-use super::report::write_file;
 use super::verify::{self, Sample};
 use crate::exit::{self, Failure};
 use crate::guest::{bundle, bundle_file};
+use crate::host::caller::create_new;
 use crate::host::random;
 use crate::papers::{self, Paper};
 use crate::report;
@@ -111,7 +112,7 @@ pub fn pack(
     members.insert(kit::VERDICTS.to_owned(), Content::Text(serde_json::to_string_pretty(page)?));
     let (mut ids, mut qemu) = (BTreeSet::new(), BTreeSet::new());
     for (at, run) in runs.iter().enumerate() {
-        let name = format!("runs/{}", at + 1);
+        let name = kit::run(at + 1);
         let unread = || format!("could not read {}", run.folder.display());
         kit::folder(&run.door, &name, &mut members).with_context(unread)?;
         kit.runs.push(name);
@@ -123,15 +124,19 @@ pub fn pack(
     for (at, id) in ids.iter().enumerate() {
         let name = format!("{}.tar", at + 1);
         bundle_file::export(&*bundle::named(id)?, &kept.path().join(&name))?;
-        members.insert(format!("guests/{name}"), Content::File(folder.clone(), name));
+        members.insert(kit::guest(at + 1), Content::File(folder.clone(), name));
     }
     kit.guests = ids.into_iter().collect();
     kit.qemu = qemu.into_iter().collect();
-    let written = write_file(to, |file| kit::write(kit, &members, key, file));
-    if written.is_err() && !matches!(written.as_ref().map_err(|e| e.is::<Failure>()), Err(true)) {
+    let unwritten = || format!("could not write {}", to.display());
+    let mut file = BufWriter::new(create_new(to).with_context(unwritten)?);
+    let written = kit::write(kit, &members, key, &mut file).and_then(|()| Ok(file.flush()?));
+    if written.is_err() {
         let _ = fs::remove_file(to);
     }
-    written
+    written.with_context(unwritten)?;
+    say(&format!("wrote {}", to.display()));
+    Ok(())
 }
 
 /// What a check asks for.
@@ -182,8 +187,8 @@ pub fn check(asked: &Asked<'_>) -> anyhow::Result<ExitCode> {
         Ok(failure) => failure,
         Err(e) => damaged(e),
     })?;
-    for (at, _) in unpacked.kit.guests.iter().enumerate() {
-        bundle_file::taken(&kept.path().join(format!("guests/{}.tar", at + 1)))?;
+    for number in 1..=unpacked.kit.guests.len() {
+        bundle_file::taken(&kept.path().join(kit::guest(number)))?;
     }
     let seed = match asked.seed {
         Some(seed) => seed,

@@ -23,6 +23,7 @@ use crate::report;
 use crate::report::formats::{html, markdown, terminal};
 use crate::report::view::reproduced::Reproduced;
 use crate::schema::units::{Bytes, Scale, Span};
+use crate::store::keys::Key;
 use crate::store::{Door, Run};
 use crate::text::visible::visible;
 
@@ -125,11 +126,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let paper = papers::load(&arguments.paper)?;
     let runs = read(&arguments.from)?;
+    let key = read_key(arguments.sign.as_deref())?;
     if let Some(to) = &arguments.kit {
         kit::can_be_packed(to, &arguments.paper, &runs, arguments.guest.as_deref())?;
     }
     if !runs.is_empty() {
-        return told(arguments, &paper, &runs, None);
+        return told(arguments, &paper, &runs, None, key.as_ref());
     }
     let config = checked()?;
     let fresh = || fresh_folder(config, &format!("reproduce {}", name(arguments)));
@@ -169,7 +171,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         worst = worst.max(code);
     }
     let folders: Vec<PathBuf> = all.into_iter().map(|one| one.folder).collect();
-    told(arguments, &paper, &read(&folders)?, Some(&folder))?;
+    told(arguments, &paper, &read(&folders)?, Some(&folder), key.as_ref())?;
     Ok(ExitCode::from(worst))
 }
 
@@ -262,12 +264,12 @@ fn told(
     paper: &Paper,
     runs: &[Run],
     folder: Option<&Path>,
+    key: Option<&Key>,
 ) -> anyhow::Result<ExitCode> {
     let page = report::reproduced(&arguments.paper, paper, runs, arguments.why).map_err(Failure::usage)?;
     let page = Reproduced { command: command(arguments), ..page };
     if let Some(to) = &arguments.kit {
-        let key = read_key(arguments.sign.as_deref())?;
-        kit::pack(to, (&arguments.paper, runs, &page), key.as_ref())?;
+        kit::pack(to, (&arguments.paper, runs, &page), key)?;
     }
     if let Some(folder) = folder {
         let path = folder.join(PAGE);

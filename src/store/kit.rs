@@ -96,6 +96,16 @@ impl Content {
     }
 }
 
+/// The folder of the run of this number, from 1.
+pub fn run(number: usize) -> String {
+    format!("runs/{number}")
+}
+
+/// The file of the guest bundle of this number, from 1.
+pub fn guest(number: usize) -> String {
+    format!("guests/{number}.tar")
+}
+
 /// The files of a run's folder as members below `at`.
 ///
 /// # Errors
@@ -197,6 +207,9 @@ pub fn unpack(file: impl Read, length: u64, folder: &Door) -> anyhow::Result<Unp
     let kit: Kit = serde_json::from_slice(&manifest)
         .with_context(|| format!("{MANIFEST} is not that of a kit of this version"))?;
     ensure!(kit.schema == SCHEMA, "{MANIFEST} has schema {}, and this version reads {SCHEMA}", kit.schema);
+    // Nothing but the kit's own folders is read and executed.
+    let runs = (1..=kit.runs.len()).map(run);
+    ensure!(kit.runs.iter().cloned().eq(runs), "{MANIFEST} names runs outside of the kit");
     let all = kit.files.values().try_fold(0_u64, |sum, file| sum.checked_add(file.bytes));
     ensure!(all.is_some_and(|all| all <= length), "{MANIFEST} states more bytes than the kit has");
     let (mut signature, mut due) = (None, kit.files.iter());
@@ -358,6 +371,10 @@ mod tests {
         let lies = Kit { files: BTreeMap::from([("x".into(), huge)]), ..Kit::new("0", "p") };
         refused(&lies, &[("x", file)], "more bytes than the kit has");
         refused(&Kit { schema: 2, ..of("x") }, &[("x", file)], "schema 2");
+        for run in ["/var/tmp/run", "../run", "runs/2", "runs/1/../../run"] {
+            let elsewhere = Kit { runs: vec![run.to_owned()], ..of("x") };
+            refused(&elsewhere, &[("x", file)], "runs outside of the kit");
+        }
         for bytes in [&b""[..], b"hello", &[0; 4096], &[0xff; 4096]] {
             assert!(unpacked(bytes).is_err());
         }
