@@ -68,6 +68,18 @@ fn a_kit_is_found_equal_by_another_build_elsewhere_and_an_altered_byte_is_found(
     let again = at_home(&["reproduce", "own/paper.toml", "--from", "made/then/own", "--kit", "a.kit"]);
     desk.refused(&again, i32::from(exit::USAGE), &["a.kit already exists and is not overwritten"]);
 
+    let schema = |name: &str| serde_json::from_str(&at_home(&["schema", name]).out).unwrap();
+    let mut archive = tar::Archive::new(fs::File::open(desk.path("a.kit")).unwrap());
+    let manifest = archive.entries().unwrap().next().unwrap().unwrap();
+    let bundle = fs::read_dir(here.join("fsderby/guests")).unwrap().next().unwrap().unwrap().path();
+    for (name, value) in [
+        ("kit.json", serde_json::from_reader(manifest).unwrap()),
+        ("manifest.json", serde_json::from_slice(&fs::read(bundle.join("manifest.json")).unwrap()).unwrap()),
+    ] {
+        let of: Result<(), _> = jsonschema::validate(&schema(name), &value);
+        assert!(of.is_ok(), "{name}: {of:?}");
+    }
+
     let other = another_build(&desk);
     let there = desk.path("there");
     fs::create_dir(&there).unwrap();

@@ -97,8 +97,11 @@ pub fn environment(name: &str) -> String {
     let own: Vec<(String, &[&str])> = config::TABLE
         .iter()
         .map(|setting| {
-            let meaning = format!("{}; default of `{}`. fsderby-config(1).", setting.meaning, setting.option);
-            (meaning, CONFIGURED)
+            let of = match setting.option {
+                "none" => String::new(),
+                option => format!(": the default of `{option}`"),
+            };
+            (format!("{}{of}. fsderby-config(1).", setting.meaning), CONFIGURED)
         })
         .collect();
     let own = config::TABLE
