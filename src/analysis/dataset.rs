@@ -146,6 +146,12 @@ impl Series {
         Some(metric.value).filter(|value| *value > 0.0 && value.is_finite())
     }
 
+    /// The measured work of a trial that this metric belongs to, as an index into the trial's works.
+    pub fn work_in(&self, record: &Record) -> Option<usize> {
+        let is_it = |name: &str| self.work.is_empty() || *name == *self.work;
+        record.works.iter().position(|work| work.measured && is_it(&work.name))
+    }
+
     /// A series for that metric, without values.
     pub fn named_as(metric: &Metric) -> Self {
         Series {

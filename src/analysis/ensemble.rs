@@ -447,7 +447,7 @@ mod tests {
             let Evidence::Samples { withheld, .. } = judged.evidence else { panic!("no samples") };
             (judged.found, withheld)
         };
-        let excess = |logs| Excess::Measured { floor: floor::floor(logs), mips: 500 };
+        let excess = |logs| floor::measured(logs, 500, None);
         assert_eq!(judged(&Excess::None), (Found::Better, None));
         assert_eq!(judged(&excess([0.06, 0.07, 0.08])), (Found::Better, None));
         // On a CPU of half the speed the overhead doubles to 0.04, and 0.06 − 0.04 is within the margin.

@@ -68,10 +68,7 @@ impl<'w> Entrant<'w> {
     }
 
     fn own_share_in(&self, record: &Record) -> f64 {
-        let is_it = |name: &str| self.series.work.is_empty() || *name == *self.series.work;
-        let Some(of) = record.works.iter().position(|work| work.measured && is_it(&work.name)) else {
-            return 0.0;
-        };
+        let Some(of) = self.series.work_in(record) else { return 0.0 };
         let steps = || steps::of_work(record, of, StepName::Work);
         let (user, whole) = (sum(steps().map(|step| step.user_ns)), sum(steps().map(|step| step.ns)));
         (user as f64 / whole.max(1) as f64).min(1.0)

@@ -9,7 +9,7 @@ use crate::storage::disk::{Totals, totals};
 
 pub struct ModelledDisk;
 
-static COUNTERS: [Counter; 37] = [
+static COUNTERS: [Counter; 38] = [
     Counter::difference("reads"),
     Counter::difference("writes"),
     Counter::difference("flushes"),
@@ -47,6 +47,7 @@ static COUNTERS: [Counter; 37] = [
     Counter::difference("waited_copying_ns"),
     Counter::difference("late"),
     Counter::difference("late_ns"),
+    Counter::difference("server_ns"),
 ];
 
 impl Probe for ModelledDisk {
@@ -59,7 +60,7 @@ impl Probe for ModelledDisk {
             what: "Counters of the modelled disk: time spent on seeks, rotation, transfers and command overhead, \
                    including background work; requests, sectors and cache hits; flash erases and page copies; \
                    time with a request outstanding, by access type; completions that were late because the \
-                   guest's CPU was busy.",
+                   guest's CPU was busy; CPU time of the threads that serve the disks.",
             origin: "The counters of the model itself (crates/diskmodel).",
             limits: "The counters describe a model, not a real disk. With several disks, all counters are \
                      sums over the disks; times of a RAID are sums over its members, times of flash sums \
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn every_counter_of_the_model_is_declared() {
-        let given = flat(&[Totals::default()]);
+        let given = flat(&[Totals { server_ns: Some(1), ..Totals::default() }]);
         let declared: Vec<&str> = COUNTERS.iter().map(|c| c.name).collect();
         assert!(given.keys().all(|name| declared.contains(&name.as_str())), "{given:?}");
         assert_eq!(given.len(), declared.len());
@@ -137,6 +138,11 @@ mod tests {
         let late = |late| Totals { late, late_ns: 10 * late, ..Totals::default() };
         let sums = flat(&[late(2), late(0), late(5)]);
         assert_eq!((sums["late"], sums["late_ns"], sums["reads"]), (7, 70, 0));
+    }
+
+    #[test]
+    fn a_server_elsewhere_has_no_cpu_time_here() {
+        assert!(!flat(&[Totals::default()]).contains_key("server_ns"));
     }
 
     #[test]

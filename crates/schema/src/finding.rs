@@ -245,6 +245,9 @@ pub struct Floor {
     pub bound: f64,
     /// Maximum shift of the ratio by the overhead, as a fraction.
     pub moves: f64,
+    /// Whether `without`, `bound` and `moves` are limited by the CPU time that the program itself took.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub capped: bool,
 }
 
 /// A factor of the ensemble and its effect on the ratio.

@@ -321,6 +321,16 @@ pub fn thread_cpu_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
+/// CPU time of a thread of this process in nanoseconds, including the kernel's; `None` if there is no such thread.
+pub fn cpu_ns_of_thread(thread: i32) -> Option<u64> {
+    // MAKE_THREAD_CPUCLOCK of include/linux/posix-timers_types.h, with CPUCLOCK_SCHED.
+    let clock = (!thread << 3) | 4 | 2;
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes a timespec to the given address, which is one.
+    let is_read = unsafe { libc::clock_gettime(clock, &raw mut now) } == 0;
+    is_read.then(|| now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs())
+}
+
 /// Ends this process at once, without exit handlers.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: always sound; skipping flushes and exit handlers is intended.
@@ -330,6 +340,24 @@ pub fn exit_now(code: i32) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_thread_has_a_cpu_time_of_its_own() {
+        let (send, receive) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let worker = std::thread::spawn(move || {
+            let began = thread_cpu_ns();
+            while thread_cpu_ns() < began + 5_000_000 {}
+            send.send((rustix::thread::gettid().as_raw_nonzero().get(), thread_cpu_ns())).unwrap();
+            let _ = ended.recv();
+        });
+        let (thread, at_least) = receive.recv().unwrap();
+        let seen = cpu_ns_of_thread(thread).expect("it runs");
+        assert!(seen >= at_least && seen < at_least + 1_000_000_000, "{seen}, {at_least}");
+        drop(end);
+        worker.join().unwrap();
+        assert_eq!(cpu_ns_of_thread(i32::MAX), None);
+    }
     use rustix::fs::{MemfdFlags, memfd_create};
     use std::os::fd::RawFd;
     use std::sync::mpsc::channel;

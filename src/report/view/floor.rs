@@ -127,7 +127,13 @@ mod tests {
     use crate::schema::finding::Chaos;
 
     fn finding(found: Found, withheld: Option<Found>, moves: Option<f64>) -> Finding {
-        let floor = moves.map(|moves| Floor { ratios: [1.1, 1.09, 1.08], without: 1.11, bound: 0.0, moves });
+        let floor = moves.map(|moves| Floor {
+            ratios: [1.1, 1.09, 1.08],
+            without: 1.11,
+            bound: 0.0,
+            moves,
+            capped: false,
+        });
         Finding {
             finding: found,
             scenario: "mail".into(),

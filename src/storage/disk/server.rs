@@ -17,7 +17,7 @@ use super::layout::SECTOR;
 use super::medium::Medium;
 use super::outbox::Outbox;
 use super::store::{Image, Store};
-use super::totals::{LATE_NS, Totals, publish};
+use super::totals::{LATE_NS, Totals, publish, serves};
 use crate::host::monotonic_ns;
 use crate::schema::request::Served;
 
@@ -67,6 +67,9 @@ pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 /// done `times` times.
 pub fn serve(server: &Shared, queue: QueueOf, largest: u32, times: u32) {
     let served = prepare_thread().and_then(|()| {
+        if let Some(requests) = &lock(server).requests {
+            serves(requests.disk);
+        }
         let (open, totals) = (BTreeMap::new(), Totals::default());
         // A buffer, because the kernel cannot copy to or from the memory that it does not know.
         let hand = vec![0; largest as usize];
