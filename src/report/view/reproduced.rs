@@ -123,12 +123,15 @@ impl Reproduced {
             .collect()
     }
 
-    /// A line for each claim: number, claim, and the verdict in each column.
+    /// A line for each claim: number, claim, and in each column the verdict, or why there is none.
     pub fn lines(&self) -> Vec<Vec<String>> {
         let Some(first) = self.columns.first() else { return Vec::new() };
         let line = |(at, claim): (usize, &ClaimShown)| {
             let verdicts = self.columns.iter().filter_map(|column| column.claims.get(at));
-            let verdicts = verdicts.map(|claim| claim.verdict().to_owned());
+            let verdicts = verdicts.map(|claim| match claim.reason() {
+                Some(reason) => format!("{}: {reason}", claim.verdict()),
+                None => claim.verdict().to_owned(),
+            });
             [claim.number.to_string(), claim.said()].into_iter().chain(verdicts).collect()
         };
         first.claims.iter().enumerate().map(line).collect()
@@ -192,6 +195,12 @@ impl ClaimShown {
             Some(Here::CannotTell) => "? ",
             None => "",
         }
+    }
+
+    /// The first reason why nobody can tell.
+    pub fn reason(&self) -> Option<&str> {
+        let is_open = matches!(self.verdict, Some(Here::CannotTell) | None);
+        self.because.first().map(String::as_str).filter(|_| is_open)
     }
 
     /// All sentences after the verdict.
