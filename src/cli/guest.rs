@@ -110,7 +110,7 @@ pub fn run(command: &Guest) -> anyhow::Result<ExitCode> {
         Guest::List { id: Some(id), json: false } => print_packages(&*bundle::named(id)?)?,
         Guest::List { id: None, json: true } => print_json(&Page::of(bundle::all()?))?,
         Guest::List { id: Some(id), json: true } => {
-            print_json(&Page::of([bundle::named(id)?.as_ref()].map(|bundle| Ok(bundle))))?;
+            print_json(&Page::of([Ok(bundle::named(id)?.as_ref())]))?;
         }
         Guest::Export { id, file } => {
             let bundle = bundle::named(id)?;

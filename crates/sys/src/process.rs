@@ -199,7 +199,8 @@ pub fn fork() -> io::Result<Fork> {
 pub fn isolate() -> io::Result<()> {
     isolate_thread()?;
     // SAFETY: the flag removes neither memory nor descriptors.
-    Ok(unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWPID)? })
+    unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWPID)? };
+    Ok(())
 }
 
 /// Whether [`isolate`] would succeed. Tried in a thread, whose namespaces end with it.
