@@ -262,7 +262,7 @@ fn files_of_a_run_below_sudo_belong_to_who_called_it_and_nothing_else_does() {
     }
     // What was there keeps its owner: a report is appended to it.
     let other = desk.path("there/other").display().to_string();
-    desk.file("postmark-script", &format!("set number 5\nset transactions 10\nrun {other}\nquit\n"));
+    desk.file("postmark-script", format!("set number 5\nset transactions 10\nrun {other}\nquit\n"));
     assert_eq!(say(&desk, &["postmark", "postmark-script"], &sudo).code, 0);
     // The caller's own folder is no stranger's, and without sudo it is.
     let resume = ["run", "--resume", "there/new/run", "--quiet", "--dry-run"];
