@@ -1,6 +1,8 @@
 # Two commands: `make run` goes from an empty folder to a report, `make test` is the gate.
 
-FSDERBY := target/$(shell rustc --print host-tuple)/release/fsderby
+# Root, who installs, often has no rustc: then the triple is a guess.
+HOST := $(or $(shell rustc --print host-tuple 2> /dev/null),$(shell uname -m)-unknown-linux-gnu)
+FSDERBY := target/$(HOST)/release/fsderby
 # What `make run` gives to `fsderby run`: make run RUN='quick --rounds 10'
 RUN ?= quick
 
@@ -11,8 +13,9 @@ PREFIX ?= /usr/local
 
 # With the testbed vm in RUN, QEMU and a kernel for the guests are fetched too.
 run:
+	@scripts/compilers.sh
 	@scripts/setup.sh $(if $(findstring vm,$(RUN)),guests,tools)
-	@cargo build --release --locked --quiet
+	@cargo build --release --locked
 	@$(if $(findstring vm,$(RUN)),$(FSDERBY) kernel fetch --if-absent)
 	@$(FSDERBY) run $(RUN)
 
@@ -20,6 +23,7 @@ run:
 race: run
 
 build:
+	@scripts/compilers.sh
 	cargo build --release --locked
 
 # The program that `make build` built, its manual pages, completions and documents.
@@ -28,6 +32,7 @@ install:
 
 # The files of a release in dist/; KEY=FILE signs their checksums.
 package:
+	@scripts/compilers.sh
 	@scripts/package.sh $(KEY)
 
 # All of it, or TARGETS='--lib --bins --test pure'.
@@ -38,10 +43,12 @@ lint:
 
 # The fast part, under a minute: lints, unit tests, and what needs neither root nor another program.
 check:
+	@scripts/compilers.sh
 	@cargo run --quiet --locked -p fsderby-gate -- check
 
 # The gate, within 30 minutes. What it cannot do here it says and counts. Some of its tests: make test PART="host pure::tidy"
 test:
+	@scripts/compilers.sh
 	@cargo run --quiet --locked -p fsderby-gate -- test $(PART)
 
 # What takes longer, all of it or by name: make nightly PART="kills identity"

@@ -59,6 +59,9 @@ inside 'source /usr/share/bash-completion/bash_completion
         echo "$*: ${COMPREPLY[*]}"
     }
     completed fsderby run --filesys | grep -w -e --filesystems
+    completed fsderby run --filesystems "" | grep -w nilfs2
+    completed fsderby run --filesystems ext4,xf | grep -w ext4,xfs
+    completed fsderby run --workloads postmark-q | grep -w postmark-quick
     completed fsderby completions "" | grep -w zsh'
 # Root is what this root has.
 inside 'lintian --allow-root --fail-on error --show-overrides /fsderby.deb'

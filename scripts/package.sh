@@ -2,12 +2,17 @@
 # Builds the files of a release into dist/, the same bytes from any folder: a static program for x86-64, its debug information,
 # a tar archive and a Debian package, with their checksums. `make package` calls it.
 #   package.sh [KEYFILE]     signs the checksums with this secret key of minisign, or of fsderby key
+# DEBFULLNAME and DEBEMAIL name the maintainer of the Debian package, as for Debian's own tools.
 set -eu
 
 cd "$(dirname "$0")/.."
 umask 022
 export LC_ALL=C TZ=UTC
 key=${1:-}
+# No mail reaches an address below .example (RFC 2606).
+maintainer="${DEBFULLNAME:-The fsderby developers} <${DEBEMAIL:-fsderby@fsderby.example}>"
+[ -n "${DEBEMAIL:-}" ] || echo "note: the Debian package names $maintainer, whom no mail reaches; try: DEBFULLNAME=… DEBEMAIL=…" >&2
+maintainer=$(printf '%s' "$maintainer" | sed 's/[\\/&]/\\&/g')
 
 if [ -e .git ]; then
     [ -z "$(git status --porcelain)" ] || { echo "package.sh: the tree differs from its commit; try: git stash -u" >&2; exit 2; }
@@ -67,13 +72,13 @@ rm "$docs/LICENSE-MIT" "$docs/LICENSE-APACHE"
 cargo run --quiet --locked --package fsderby-gate -- copyright > "$docs/copyright"
 # Other documents link to it by its name, and Debian wants this one.
 cp "$docs/CHANGELOG.md" "$docs/changelog"
-sed "s/@VERSION@/$version/; s/@DATE@/$(date -R -d "@$SOURCE_DATE_EPOCH")/" scripts/debian/changelog.in > "$docs/changelog.Debian"
+sed "s/@VERSION@/$version/; s/@DATE@/$(date -R -d "@$SOURCE_DATE_EPOCH")/; s/@MAINTAINER@/$maintainer/" scripts/debian/changelog.in > "$docs/changelog.Debian"
 gzip -9n "$docs/changelog" "$docs/changelog.Debian"
 install -D -m 644 scripts/debian/lintian-overrides "$deb/usr/share/lintian/overrides/fsderby"
 mkdir "$deb/DEBIAN"
 recommended=$(sed -n 's/^tools="\(.*\)"$/\1/p' scripts/setup.sh | sed 's/ /, /g')
 installed=$(du --apparent-size -k -s "$deb/usr" | cut -f 1)
-sed "s/@VERSION@/$version/; s/@INSTALLED@/$installed/; s/@RECOMMENDED@/$recommended/" scripts/debian/control.in > "$deb/DEBIAN/control"
+sed "s/@VERSION@/$version/; s/@INSTALLED@/$installed/; s/@RECOMMENDED@/$recommended/; s/@MAINTAINER@/$maintainer/" scripts/debian/control.in > "$deb/DEBIAN/control"
 (cd "$deb" && find usr -type f -print0 | sort -z | xargs -0 md5sum > DEBIAN/md5sums)
 dated "$deb"
 dpkg-deb --root-owner-group -Zxz --threads-max=1 --build "$deb" "dist/fsderby_$version-1_amd64.deb" > dist/stage/said

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::output::{print, print_json};
 use super::pages::VERSION;
-use crate::devices::{self, Mark, Undo};
+use crate::devices::{self, Check, Mark, Undo};
 use crate::exit;
 use crate::filesystems::{self, Filesystem};
 use crate::host::{memory_group, programs};
@@ -131,11 +131,30 @@ fn machine_findings() -> Vec<Finding> {
             Err(text) => finding(State::Missing, &what, text, ""),
         });
     }
+    findings.push(disks());
     findings.extend(devices::claims().iter().flat_map(left_on));
     findings.push(guests());
     findings.push(binary());
     findings.push(images());
     findings
+}
+
+/// The disks of this machine that runs may format, and those that may be claimed for that.
+fn disks() -> Finding {
+    let all = devices::all();
+    let obstacles: Vec<_> = all.iter().map(|disk| devices::obstacle(disk, &all)).collect();
+    let claimed = obstacles.iter().flatten().filter(|why| why.check == Check::Claimed).count();
+    let free = obstacles.iter().filter(|why| why.is_none()).count();
+    match (claimed, free) {
+        (0, 0) => {
+            let found = "none is claimed, and none may be claimed";
+            finding(State::Warning, "own disks", found, "fsderby device list, which says why")
+        }
+        _ => {
+            let found = format!("{claimed} claimed, {free} more may be claimed if empty");
+            finding(State::Ok, "own disks", found, "fsderby device list")
+        }
+    }
 }
 
 /// What killed runs left on a claimed disk, with the commands that remove it; the next run removes it too.

@@ -5,12 +5,15 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Subcommand;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::config::checked;
-use super::output::print_line;
+use super::output::{print_json, print_line};
+use super::pages::VERSION;
 use crate::exit::{self, Failure};
 use crate::filesystems;
-use crate::guest::bundle::{self, Bundle};
+use crate::guest::bundle::{self, Bundle, Package};
 use crate::guest::gather::{self, Pins, Wanted};
 use crate::guest::kernel::{self, Kernel};
 use crate::guest::{apt, bundle_file, cache};
@@ -30,7 +33,12 @@ pub enum Guest {
         packages: Option<PathBuf>,
     },
     /// List the bundles in the cache; with an ID, the packages of one bundle
-    List { id: Option<String> },
+    List {
+        id: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Write a bundle to a file; the bytes are identical on every machine
     Export { id: String, file: PathBuf },
     /// Import a bundle from a file, which may be compressed (.xz or .zst)
@@ -39,12 +47,71 @@ pub enum Guest {
     Remove { id: String },
 }
 
+/// `fsderby guest list --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct Page {
+    schema_version: u32,
+    bundles: Vec<Listed>,
+    /// Why other bundles of the cache cannot be used.
+    unusable: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Listed {
+    id: String,
+    /// The release of its kernel.
+    kernel: String,
+    /// The version of its agent.
+    fsderby: String,
+    protocol: u32,
+    /// Whether this version of fsderby uses its protocol.
+    usable: bool,
+    bytes: u64,
+    packages: Vec<Package>,
+}
+
+impl Page {
+    fn of<B: std::borrow::Borrow<Bundle>>(all: impl IntoIterator<Item = anyhow::Result<B>>) -> Self {
+        let (mut bundles, mut unusable) = (Vec::new(), Vec::new());
+        for bundle in all {
+            match bundle {
+                Ok(bundle) => bundles.push(Listed::of(bundle.borrow())),
+                Err(why) => unusable.push(format!("{why:#}")),
+            }
+        }
+        Page { schema_version: VERSION, bundles, unusable }
+    }
+}
+
+impl Listed {
+    fn of(bundle: &Bundle) -> Self {
+        let manifest = &bundle.manifest;
+        Listed {
+            id: bundle.id.clone(),
+            kernel: manifest.kernel.release.clone(),
+            fsderby: manifest.fsderby.clone(),
+            protocol: manifest.protocol,
+            usable: bundle.is_spoken_with().is_ok(),
+            bytes: bytes(bundle),
+            packages: manifest.packages.clone(),
+        }
+    }
+}
+
+fn bytes(bundle: &Bundle) -> u64 {
+    bundle.manifest.files.values().map(|file| file.bytes).sum()
+}
+
 pub fn run(command: &Guest) -> anyhow::Result<ExitCode> {
     checked()?;
     match command {
         Guest::Build { kernel, packages } => build(kernel.as_deref(), packages.as_deref())?,
-        Guest::List { id: None } => list()?,
-        Guest::List { id: Some(id) } => print_packages(&*bundle::named(id)?)?,
+        Guest::List { id: None, json: false } => list()?,
+        Guest::List { id: Some(id), json: false } => print_packages(&*bundle::named(id)?)?,
+        Guest::List { id: None, json: true } => print_json(&Page::of(bundle::all()?))?,
+        Guest::List { id: Some(id), json: true } => {
+            print_json(&Page::of([Ok(bundle::named(id)?.as_ref())]))?;
+        }
         Guest::Export { id, file } => {
             let bundle = bundle::named(id)?;
             bundle_file::export(&bundle, file)?;
@@ -91,7 +158,7 @@ fn pins(file: &Path) -> anyhow::Result<Pins> {
 
 /// The cached kernel from the pinned package; it is downloaded if missing.
 fn pinned_kernel(pins: &Pins) -> anyhow::Result<Kernel> {
-    let is_kernels = |package: &&bundle::Package| package.name.starts_with("linux-image-");
+    let is_kernels = |package: &&Package| package.name.starts_with("linux-image-");
     let pinned = pins.package.iter().find(is_kernels).context("no kernel package is listed")?;
     if let Some(kernel) = kernel::all().into_iter().find(|kernel| kernel.index.sha256 == pinned.sha256) {
         return Ok(kernel);
@@ -133,14 +200,13 @@ fn list() -> anyhow::Result<()> {
 
 fn shown(bundle: &Bundle) -> String {
     let manifest = &bundle.manifest;
-    let bytes = manifest.files.values().map(|file| file.bytes).sum();
     format!(
         "{id}  Linux {release}, {packages} packages, the agent of fsderby {version}, {size}{unusable}",
         id = bundle.id,
         release = manifest.kernel.release,
         packages = manifest.packages.len(),
         version = manifest.fsderby,
-        size = Bytes(bytes),
+        size = Bytes(bytes(bundle)),
         unusable = match bundle.is_spoken_with() {
             Ok(()) => String::new(),
             Err(_) =>

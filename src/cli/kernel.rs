@@ -4,9 +4,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::config::checked;
-use super::output::print_line;
+use super::output::{print_json, print_line};
+use super::pages::VERSION;
 use crate::exit::Failure;
 use crate::guest::kernel::{self, Same};
 use crate::guest::{apt, cache};
@@ -27,7 +30,32 @@ pub enum Kernel {
         if_absent: bool,
     },
     /// List the kernels in the cache
-    List,
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `fsderby kernel list --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct Page {
+    schema_version: u32,
+    kernels: Vec<Listed>,
+    /// Why another kernel of the cache cannot be used.
+    unusable: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Listed {
+    release: String,
+    /// The file that it came from.
+    source: String,
+    sha256: String,
+    /// The number of modules that guests can load.
+    modules: usize,
+    /// The testbeds that cannot boot it, and why.
+    cannot: Vec<String>,
 }
 
 pub fn run(command: &Kernel) -> anyhow::Result<ExitCode> {
@@ -37,7 +65,8 @@ pub fn run(command: &Kernel) -> anyhow::Result<ExitCode> {
         Kernel::Fetch { release, replace, .. } => {
             fetch(release.as_deref(), if *replace { Same::Replace } else { Same::Refuse })?;
         }
-        Kernel::List => list()?,
+        Kernel::List { json: true } => print_json(&page())?,
+        Kernel::List { json: false } => list()?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -64,24 +93,32 @@ fn download(version: Option<&str>, same: Same) -> anyhow::Result<kernel::Kernel>
     kernel::import(&file, same)
 }
 
-fn list() -> anyhow::Result<()> {
-    let all = kernel::all();
-    if let Some(why) = kernel::refused(None) {
-        super::say(&format!("note: not usable: {why:#}"));
+fn page() -> Page {
+    let listed = |kernel: kernel::Kernel| Listed {
+        cannot: testbeds::that_cannot_boot(&kernel.index),
+        modules: kernel.index.modules.loadable.len(),
+        release: kernel.index.release,
+        source: kernel.index.source,
+        sha256: kernel.index.sha256,
+    };
+    Page {
+        schema_version: VERSION,
+        kernels: kernel::all().into_iter().map(listed).collect(),
+        unusable: kernel::refused(None).map(|why| format!("{why:#}")),
     }
-    if all.is_empty() {
+}
+
+fn list() -> anyhow::Result<()> {
+    let Page { kernels, unusable, .. } = page();
+    if let Some(why) = unusable {
+        super::say(&format!("note: not usable: {why}"));
+    }
+    if kernels.is_empty() {
         return print_line("none\n  try: fsderby kernel fetch");
     }
-    for kernel in all {
-        let modules = kernel.index.modules.loadable.len();
-        let cannot = testbeds::that_cannot_boot(&kernel.index)
-            .iter()
-            .map(|why| format!("; {why}"))
-            .collect::<String>();
-        print_line(&format!(
-            "{}  {modules} modules, from {}{cannot}",
-            kernel.index.release, kernel.index.source
-        ))?;
+    for Listed { release, source, modules, cannot, .. } in kernels {
+        let cannot = cannot.iter().map(|why| format!("; {why}")).collect::<String>();
+        print_line(&format!("{release}  {modules} modules, from {source}{cannot}"))?;
     }
     Ok(())
 }

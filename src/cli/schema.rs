@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
 use super::output::{print_json, print_line};
-use super::{compare, config, device, doctor, pages};
+use super::{compare, config, device, doctor, guest, kernel, pages};
 use crate::exit::Failure;
 use crate::guest::bundle::Manifest;
 use crate::report::formats::json;
@@ -50,6 +50,8 @@ static TABLE: &[Row] = &[
     ("explain", "fsderby explain NAME --json", of::<pages::Explained>),
     ("doctor", "fsderby doctor --json", of::<doctor::Page>),
     ("device-list", "fsderby device list --json", of::<Vec<device::Listed>>),
+    ("kernel-list", "fsderby kernel list --json", of::<kernel::Page>),
+    ("guest-list", "fsderby guest list --json", of::<guest::Page>),
     ("config-show", "fsderby config show --json", of::<config::Page>),
     ("plan.toml", "plan.toml of a run, read as TOML", of::<Plan>),
     ("machine.json", "machine.json of a run", of::<Machine>),

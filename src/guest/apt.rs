@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 
 use super::bundle::Package;
 use super::{kernel, package};
@@ -23,7 +23,13 @@ pub fn download(release: Option<&str>, folder: &Path) -> anyhow::Result<PathBuf>
         Some(release) => format!("linux-image-{release}"),
         None => apt.newest()?,
     };
-    let said = apt.run("apt-get", &["download", &package])?;
+    // A kernel of one's own is asked for by its file.
+    let unknown = |e: anyhow::Error| {
+        anyhow!(
+            "{e:#}\n  try: fsderby kernel fetch 6.12; for a kernel of yours its .deb or …/boot/vmlinuz-RELEASE"
+        )
+    };
+    let said = apt.run("apt-get", &["download", &package]).map_err(unknown)?;
     let stem = format!("{package}_");
     let files = fs::read_dir(folder)?.flatten().map(|entry| entry.path());
     let file = files.into_iter().find(|path| {

@@ -64,6 +64,32 @@ pub fn hand_over_folder(folder: &File) -> io::Result<()> {
     if is_new { hand_over(folder) } else { Ok(()) }
 }
 
+/// Makes the caller the owner of a file that fsderby created and has closed, if it is still there. Its name may meanwhile
+/// belong to another file, so only a file of root with no other name is handed over.
+pub fn hand_over_closed(path: &Path) -> io::Result<()> {
+    if caller().is_none() {
+        return Ok(());
+    }
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match openat(CWD, path, flags, Mode::empty()) {
+        Err(Errno::NOENT | Errno::LOOP) => return Ok(()),
+        other => File::from(other?),
+    };
+    let about = file.metadata()?;
+    if about.is_file() && about.uid() == 0 && about.nlink() == 1 { hand_over(&file) } else { Ok(()) }
+}
+
+/// Opens a file to append to it. A file that this creates is the caller's.
+pub fn append(path: &Path) -> io::Result<File> {
+    let appending = || File::options().append(true).clone();
+    match appending().create_new(true).open(path) {
+        Ok(file) => hand_over(&file).map(|()| file),
+        // Also through a link, as the original tools do.
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => appending().create(true).open(path),
+        Err(e) => Err(e),
+    }
+}
+
 /// Creates a file that must not exist, for the caller.
 pub fn create_new(path: &Path) -> io::Result<File> {
     let file = File::create_new(path)?;

@@ -157,6 +157,7 @@ impl Testbed for Disk {
                 try_this: "--on loop, or another workload".into(),
             });
         }
+        local::isolates()?;
         local::limits_memory(need.memory)?;
         let missing = |why: Refusal| Missing { what: why.what, try_this: why.try_this };
         self.refusal(need.size).map_or(Ok(()), |why| Err(missing(why)))

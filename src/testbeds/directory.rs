@@ -110,6 +110,7 @@ impl Testbed for Directory {
                 "sudo, or --memory none",
             );
         }
+        local::isolates()?;
         local::limits_memory(need.memory)
     }
 

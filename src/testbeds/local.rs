@@ -8,8 +8,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
+use fsderby_sys::process::can_isolate;
 use procfs::Current;
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::Errno;
 
 use super::stream::Events;
 use super::{Ended, Fault, Launched, Missing, Next};
@@ -101,7 +103,10 @@ pub fn kernel_serves(need: &KernelNeed) -> Result<(), Missing> {
     }
     Err(Missing {
         what: format!("this kernel has no {}", need.types.join(" or ")),
-        try_this: format!("a kernel with the module {}", need.modules.last().unwrap_or(&"for it")),
+        try_this: format!(
+            "--on vm, or a kernel with the module {}",
+            need.modules.last().unwrap_or(&"for it")
+        ),
     })
 }
 
@@ -115,6 +120,32 @@ pub fn has_tool(program: &str) -> Result<(), Missing> {
         try_this: "fsderby doctor, which names the packages".into(),
     };
     programs::find(program).map(|_| ()).ok_or_else(missing)
+}
+
+/// Whether trials can have namespaces: as root, each trial has its own.
+///
+/// # Errors
+/// In a chroot whose root is no mount point, and in a container that allows no mounts.
+pub fn isolates() -> Result<(), Missing> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let why = match can_isolate() {
+        Ok(()) => return Ok(()),
+        Err(e) if e.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
+            return Err(Missing {
+                what: "no mount can be private here: / is not a mount point, as in a chroot".into(),
+                try_this: "outside of it: mount --bind ROOT ROOT, then chroot ROOT".into(),
+            });
+        }
+        Err(e) => e,
+    };
+    Err(Missing {
+        what: format!("could not create namespaces, which every trial of root needs: {why}"),
+        try_this:
+            "outside of the container, or one that may mount (docker run --privileged), or --on model:DISK"
+                .into(),
+    })
 }
 
 /// Whether a memory limit can be set, and limits anything: one above the machine's memory would not.

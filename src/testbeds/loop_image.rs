@@ -85,6 +85,7 @@ impl Testbed for Loop {
                 "sudo, or --on directory:PATH for a filesystem that is already mounted",
             );
         }
+        local::isolates()?;
         if !Path::new("/dev/loop-control").exists() {
             return missing("this kernel has no loop driver".into(), "modprobe loop, or --on directory:PATH");
         }

@@ -113,6 +113,7 @@ impl Testbed for Twin {
         if !rustix::process::geteuid().is_root() {
             return missing("the testbed twin needs root".into(), "sudo, or --on model:DISK");
         }
+        local::isolates()?;
         for (device, driver) in [("/dev/loop-control", "loop"), ("/dev/fuse", "fuse")] {
             if !Path::new(device).exists() {
                 return missing(format!("this kernel has no {device}"), &format!("modprobe {driver}"));

@@ -5,8 +5,9 @@ use std::io::{Seek, SeekFrom, Write};
 use fsderby::schema::units::{Bytes, KIB, MIB};
 use gptman::{GPT, GPTPartitionEntry};
 
+use crate::support::documents::document;
 use crate::support::harness::{Disk, Host, Order};
-use crate::support::harness_devices::{SIZE, claim, kills, noise, sh, told};
+use crate::support::harness_devices::{SIZE, claim, kills, noise, sh, told, with_one_disk};
 
 /// Room for an ext4 between the marks.
 const ROOM: Bytes = Bytes(300 * MIB);
@@ -189,4 +190,34 @@ fn of_many_disks_only_the_empty_one_is_claimed_and_only_it_is_formatted() {
 #[test]
 fn a_killed_run_leaves_nothing_and_goes_on() {
     kills(&[2.0, 5.5, 9.0]);
+}
+
+/// An administrator's way in, as the guide's first page has it, with a small disk and less work.
+#[test]
+fn the_commands_for_a_spare_disk_on_the_guides_first_page_run_as_they_are_written() {
+    const PAGES: &str = "WD-WX12D3456789";
+    const LESS: &str = "quick --filesystems ext4 --workloads postmark-quick --scale 1/64 --rounds 1 --size 128m --guard=false";
+    let page = document("docs/guide/start.md");
+    let blocks = page.blocks.iter().filter(|block| block.info == "text" && block.text.contains(PAGES));
+    let lines: Vec<&str> = blocks.flat_map(|block| block.text.lines()).collect();
+    let orders: Vec<Order> = lines
+        .iter()
+        .map(|line| {
+            let command = line.split(" # ").next().unwrap().trim().trim_start_matches("sudo ");
+            let command = command.replace(PAGES, "tenth").replace("run mailserver", &format!("run {LESS}"));
+            // There is no terminal that could ask.
+            let answer = if command.contains("device claim") { " --yes-erase tenth" } else { "" };
+            sh(&format!("cd /root; {command}{answer}"))
+        })
+        .collect();
+    let Some(lived) = with_one_disk().carry_out(&orders) else { return };
+    let told = told(&lived);
+    let codes: Vec<i32> = lived.said.iter().map(|said| said.code).collect();
+    assert_eq!((lived.panic.as_deref(), codes), (None, vec![0; 5]), "{told}");
+    for (n, text) in
+        ["claimed", "Nothing was done", "complete", "disk.html", "released tenth"].iter().enumerate()
+    {
+        assert!(lived.said[n].out.contains(text) || lived.said[n].err.contains(text), "{text}: {told}");
+    }
+    assert_eq!(lived.altered(), ["tenth"], "{told}");
 }

@@ -17,6 +17,46 @@ const MISSING: i32 = exit::MISSING as i32;
 
 const WORK: [&str; 6] = ["--workloads", "postmark-quick", "--rounds", "1", "--filesystems", "ext4"];
 
+/// There a trial's mounts cannot be private: each would be void.
+#[test]
+fn a_root_that_is_no_mount_point_is_refused_by_doctor_and_beforehand() {
+    if !has_loop("a chroot") {
+        return;
+    }
+    let inside = |mounted: &str, arguments: &[&str]| {
+        let script = format!(
+            "mkdir -p root/proc root/sys root/dev root/tmp root/var/tmp; cp \"$1\" root/fsderby; shift; {mounted}\n\
+             for folder in proc sys dev; do mount --rbind /$folder root/$folder; done; exec chroot root /fsderby \"$@\""
+        );
+        Desk::new().say_after(&script, arguments)
+    };
+    let directory = [
+        "run",
+        "quick",
+        "--workloads",
+        "postmark-quick",
+        "--memory",
+        "none",
+        "--on",
+        "directory:/tmp",
+        "--dry-run",
+    ];
+    let why = "/ is not a mount point";
+    let said = inside(":", &directory);
+    assert!(said.code == MISSING && said.err.contains(why), "{said:#?}");
+    let said = inside(":", &["run", "quick", "--on", "loop", "--dry-run"]);
+    assert!(said.code == MISSING && said.err.contains(why), "{said:#?}");
+    let said = inside(":", &["doctor"]);
+    let line = said.out.lines().find(|line| line.contains("testbed loop")).unwrap_or_default();
+    assert!(line.starts_with("missing") && line.contains(why), "{said:#?}");
+    let bound = "mount --bind root root";
+    let said = inside(bound, &["doctor"]);
+    let line = said.out.lines().find(|line| line.contains("testbed loop")).unwrap_or_default();
+    assert!(line.starts_with("ok"), "{said:#?}");
+    let said = inside(bound, &directory);
+    assert_eq!(said.code, 0, "{said:#?}");
+}
+
 #[test]
 fn a_dry_run_refuses_what_the_run_refuses() {
     if !has_loop("what a run refuses on loop") {

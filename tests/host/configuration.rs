@@ -240,6 +240,30 @@ fn files_of_a_run_below_sudo_belong_to_who_called_it_and_nothing_else_does() {
     for path in ["there", "there/other"] {
         assert_eq!(fs::metadata(desk.path(path)).unwrap().uid(), 0, "{path}");
     }
+    // Also what the other commands write for the caller.
+    fs::create_dir(desk.path("written")).unwrap();
+    let sheet = desk.path("written/sheet").display().to_string();
+    let kept = desk.path("written/kept").display().to_string();
+    for words in [
+        &["man", "--output", "written/man/pages"][..],
+        &["iozone", "-s", "64k", "-r", "4k", "-i", "0", "-w", "-f", &kept, "-b", &sheet],
+        &["postmark", "postmark-script"],
+    ] {
+        desk.file("postmark-script", "set number 5\nset transactions 10\nrun written/postmark\nquit\n");
+        let said = say(&desk, words, &sudo);
+        assert_eq!(said.code, 0, "{words:?}: {said:#?}");
+    }
+    let mut written = Vec::new();
+    below(&desk.path("written"), &mut written);
+    assert!(written.len() > 30 && written.contains(&desk.path("written/kept")), "{written:?}");
+    for path in written.iter().filter(|path| **path != desk.path("written")) {
+        let about = fs::symlink_metadata(path).unwrap();
+        assert_eq!((about.uid(), about.gid()), (UID, GID), "{}", path.display());
+    }
+    // What was there keeps its owner: a report is appended to it.
+    let other = desk.path("there/other").display().to_string();
+    desk.file("postmark-script", format!("set number 5\nset transactions 10\nrun {other}\nquit\n"));
+    assert_eq!(say(&desk, &["postmark", "postmark-script"], &sudo).code, 0);
     // The caller's own folder is no stranger's, and without sudo it is.
     let resume = ["run", "--resume", "there/new/run", "--quiet", "--dry-run"];
     assert_eq!(say(&desk, &resume, &sudo).code, 0);

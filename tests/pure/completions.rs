@@ -47,6 +47,36 @@ fn names_are_completed_where_they_are_expected() {
     has(&["comp"], &["compare", "completions"]);
 }
 
+/// Bash replaces only what follows the last character at which it splits words.
+#[test]
+fn bash_completes_names_that_contain_the_characters_at_which_it_splits() {
+    let desk = Desk::new();
+    let completed = |words: &str, line: &str| {
+        let script = format!(
+            "source <(fsderby completions bash)\nCOMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))\n\
+             COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}; COMP_TYPE=9\n\
+             last=${{COMP_WORDS[COMP_CWORD]}}; [[ $last == [:=] ]] && last=\n\
+             $(complete -p fsderby | sed 's/.*-F \\([^ ]*\\).*/\\1/') fsderby \"$last\" ''\nprintf '%s\\n' \"${{COMPREPLY[@]}}\""
+        );
+        let program = std::path::Path::new(env!("CARGO_BIN_EXE_fsderby")).parent().unwrap();
+        let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+        let mut bash = std::process::Command::new("bash");
+        let said = run(bash.args(["--norc", "-c", &script]).env("PATH", path).current_dir(desk.path("")));
+        assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:#?}");
+        said.out.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let disks = completed("fsderby run --on model :", "fsderby run --on model:");
+    assert!(disks.iter().any(|disk| disk == "ssd-nvme") && disks.len() > 10, "{disks:?}");
+    assert_eq!(completed("fsderby run --on model : ssd-s", "fsderby run --on model:ssd-s"), ["ssd-sata"]);
+    assert_eq!(completed("fsderby run --on = model : ssd-s", "fsderby run --on=model:ssd-s"), ["ssd-sata"]);
+    assert_eq!(
+        completed("fsderby run --filesystems = ext4,xf", "fsderby run --filesystems=ext4,xf"),
+        ["ext4,xfs"]
+    );
+    let after = "fsderby run --on model:zero --filesystems nil";
+    assert_eq!(completed("fsderby run --on model : zero --filesystems nil", after), ["nilfs2"]);
+}
+
 #[test]
 fn runs_are_those_in_the_folder_of_results_and_other_folders() {
     let desk = Desk::new();

@@ -116,6 +116,8 @@ fn what_needs_no_run_is_as_its_schema_says() {
     }
     schemas.accept_said("doctor", &desk, &["doctor"]);
     schemas.accept_said("device-list", &desk, &["device", "list"]);
+    schemas.accept_said("kernel-list", &desk, &["kernel", "list"]);
+    schemas.accept_said("guest-list", &desk, &["guest", "list"]);
     schemas.accept_said("config-show", &desk, &["config", "show"]);
     let dry = ["run", "quick", "--memory", "none", "--on", "directory:/var/tmp", "--dry-run"];
     let dry = schemas.accept_said("dry-run", &desk, &dry);

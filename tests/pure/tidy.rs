@@ -187,7 +187,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("stages", &["filesystems", "host"]),
     ("agent", &["stages", "workloads", "probes", "storage"]),
     ("testbeds", &["agent", "guest"]),
-    ("dropins", &["workloads"]),
+    ("dropins", &["workloads", "host"]),
     ("store", &["host"]),
     ("analysis", &["store", "filesystems", "workloads", "probes"]),
     ("papers", &["filesystems", "workloads"]),

@@ -197,11 +197,27 @@ pub fn fork() -> io::Result<Fork> {
 /// # Errors
 /// Without the permission.
 pub fn isolate() -> io::Result<()> {
+    isolate_thread()?;
+    // SAFETY: the flag removes neither memory nor descriptors.
+    unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWPID)? };
+    Ok(())
+}
+
+/// Whether [`isolate`] would succeed. Tried in a thread, whose namespaces end with it.
+///
+/// # Errors
+/// `EINVAL` if `/` is no mount point, as in some chroots; `EPERM` without the permission, as in most containers.
+pub fn can_isolate() -> io::Result<()> {
+    let tried = std::thread::Builder::new().spawn(isolate_thread)?.join();
+    tried.unwrap_or_else(|_| Err(io::Error::other("the thread that tried it panicked")))
+}
+
+/// The namespaces of [`isolate`] that a thread can have alone.
+fn isolate_thread() -> io::Result<()> {
     use rustix::thread::{UnshareFlags, unshare_unsafe};
-    let all = UnshareFlags::NEWPID | UnshareFlags::NEWNET | UnshareFlags::NEWIPC;
     own_mounts()?;
     // SAFETY: none of the flags removes memory or descriptors shared with another thread.
-    unsafe { unshare_unsafe(all)? };
+    unsafe { unshare_unsafe(UnshareFlags::NEWNET | UnshareFlags::NEWIPC)? };
     loopback_up()
 }
 

@@ -6,7 +6,6 @@
 mod markdown;
 mod sections;
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,6 +18,7 @@ use self::markdown::{columns, escaped, roff};
 use super::Cli;
 use super::output::print;
 use crate::exit::Failure;
+use crate::host::caller::{create_folders, create_new};
 use crate::version;
 
 /// Its sections have the examples of each command.
@@ -46,7 +46,7 @@ pub fn run(arguments: &Man) -> anyhow::Result<ExitCode> {
 
 /// Overwrites no file and follows no link.
 fn write(folder: &Path, pages: &[(String, String)]) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("could not create {}", folder.display()))?;
+    create_folders(folder).with_context(|| format!("could not create {}", folder.display()))?;
     let exists = |name: &String| folder.join(name).symlink_metadata().is_ok();
     if let Some((name, _)) = pages.iter().find(|(name, _)| exists(name)) {
         let path = folder.join(name);
@@ -56,7 +56,7 @@ fn write(folder: &Path, pages: &[(String, String)]) -> anyhow::Result<()> {
     }
     for (name, page) in pages {
         let path = folder.join(name);
-        let written = File::create_new(&path).and_then(|mut file| file.write_all(page.as_bytes()));
+        let written = create_new(&path).and_then(|mut file| file.write_all(page.as_bytes()));
         written.with_context(|| format!("could not write {}", path.display()))?;
     }
     Ok(())
@@ -194,7 +194,10 @@ mod tests {
 
     #[test]
     fn the_examples_of_a_command_are_those_below_its_heading() {
-        assert_eq!(examples("fsderby kernel list"), Some("\n```sh\nfsderby kernel list\n```\n"));
+        assert_eq!(
+            examples("fsderby kernel list"),
+            Some("\n```sh\nfsderby kernel list\nfsderby kernel list --json\n```\n")
+        );
         assert_eq!(examples("fsderby kernel"), None);
     }
 }

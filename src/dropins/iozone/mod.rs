@@ -30,6 +30,7 @@ use throughput::{KINDS, Units};
 
 use super::stopping::{Stoppable, Stopping};
 use crate::exit;
+use crate::host::caller::{create_new, hand_over_closed};
 use crate::schema::units::{Bytes, KIB};
 use crate::text::visible;
 use crate::workloads::iozone::matrix::Pair;
@@ -385,8 +386,13 @@ impl Session<'_, '_> {
         if let Some(path) = &self.options.spreadsheet {
             let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             let sheet = spreadsheet::of_tables(&format!("iozone {}", words.join(" ")), &tables);
-            let made = File::create_new(path).and_then(|mut file| file.write_all(&sheet));
+            let made = create_new(path).and_then(|mut file| file.write_all(&sheet));
             made.map_err(|error| OpError { operation: "write", path: path.clone(), error })?;
+        }
+        if self.is_ours && self.options.keep {
+            for path in self.options.paths() {
+                hand_over_closed(&path).map_err(|error| OpError { operation: "chown", path, error })?;
+            }
         }
         if self.was_short {
             let line = "fsderby iozone: a pass took less than a microsecond and counts as one microsecond\n  try: a larger \

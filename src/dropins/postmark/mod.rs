@@ -1,7 +1,7 @@
 //! The original's commands, prompts, reports and error messages, with fsderby's engine.
 
 use std::ffi::OsStr;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileTypeExt;
@@ -18,6 +18,7 @@ mod text;
 use console::Console;
 use settings::{Complaint, Settings};
 
+use crate::host::caller::append;
 use crate::schema::units::MIB;
 use crate::workloads::postmark::rules::Rules;
 
@@ -245,7 +246,7 @@ impl<'c> Session<'c> {
     /// The file to which the report is appended; standard output if no file is named or the file cannot be opened.
     fn output(&mut self, name: Option<&[u8]>) -> io::Result<Option<fs::File>> {
         let Some(name) = name else { return Ok(None) };
-        let file = OpenOptions::new().append(true).create(true).open(OsStr::from_bytes(name)).ok();
+        let file = append(Path::new(OsStr::from_bytes(name))).ok();
         if file.is_none() {
             self.console.error(&[b"Cannot direct output to file '", name, b"'"].concat())?;
         }

@@ -425,7 +425,9 @@ pub fn guest_ready(
     }
     let Some(kernel) = kernel else {
         let which = release.map_or(String::new(), |release| format!(" {release}"));
-        let try_this = format!("fsderby kernel fetch{which}");
+        let own =
+            if release.is_some() { ", or for a kernel of yours fsderby kernel fetch FILE.deb" } else { "" };
+        let try_this = format!("fsderby kernel fetch{which}{own}");
         let refused =
             kernel::refused(release).map(|why| format!(" ({why:#})").replace("\n  try: ", "; try: "));
         let what = format!("no kernel{which} to boot{}", refused.unwrap_or_default());
