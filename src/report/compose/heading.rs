@@ -10,6 +10,7 @@ use super::{
 use crate::analysis::dataset::counted;
 use crate::analysis::elapsed::elapsed;
 use crate::analysis::evidence::Coverage;
+use crate::report::view::floor;
 use crate::report::view::heading::{Heading, Next, Standing};
 use crate::report::view::needs::ToChoose;
 use crate::report::view::number::{count, grouped, list, named};
@@ -95,6 +96,7 @@ pub fn of(
             .has_findings()
             .then(|| sentence::certainty(verdict, rounds(run)))
             .into_iter()
+            .chain(floor::shifts(&verdict.findings).filter(|_| standing.has_findings()))
             .chain(same.said)
             .chain([turns(run, filesystems, setups, standing, same.is_twice_said)])
             .chain(stopping::of(run, verdict))
