@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::progress::Progress;
 use super::{
     absent, confounded, durability, glance, memory, model, places, repeat, same, sentence, setups, stopping,
-    timeless, verdict,
+    timeless, untested, verdict,
 };
 use crate::analysis::dataset::counted;
 use crate::analysis::elapsed::elapsed;
@@ -70,6 +70,8 @@ pub fn of(
         (Standing::Void, Some(guard)) => (vec![verdict::void(guard).into()], Vec::new()),
         _ => (Vec::new(), Vec::new()),
     };
+    let untested = untested::of(run).into_iter().filter(|_| standing != Standing::Void).map(Sentence::from);
+    let answer: Vec<Sentence> = untested.chain(answer).collect();
     let choice = choosing.filter(|_| standing.may_recommend());
     let choice = choice.map(|choosing| choosing.brief.clone()).unwrap_or_default();
     let mut sentences = vec![compared(run, filesystems, workloads, setups), place(run, setups), trials(run)];
