@@ -33,6 +33,7 @@ pub mod stationary;
 pub mod steps;
 #[cfg(test)]
 mod tests;
+pub mod untested;
 pub mod validity;
 pub mod verdict;
 pub mod weighing;

@@ -48,11 +48,13 @@ pub fn print(
         (job, Pace::of(testbed.traits().fidelity), amounts.of(plan, trial))
     };
     let is_timeless = plan.candidates.iter().all(|c| !testbeds.of(plan, c).traits().fidelity.times_count());
-    let (mut number, mut total, mut resets, mut time) = (0, 0_u64, 0_u64, Time::default());
+    let (mut number, mut total, mut filled, mut resets) = (0, 0_u64, 0_u64, 0_u64);
+    let mut time = Time::default();
     let mut paces: Vec<&Pace> = Vec::new();
     let mut add = |(job, pace, work): &(Job, &'static Pace, Expected)| {
         number += 1;
         total = total.saturating_add(work.bytes_written);
+        filled = filled.saturating_add(work.filled);
         resets =
             resets.saturating_add(storage::find(&job.storage).map_or(0, |storage| storage.reset_writes(job)));
         time.add(job.purpose, pace.time(job.purpose, work));
@@ -116,11 +118,13 @@ pub fn print(
     // These trials count as the number of rounds that they would fill.
     let further = u32::try_from(extras.div_ceil((number / 2).max(1))).unwrap_or(u32::MAX);
     let all = all.saturating_add(took.a_round.saturating_mul(further).as_secs());
+    let besides = [("to fill filesystems before them", filled), ("by resets of the volume", resets)];
+    let besides = besides.iter().filter(|(_, bytes)| *bytes > 0);
+    let besides: String = besides.map(|(what, bytes)| format!(" and {} {what}", Bytes(*bytes))).collect();
     lines.push(format!(
-        "Expected for the integrity checks and one round: {} written by the workloads{}, about {one} s; expected for the \
+        "Expected for the integrity checks and one round: {} written by the workloads{besides}, about {one} s; expected for the \
             whole run: about {} min{}.",
         Bytes(total),
-        if resets == 0 { String::new() } else { format!(" and {} by resets of the volume", Bytes(resets)) },
         all.div_ceil(60),
         plan.budget.filter(|b| b.0.as_secs() > all).map_or(String::new(), |b| format!(", then as many rounds as fit into {b}")),
     ));
@@ -194,10 +198,11 @@ pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> a
 /// The basis of the time estimate, as a sentence.
 fn guessed(paces: &[&Pace], at_once: usize) -> String {
     let of = |pace: &&Pace| {
-        let Pace { mib_a_second, operations_a_second, overhead, .. } = pace;
+        let Pace { mib_a_second, operations_a_second, fsyncs_a_second, overhead, .. } = pace;
         let whose = if **pace == pace::EMULATED { ", on an emulated CPU" } else { "" };
         format!(
-            "{mib_a_second} MiB/s, {operations_a_second} operations/s and {seconds} s of overhead per trial{whose}",
+            "{mib_a_second} MiB/s, {operations_a_second} operations/s, {fsyncs_a_second} fsyncs/s and {seconds} s of overhead per \
+             trial{whose}",
             seconds = overhead.as_secs_f64()
         )
     };
@@ -295,10 +300,10 @@ mod tests {
         let native = Pace::of(Fidelity::Loop);
         assert_eq!(
             guessed(&[native], 1),
-            "The time estimate assumes 150 MiB/s, 20000 operations/s and 0.8 s of overhead per trial."
+            "The time estimate assumes 150 MiB/s, 20000 operations/s, 400 fsyncs/s and 0.8 s of overhead per trial."
         );
         let both = guessed(&[native, Pace::of(Fidelity::Model)], 2);
-        assert!(both.contains("; 64 MiB/s, 2500 operations/s and 5 s"), "{both}");
+        assert!(both.contains("; 64 MiB/s, 2500 operations/s, 200 fsyncs/s and 5 s"), "{both}");
         assert!(both.ends_with("on an emulated CPU, 2 trials at the same time."), "{both}");
     }
 }

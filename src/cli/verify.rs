@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -9,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
 use clap::Args;
+use rustix::io::Errno;
 
 use super::output::{print_json, print_line};
 use super::pages;
@@ -29,6 +31,7 @@ use crate::schema::record::Record;
 use crate::schema::setup::{ClockKind, DEVICE, MOUNTPOINT, Mount, Variant};
 use crate::store::keys;
 use crate::store::{self, Run};
+use crate::testbeds::vm::machine;
 use crate::testbeds::vm::shell::{DISK, Shell};
 use crate::testbeds::{self, Kept, Made, Testbeds};
 use crate::text::visible::{visible, visible_line};
@@ -42,16 +45,19 @@ pub struct Arguments {
     #[arg(add = super::complete::runs())]
     run: PathBuf,
     /// Run this many of the run's trials again, or this share of them (1%), spread over the run, or one trial by its name, and
-    /// compare the results bit by bit; only in virtual time. Of a merged run, trials that ran on other nodes than this one
+    /// compare the results bit by bit; only in virtual time, but to look into a trial (--console, --keep-image, --shell) also on
+    /// vm. Of a merged run, trials that ran on other nodes than this one
     #[arg(long, value_name = "N|PERCENT|all|TRIAL", num_args = 0..=1, default_missing_value = "2")]
     rerun: Option<Sample>,
     /// With --rerun TRIAL: also print the console of its guest
     #[arg(long, requires = "rerun")]
     console: bool,
-    /// With --rerun TRIAL: keep the trial's disk in this new file, as the trial leaves it at its end
+    /// With --rerun TRIAL: keep the trial's disk in this new file, as the trial leaves it at its end; several disks in FILE.1,
+    /// FILE.2 and so on
     #[arg(long, value_name = "FILE", requires = "rerun")]
     keep_image: Option<PathBuf>,
-    /// With --rerun TRIAL: then open a shell in a guest with the trial's kernel and, as /dev/vda, the disk as the trial left it
+    /// With --rerun TRIAL: then open a shell in a guest with the trial's kernel and the disks as the trial left them: /dev/vda,
+    /// /dev/vdb and so on
     #[arg(long, requires = "rerun")]
     shell: bool,
     /// With --rerun: repetitions of each trial
@@ -225,45 +231,67 @@ fn take_guest(file: &Path, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     Err(Failure::usage(text).into())
 }
 
-/// The file for this trial's disk: the named new one, or else one without a name.
+/// The files for this trial's disks: the named new ones, or else ones without a name.
 fn keep(path: Option<&Path>, run: &Run, record: &Record, made: &mut Made) -> anyhow::Result<Arc<Kept>> {
     let candidate = run.plan.candidates.iter().find(|candidate| candidate.label == record.filesystem);
-    let file = match path {
-        Some(path) => File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(path)
-            .and_then(|file| hand_over(&file).map(|()| file))
-            .map_err(|e| {
-                let text = format!(
-                    "could not create {}: {e}\n  try: --keep-image with the name of a new file",
-                    path.display()
-                );
-                Failure::usage(text)
-            })?,
-        None => tempfile::tempfile_in(IMAGES)
+    let candidate = candidate.context("the plan does not contain this trial's candidate")?;
+    let testbed =
+        made.named_mut(run.plan.setup(candidate).testbed).context("the testbed was not prepared")?;
+    let disks = testbed.keeps_disks().map_err(|missing| Failure::missing(missing.to_string()))?;
+    let files = match path {
+        Some(path) => new_files(&named_for(path, disks))?,
+        None => (0..disks)
+            .map(|_| tempfile::tempfile_in(IMAGES))
+            .collect::<Result<_, _>>()
             .map_err(|e| Failure::missing(format!("could not create a file in {IMAGES}: {e}")))?,
     };
-    let kept = Arc::new(Kept { file, outcome: OnceLock::new() });
-    if let Some(candidate) = candidate {
-        let text = run.plan.setup(candidate).testbed;
-        made.keep_image(text, kept.clone()).map_err(|missing| Failure::missing(missing.to_string()))?;
-    }
+    let kept = Arc::new(Kept { files, outcome: OnceLock::new() });
+    testbed.keep_disks(kept.clone());
     Ok(kept)
 }
 
-/// Whether the trial's disk is in its file.
+/// The name for a single disk, or the names for several: `FILE.1`, `FILE.2`.
+fn named_for(path: &Path, disks: usize) -> Vec<PathBuf> {
+    let numbered = |number: usize| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{number}"));
+        name.into()
+    };
+    if disks == 1 { vec![path.to_owned()] } else { (1..=disks).map(numbered).collect() }
+}
+
+/// Creates these files, or none of them if one exists.
+fn new_files(paths: &[PathBuf]) -> anyhow::Result<Vec<File>> {
+    let refused = |path: &Path, e: io::Error| {
+        let text = format!(
+            "could not create {}: {e}\n  try: --keep-image with the name of a new file",
+            path.display()
+        );
+        Failure::usage(text)
+    };
+    if let Some(path) = paths.iter().find(|path| path.symlink_metadata().is_ok()) {
+        return Err(refused(path, Errno::EXIST.into()).into());
+    }
+    let create = |path: &PathBuf| -> io::Result<File> {
+        let file = File::options().read(true).write(true).create_new(true).open(path)?;
+        hand_over(&file)?;
+        Ok(file)
+    };
+    let made = paths.iter().map(|path| create(path).map_err(|e| refused(path, e).into()));
+    made.collect()
+}
+
+/// Whether the trial's disks are in their files.
 fn is_kept(kept: &Kept, place: &str) -> anyhow::Result<()> {
     let why = match kept.outcome.get() {
         Some(Ok(())) => return Ok(()),
         Some(Err(e)) => e.to_string(),
         None => "the guest did not start".to_owned(),
     };
-    Err(Failure::missing(format!("could not keep the disk in {place}: {why}")).into())
+    Err(Failure::missing(format!("could not keep the disks in {place}: {why}")).into())
 }
 
-/// Opens a shell in a guest with this trial's disk.
+/// Opens a shell in a guest with this trial's disks.
 fn look(run: &Run, record: &Record, testbeds: &Testbeds<'_>, kept: &Kept) -> anyhow::Result<()> {
     let candidate = run.plan.candidates.iter().find(|candidate| candidate.label == record.filesystem);
     let testbed = candidate.map(|candidate| testbeds.of(&run.plan, candidate));
@@ -274,12 +302,20 @@ fn look(run: &Run, record: &Record, testbeds: &Testbeds<'_>, kept: &Kept) -> any
         Mount::Syscall { fstype, .. } => format!("mount -t {fstype} {DISK} /mnt"),
         Mount::Command { argv, .. } => argv.join(" ").replace(DEVICE, DISK).replace(MOUNTPOINT, "/mnt"),
     };
-    print_line(&format!(
-        "the disk of {trial} as the trial left it is {DISK} in this guest: {mount}\n`exit` ends the guest; changes go into \
-         this copy only",
-        trial = record.trial,
-    ))?;
-    opened.open(&kept.file)
+    let has_layers = candidate.is_some_and(|candidate| !run.plan.setup(candidate).layers.is_empty());
+    let disks: Vec<String> = (0..kept.files.len()).map(machine::disk).collect();
+    let disks = match disks.as_slice() {
+        [only] if !has_layers => {
+            format!("the disk of {} as the trial left it is {only} in this guest: {mount}", record.trial)
+        }
+        all => format!(
+            "the disks of {} as the trial left them, below its layers, are {} in this guest",
+            record.trial,
+            all.join(", ")
+        ),
+    };
+    print_line(&format!("{disks}\n`exit` ends the guest; changes go into this copy only"))?;
+    opened.open(&kept.files)
 }
 
 /// So many of these: at random by the seed, or else at equal distances.
@@ -325,7 +361,7 @@ fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<u8
             let n = (candidates.len() * percent).div_ceil(100);
             some(elsewhere(candidates)?, n, arguments.seed)
         }
-        Sample::One(name) => vec![rerun::named(run, name).map_err(Failure::usage)?],
+        Sample::One(name) => vec![rerun::named(run, name, looks).map_err(Failure::usage)?],
     };
     let plan = Resolved::of(&run.plan)?;
     let mut made = Made::of(&run.plan).map_err(Failure::usage)?;
@@ -339,7 +375,9 @@ fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<u8
     for candidate in &run.plan.candidates {
         let testbed = testbeds.of(&run.plan, candidate);
         let is_asked = records.iter().any(|record| record.filesystem == candidate.label);
-        if is_asked && testbed.traits().clock != ClockKind::Virtual {
+        let is_virtual = testbed.traits().clock == ClockKind::Virtual;
+        let has_guest = testbed.guests().is_some();
+        if is_asked && !is_virtual && !(looks && has_guest) {
             let text = format!(
                 "the plan runs its trials with --on {}, which is not in virtual time: no rerun can be identical to the \
                  nanosecond\n  try: a run with --on model:DISK",
@@ -395,10 +433,13 @@ fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<u8
     )?;
     lines?;
     if let Some(kept) = &kept {
-        let place = image.map_or(IMAGES.to_owned(), |path| path.display().to_string());
+        let files = image.map(|path| named_for(path, kept.files.len())).unwrap_or_default();
+        let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+        let place = if image.is_some() { files.join(", ") } else { IMAGES.to_owned() };
         is_kept(kept, &place)?;
         if image.is_some() {
-            print_line(&format!("kept the trial's disk in {place}"))?;
+            let disks = if files.len() == 1 { "disk" } else { "disks" };
+            print_line(&format!("kept the trial's {disks} in {place}"))?;
         }
     }
     print_line(&format!("rerun: {same} identical, {differ} different, {incomparable} not comparable"))?;
@@ -407,7 +448,8 @@ fn rerun(run: &Run, sample: &Sample, arguments: &Arguments) -> anyhow::Result<u8
     }
     Ok(match (differ, incomparable) {
         (1.., _) => exit::HASH,
-        (0, 1..) => exit::MISSING,
+        // In real time there is nothing to compare.
+        (0, 1..) if records.iter().any(|record| record.fingerprint().is_some()) => exit::MISSING,
         _ => exit::OK,
     })
 }

@@ -62,8 +62,14 @@ pub fn give_up_flushes(options: &[String]) -> bool {
     is_off(barrier) || barrier == "barrier=none" || last("fsync_mode") == "fsync_mode=nobarrier"
 }
 
+/// Whether these options make the filesystem discard freed blocks while it is mounted.
+pub fn discards(options: &[String]) -> bool {
+    let mut options = options.iter().flat_map(|option| option.split(',')).rev();
+    options.find(|option| key(option) == "discard").is_some_and(|last| !is_off(last))
+}
+
 /// The common key of an option and its opposite: `discard` for `nodiscard` and for `discard=async`.
-pub(super) fn key(option: &str) -> &str {
+pub fn key(option: &str) -> &str {
     match option.split_once('=') {
         Some((key, _)) => key,
         None => option.strip_prefix("no").unwrap_or(option),

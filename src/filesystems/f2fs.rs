@@ -107,6 +107,10 @@ impl Filesystem for F2fs {
         fact(60, "Documentation/ABI/testing/sysfs-fs-f2fs: cp_interval")
     }
 
+    fn acts_after(&self, key: &str) -> Option<Fact<u64>> {
+        (key == "background_gc").then(|| fact(30, "fs/f2fs/gc.h: DEF_GC_THREAD_MIN_SLEEP_TIME"))
+    }
+
     fn recover(&self) -> Recovery {
         replay_on_mount()
     }

@@ -33,7 +33,7 @@ use crate::schema::units::Bytes;
 
 use capabilities::fact;
 pub use capabilities::{Capabilities, Fact, Journal, Linux, Resize};
-pub use confirm::{absences_not_shown, confirm_type_and_options, give_up_flushes};
+pub use confirm::{absences_not_shown, confirm_type_and_options, discards, give_up_flushes, key};
 pub use elsewhere::{is_known as is_known_elsewhere, unknown};
 pub use needs::{Answer, answer};
 pub use panics::{HEAD, accept_on_host, adds_stored, harmless};
@@ -122,6 +122,11 @@ pub trait Filesystem: Sync {
     fn commits_after(&self) -> Fact<u64> {
         fact(30, "Documentation/admin-guide/sysctl/vm.rst: dirty_expire_centisecs")
     }
+    /// Seconds of work after which a mount option with this key (`background_gc`) first does something; `None` if it acts at once.
+    /// Omits the commit interval, whose seconds the user chooses: see [`commit_seconds`].
+    fn acts_after(&self, _key: &str) -> Option<Fact<u64>> {
+        None
+    }
     /// What an administrator runs after a power cut.
     fn recover(&self) -> Recovery;
     /// The command line that prints the version of the tools, on standard output or standard error; some tools then return an
@@ -200,7 +205,7 @@ pub fn find(name: &str) -> Option<&'static dyn Filesystem> {
 pub fn algorithms(kind: &dyn Filesystem, variant: &Variant) -> BTreeSet<String> {
     let Algorithms { features, mkfs, mount } = kind.algorithms();
     let options = variant.mount.iter().flat_map(|option| option.split(','));
-    let mounted = options.filter(|option| mount.contains(&confirm::key(option))).map(str::to_owned);
+    let mounted = options.filter(|option| mount.contains(&key(option))).map(str::to_owned);
     let flagged = mkfs.iter().flat_map(|flag| {
         asked::values(&variant.mkfs, flag).into_iter().map(move |value| format!("{flag} {value}"))
     });
@@ -240,7 +245,7 @@ pub fn accept(kind: &dyn Filesystem, variant: &Variant) -> Result<(), String> {
     let own = kind.mount(&Variant::default());
     // An option that the kind gives anyway does not turn it into another kind.
     let is_own = |option: &str| own.options().iter().any(|own| own == option);
-    let option = options().find(|option| fixed.mount.contains(&confirm::key(option)) && !is_own(option));
+    let option = options().find(|option| fixed.mount.contains(&key(option)) && !is_own(option));
     match flag.or(option) {
         None => Ok(()),
         Some(word) => Err(format!(

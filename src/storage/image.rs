@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -239,4 +240,69 @@ fn unnamed(folder: &Path) -> io::Result<File> {
 mod libc_codes {
     pub const EISDIR: i32 = rustix::io::Errno::ISDIR.raw_os_error();
     pub const EOPNOTSUPP: i32 = rustix::io::Errno::OPNOTSUPP.raw_os_error();
+}
+
+/// Copies data and skips holes.
+pub fn copy_data(from: &File, begin: u64, to: &File, target: u64, length: u64) -> io::Result<()> {
+    let end = begin + length;
+    let mut piece = vec![0; MIB as usize];
+    let mut at = begin;
+    while at < end {
+        at = match seek(from, SeekFrom::Data(at)) {
+            Ok(data) => data,
+            Err(Errno::NXIO) => return Ok(()),
+            Err(e) => return Err(e.into()),
+        };
+        let hole = seek(from, SeekFrom::Hole(at))?.min(end);
+        while at < hole {
+            let piece = &mut piece[..(hole - at).min(MIB) as usize];
+            from.read_exact_at(piece, at)?;
+            to.write_all_at(piece, target + (at - begin))?;
+            at += piece.len() as u64;
+        }
+    }
+    Ok(())
+}
+
+/// Copies a whole image, which may be unnamed and open for direct I/O, to an empty file.
+pub fn copy(image: &File, to: &File) -> io::Result<()> {
+    // A description of its own: direct reads would have to be aligned.
+    let from = File::open(format!("/proc/self/fd/{}", image.as_raw_fd()))?;
+    let length = from.metadata()?.len();
+    to.set_len(length)?;
+    copy_data(&from, 0, to, 0, length)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    #[test]
+    fn only_what_was_written_is_copied() {
+        let [from, to] = [(); 2].map(|()| tempfile::tempfile().unwrap());
+        from.set_len(64 * MIB).unwrap();
+        to.set_len(64 * MIB).unwrap();
+        // Before the range, across pieces, at its end, after it.
+        for (at, byte) in [(0, 1), (10 * MIB, 2), (13 * MIB - 100, 3), (20 * MIB - 1, 4), (20 * MIB, 5)] {
+            from.write_all_at(&[byte; 1], at).unwrap();
+        }
+        from.write_all_at(&vec![6; 2 * MIB as usize + 5], 14 * MIB).unwrap();
+        copy_data(&from, 10 * MIB, &to, 40 * MIB, 10 * MIB).unwrap();
+        let read = |file: &File, at: u64| {
+            let mut bytes = vec![0; 10 * MIB as usize];
+            file.read_exact_at(&mut bytes, at).unwrap();
+            bytes
+        };
+        assert!(read(&from, 10 * MIB) == read(&to, 40 * MIB));
+        let mut behind = [0];
+        to.read_exact_at(&mut behind, 50 * MIB).unwrap();
+        assert_eq!(behind, [0]);
+        assert!(to.metadata().unwrap().blocks() * 512 < 4 * MIB, "holes stay holes");
+        let whole = tempfile::tempfile().unwrap();
+        copy(&from, &whole).unwrap();
+        assert_eq!(whole.metadata().unwrap().len(), 64 * MIB);
+        assert!(read(&from, 10 * MIB) == read(&whole, 10 * MIB));
+    }
 }

@@ -194,13 +194,19 @@ pub trait Testbed: Sync {
     fn guests_mut(&mut self) -> Option<&mut dyn Guests> {
         None
     }
-    /// Keeps the disk of the next trial that ends in this file.
-    fn keep_image(&mut self, _kept: Arc<Kept>) -> Result<(), Missing> {
+    /// Number of disks that [`Testbed::keep_disks`] keeps. On this machine's kernel a trial ends by removing its storage, and a
+    /// claimed disk is used again: only guests leave disks.
+    fn keeps_disks(&self) -> Result<usize, Missing> {
         Err(Missing {
-            what: format!("--on {} keeps no image", self.name()),
-            try_this: "a run with --on model:DISK".into(),
+            what: format!(
+                "--on {} keeps no image: only trials in guests leave disks of their own",
+                self.name()
+            ),
+            try_this: "a run with --on vm or --on model:DISK".into(),
         })
     }
+    /// Keeps the disks of the next trial that ends in these files.
+    fn keep_disks(&mut self, _kept: Arc<Kept>) {}
     /// The host folder on the underlying disk.
     fn folder(&self) -> &Path;
     /// Starts an agent with this job.
@@ -294,9 +300,9 @@ pub struct Missing {
     pub try_this: String,
 }
 
-/// A file for the disk of a trial, and whether the disk was written to it.
+/// A file for each disk of a trial, and whether the disks were written to them.
 pub struct Kept {
-    pub file: File,
+    pub files: Vec<File>,
     pub outcome: OnceLock<io::Result<()>>,
 }
 

@@ -1,9 +1,8 @@
 //! The testbeds of a plan; each candidate may have another one.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use super::{Kept, Missing, Start, Testbed, parse, start_from};
+use super::{Missing, Start, Testbed, parse, start_from};
 use crate::schema::plan::{Candidate, Plan};
 use crate::schema::setup::ClockKind;
 
@@ -34,10 +33,9 @@ impl Made {
         self.0.iter_mut().try_for_each(|(_, testbed)| start_from(&mut **testbed, Start::Scratch))
     }
 
-    /// Keeps the disk of the next trial on the testbed of this text in the plan.
-    pub fn keep_image(&mut self, text: &str, kept: Arc<Kept>) -> Result<(), Missing> {
-        let named = self.0.iter_mut().find(|(name, _)| name == text);
-        named.map_or(Ok(()), |(_, testbed)| testbed.keep_image(kept))
+    /// The testbed of this text in the plan.
+    pub fn named_mut(&mut self, text: &str) -> Option<&mut (dyn Testbed + 'static)> {
+        self.0.iter_mut().find(|(name, _)| name == text).map(|(_, testbed)| &mut **testbed)
     }
 
     pub fn testbeds(&self) -> Testbeds<'_> {

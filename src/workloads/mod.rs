@@ -173,6 +173,10 @@ pub trait Work: Send + Sync {
     fn operations(&self) -> u64 {
         0
     }
+    /// The number of fsyncs, as far as known beforehand: each takes as long as many other operations.
+    fn syncs(&self) -> u64 {
+        0
+    }
     /// Files that must survive a power cut right after this many operations. Pure, and equal to the state that a run with this
     /// seed would leave.
     fn durable(&self, _seed: u64, _operations: u64) -> Durable {

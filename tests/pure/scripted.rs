@@ -744,12 +744,13 @@ fn a_trial_that_was_repeated_is_run_again_only_as_it_counts() {
     }
     assert_eq!(run.records.iter().filter(|r| r.outcome == Outcome::Done).count(), 19);
     assert_eq!(rerun::candidates(&run).len(), all_trials());
-    let trial = rerun::named(&run, &second).unwrap();
+    let trial = rerun::named(&run, &second, false).unwrap();
     assert!(trial.trial == second && trial.outcome == Outcome::Done);
-    let misspelt = rerun::named(&run, &format!("{second}x")).unwrap_err();
+    let misspelt = rerun::named(&run, &format!("{second}x"), false).unwrap_err();
     assert!(misspelt.contains(&format!("did you mean '{second}'?")), "{misspelt}");
     run.records.iter_mut().for_each(|record| record.provenance.clear());
-    assert!(rerun::named(&run, &second).is_err_and(|e| e.contains("not in virtual time")));
+    assert!(rerun::named(&run, &second, false).is_err_and(|e| e.contains("not in virtual time")));
+    assert!(rerun::named(&run, &second, true).is_err_and(|e| e.contains("it had no guest")));
 }
 
 #[test]

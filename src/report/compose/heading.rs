@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::progress::Progress;
 use super::{
     absent, confounded, durability, glance, memory, model, places, repeat, same, sentence, setups, stopping,
-    timeless, verdict,
+    timeless, untested, verdict,
 };
 use crate::analysis::dataset::counted;
 use crate::analysis::elapsed::elapsed;
 use crate::analysis::evidence::Coverage;
+use crate::report::view::floor;
 use crate::report::view::heading::{Heading, Next, Standing};
 use crate::report::view::needs::ToChoose;
 use crate::report::view::number::{count, grouped, list, named};
@@ -69,6 +70,8 @@ pub fn of(
         (Standing::Void, Some(guard)) => (vec![verdict::void(guard).into()], Vec::new()),
         _ => (Vec::new(), Vec::new()),
     };
+    let untested = untested::of(run).into_iter().filter(|_| standing != Standing::Void).map(Sentence::from);
+    let answer: Vec<Sentence> = untested.chain(answer).collect();
     let choice = choosing.filter(|_| standing.may_recommend());
     let choice = choice.map(|choosing| choosing.brief.clone()).unwrap_or_default();
     let mut sentences = vec![compared(run, filesystems, workloads, setups), place(run, setups), trials(run)];
@@ -95,6 +98,7 @@ pub fn of(
             .has_findings()
             .then(|| sentence::certainty(verdict, rounds(run)))
             .into_iter()
+            .chain(floor::shifts(&verdict.findings).filter(|_| standing.has_findings()))
             .chain(same.said)
             .chain([turns(run, filesystems, setups, standing, same.is_twice_said)])
             .chain(stopping::of(run, verdict))

@@ -112,6 +112,25 @@ mod tests {
     }
 
     #[test]
+    fn a_hundredth_takes_a_hundred_operations_and_is_drawn_from_there_on() {
+        let seen = |counts: [&[(u64, u64)]; 2]| {
+            let latency = summed([("a", counts[0]), ("b", counts[1]), ("b", &[])]).remove(0);
+            let p99: Vec<Option<u64>> = latency.rows.iter().map(Row::p99).collect();
+            assert_eq!(latency.drawn().len(), p99.iter().flatten().count());
+            assert_eq!(
+                latency.notes().any(|note| note.starts_with("p99 is shown from 100")),
+                p99.contains(&None)
+            );
+            assert!(latency.rows.iter().all(|row| row.values()[2].map(|(value, _)| value) == row.p99()));
+            p99
+        };
+        // One in a hundred took longer, whichever it was.
+        assert_eq!(seen([&[(10, 99), (700, 1)], &[(10, 198), (20, 1), (700, 1)]]), [Some(10), Some(10)]);
+        assert_eq!(seen([&[(10, 98), (700, 1)], &[(10, 98), (700, 2)]]), [None, Some(700)]);
+        assert_eq!(seen([&[(10, 1)], &[(10, 99)]]), [None, None]);
+    }
+
+    #[test]
     fn from_ten_rounds_on_each_percentile_stands_within_its_interval() {
         let latencies = |rounds| examples::rounds(rounds).report().summary.workloads.remove(0).latencies;
         // One of the example's candidates lacks a round.

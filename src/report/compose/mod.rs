@@ -34,6 +34,7 @@ pub mod setups;
 mod sheet;
 mod stopping;
 mod timeless;
+mod untested;
 pub mod validity;
 mod verdict;
 mod words;

@@ -8,11 +8,12 @@ use crate::analysis::dataset::counted;
 use crate::analysis::ensemble::sampled;
 use crate::analysis::evidence::Coverage;
 use crate::report::view::heading::Standing;
-use crate::report::view::number::list;
+use crate::report::view::number::{grouped, list};
 use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
 use crate::schema::units::Bytes;
 use crate::store::Run;
+use crate::testbeds::model::machines;
 use crate::workloads::programs;
 
 /// The disk's title, and the part of it that was used.
@@ -33,9 +34,16 @@ pub fn disk(run: &Run) -> Option<String> {
         1 => ("a modelled disk".to_owned(), ""),
         several => (format!("{several} modelled disks"), "on each "),
     };
-    // A model of a class begins with an article: `A SATA SSD`.
-    let title = title.strip_prefix("A ").map_or(title.clone(), |class| format!("a {class}"));
+    let title = with_article(&title);
     Some(format!("{disks} ({title}; {each}a volume of {size} at {begin}{moved})", size = run.plan.size))
+}
+
+/// A title within a sentence: an article that it begins with is in lower case.
+fn with_article(title: &str) -> String {
+    match title.split_once(' ') {
+        Some((article @ ("A" | "An"), rest)) => format!("{} {rest}", article.to_lowercase()),
+        _ => title.to_owned(),
+    }
 }
 
 /// The title of these trials' disk.
@@ -60,12 +68,22 @@ pub fn cpu_of(records: &[&Record]) -> Option<String> {
     let speeds = || all().map(|m| m.mips);
     let Sampled { mips: nominal, machine, .. } = nominal(records)?;
     let (least, most) = (speeds().min()?, speeds().max()?);
-    let named = if machine.is_empty() { String::new() } else { format!(", {machine}") };
+    let [least, most, speed] = [least, most, nominal].map(|mips| grouped(&mips.to_string()));
     let varied = if least == most { String::new() } else { format!(" ({least} to {most} over the samples)") };
     Some(format!(
-        "one modelled CPU with {nominal} million instructions per second{varied}{named}, without CPU caches or memory \
-            latency"
+        "one modelled CPU with {speed} million instructions per second{varied}{like} CPU caches or memory latency",
+        like = like(&machine, nominal)
     ))
+}
+
+/// The machine that has this CPU: what it is, then its name.
+fn like(machine: &str, mips: u32) -> String {
+    let shipped = machines::shipped(machine).filter(|known| known.values.mips.is == mips);
+    match shipped {
+        Some(known) => format!(", like {} ({machine}), but without", with_article(&known.title)),
+        None if machine.is_empty() => ", without".to_owned(),
+        None => format!(", on the machine {machine}, without"),
+    }
 }
 
 fn nominal(records: &[&Record]) -> Option<Sampled> {

@@ -335,14 +335,12 @@ pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
             rounds = count(rounds, "round")
         ),
         Basis::Samples { complete, .. } => {
-            let held = match is_found {
-                true => "found",
-                false => "nothing was found",
-            };
+            let finding = if is_found { "every finding" } else { "no difference" };
             format!(
-                "How sure: {held} in all {complete} samples of the modelled disk (its properties, the volume's \
-                 place and the CPU's speed vary), with other random seeds and CPU costs, and, by prediction, with \
-                 all of these at their least favourable. That is no probability. Ranges span the samples."
+                "How sure: {finding} holds in all {complete} samples of the modelled disk (they vary the drive's \
+                 properties, the volume's position and the CPU's speed), with other random seeds and CPU costs, and in \
+                 the sample predicted to be least favourable. Ranges run from the smallest to the largest ratio of the \
+                 samples; they are no confidence intervals."
             )
         }
     }

@@ -89,7 +89,7 @@ fn histograms(folder: &std::path::Path, record: &Record, works: &[Own]) -> FileR
     for (at, work) in works.iter().enumerate() {
         let own = work.latencies_ns.iter().find(|(label, _)| *label == record.filesystem);
         let (phase, operation, unit) = ("letters".to_owned(), work.operation.to_owned(), "ns".to_owned());
-        let buckets = own.map(|(_, ns)| vec![(*ns, 40 * (1 + at as u64))]).unwrap_or_default();
+        let buckets = own.map(|(_, ns)| vec![(*ns, 100 * (1 + at as u64))]).unwrap_or_default();
         let line = serde_json::to_string(&Buckets { of: Some(at), phase, operation, unit, buckets });
         text += &(line.expect("a histogram is JSON") + "\n");
     }

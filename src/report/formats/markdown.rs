@@ -401,7 +401,7 @@ mod tests {
         let example = model::samples(13);
         let text = text(&example.report());
         assert!(text.contains("| birchfs | rowanfs | – | alderfs |"), "{text}");
-        assert!(text.contains("found in all 13 samples") && !text.contains("significant"));
+        assert!(text.contains("holds in all 13 samples") && !text.contains("significant"));
     }
 
     #[test]

@@ -366,20 +366,25 @@ fn column(row: &Row) -> Column {
     Column { heading: short(row), cells: (0..row.cells.len()).map(|at| number(row, at)).collect() }
 }
 
-/// The owner's fsync latencies; empty if it calls no fsync. If several phases have fsyncs, the phase with the most is shown.
+/// The owner's fsync latencies; empty if no candidate calls fsync often enough for p99. If several phases have fsyncs, the phase
+/// with the most is shown, under its name.
 fn waits(work: &WorkloadSummary, owner: &Owner, like: &Row) -> Vec<Column> {
-    let own = work.latencies.iter().filter(|latency| latency.is_of_fsync() && latency.work == *owner);
-    let latency = own.max_by_key(|latency| latency.n());
+    let own = || work.latencies.iter().filter(|latency| latency.is_of_fsync() && latency.work == *owner);
+    let latency = own().max_by_key(|latency| latency.n()).filter(|latency| !latency.drawn().is_empty());
+    let phase = |latency: &Latency| match own().count() {
+        0 | 1 => "fsync\np99".to_owned(),
+        _ => format!("fsync p99\n({})", latency.phase),
+    };
     let column = |latency: &Latency| {
         let row = |cell: &Cell| latency.rows.iter().find(|row| row.filesystem == cell.filesystem);
         let cells = |said: fn(&latency::Row) -> Option<String>| {
             let said = |cell| row(cell).and_then(said).unwrap_or_else(|| "–".to_owned());
             like.cells.iter().map(said).collect()
         };
-        let p99 = cells(|row| Some(number::duration(row.p99)));
+        let p99 = cells(|row| row.p99().map(number::duration));
         let ends = latency.has_intervals().then(|| cells(|row| row.around_p99().map(number::durations)));
         let ends = ends.map(|cells| Column { heading: "95 %\ninterval".to_owned(), cells });
-        [Some(Column { heading: "fsync\np99".to_owned(), cells: p99 }), ends].into_iter().flatten()
+        [Some(Column { heading: phase(latency), cells: p99 }), ends].into_iter().flatten()
     };
     latency.into_iter().flat_map(column).collect()
 }

@@ -462,6 +462,31 @@ mod tests {
         assert!(has_line(&narrow, &row.filesystem, &[number::duration(row.p99), ends]), "{narrow}");
     }
 
+    /// The table beside the headline names what its column counts: `fsync p99` of 99 fsyncs would be the longest, and that of one
+    /// phase is not that of all.
+    #[test]
+    fn the_wait_of_an_fsync_is_that_of_the_named_phase_and_of_a_hundred_fsyncs() {
+        let example = examples::example();
+        let of = |fsyncs: [u64; 2], phases: usize| {
+            let mut report = example.report();
+            let all = &mut report.summary.workloads[0].latencies;
+            all.truncate(phases);
+            for (latency, n) in all.iter_mut().zip(fsyncs) {
+                latency.operation = "fsync".into();
+                latency.rows.iter_mut().for_each(|row| (row.n, row.p99) = (n, 7_000_000 * n));
+            }
+            let phases: Vec<String> = all.iter().map(|latency| latency.phase.clone()).collect();
+            (plain(&report, 200, Detail::Glance), phases)
+        };
+        let (one, _) = of([100, 0], 1);
+        assert!(one.contains("fsync") && one.contains("700 ms"), "{one}");
+        assert!(!of([99, 0], 1).0.contains("fsync"));
+        let (both, phases) = of([100, 300], 2);
+        assert!(both.contains("fsync p99") && both.contains(&format!("({})", phases[1])), "{both}");
+        assert!(both.contains("2.1 s") && !both.contains("700 ms"), "{both}");
+        assert!(of([300, 100], 2).0.contains(&format!("({})", phases[0])));
+    }
+
     /// The words of the label's column, with headings and labels, however wrapped.
     fn labels(text: &str) -> String {
         let label = |line: &str| line.chars().take(usize::from(LABEL_MOST)).collect::<String>() + " ";

@@ -86,39 +86,46 @@ impl<'f> Withheld<'f> {
     }
 }
 
-/// Sentences about withheld findings, and about how far disk-model overhead shifts the ratios; empty if it was not measured.
-pub fn said(findings: &[Finding]) -> Vec<String> {
+/// The withheld findings in one sentence; `None` if there are none.
+pub fn withheld(findings: &[Finding]) -> Option<String> {
     let withheld: Vec<Withheld<'_>> = findings.iter().filter_map(Withheld::of).collect();
-    let mut said = Vec::new();
-    if !withheld.is_empty() {
-        let mut named: Vec<String> = withheld.iter().take(NAMED).map(Withheld::brief).collect();
-        if withheld.len() > NAMED {
-            named.push(format!("{} more", withheld.len() - NAMED));
-        }
-        let n = withheld.len();
-        let (what, verb) = if n == 1 { ("1 finding", "is") } else { (&*format!("{n} findings"), "are") };
-        said.push(format!(
+    let mut named: Vec<String> = withheld.iter().take(NAMED).map(Withheld::brief).collect();
+    if withheld.len() > NAMED {
+        named.push(format!("{} more", withheld.len() - NAMED));
+    }
+    let n = withheld.len();
+    let (what, verb) = if n == 1 { ("1 finding", "is") } else { (&*format!("{n} findings"), "are") };
+    (n > 0).then(|| {
+        format!(
             "{what} {verb} withheld because disk-model overhead on the guest's CPU may be the cause: {ratios}.",
             ratios = list(&named)
-        ));
-    }
-    let others = findings.iter().filter(|f| floor(f).is_some() && Withheld::of(f).is_none());
-    let (chance, told): (Vec<&Finding>, Vec<&Finding>) = others.partition(|f| moves_as_chance(f));
+        )
+    })
+}
+
+/// How far disk-model overhead shifts the ratios that are not withheld; `None` if it was not measured.
+pub fn shifts(findings: &[Finding]) -> Option<String> {
+    let others: Vec<&Finding> =
+        findings.iter().filter(|f| floor(f).is_some() && Withheld::of(f).is_none()).collect();
+    let (chance, told): (Vec<&Finding>, Vec<&Finding>) =
+        others.iter().copied().partition(|f| moves_as_chance(f));
     let most = told.into_iter().filter_map(floor).map(|floor| floor.moves).max_by(f64::total_cmp);
-    let the = if withheld.is_empty() { "the" } else { "the other" };
-    let moves = match (most, chance.is_empty()) {
-        (None, true) => return said,
-        (None, false) => format!("{the} ratios {AS_CHANCE}"),
-        (Some(most), true) => format!("{the} ratios by up to {}", share(most)),
+    let the = if findings.iter().any(|f| Withheld::of(f).is_some()) { "the other" } else { "the" };
+    let subject = "he simulation's own CPU time";
+    let shifts = match (most, chance.is_empty()) {
+        (None, true) => return None,
+        (None, false) => format!("T{subject} shifts {the} ratios {AS_CHANCE}"),
+        (Some(most), true) => format!("T{subject} shifts {the} ratios by up to {}", share(most)),
         (Some(most), false) => {
-            let (n, few) = (chance.len(), if chance.len() == 1 { "ratio" } else { "ratios" });
-            format!("{n} {few} {AS_CHANCE}, and the others by up to {}", share(most))
+            format!(
+                "Beyond what other workload seeds do, t{subject} shifts {the} ratios by up to {}",
+                share(most)
+            )
         }
     };
-    said.push(format!(
-        "Disk-model overhead (the simulation's own time) shifts {moves}; the findings hold with and without it."
-    ));
-    said
+    let is_found = others.iter().any(|f| f.finding != Found::CannotTell);
+    let holds = if is_found { "; the findings hold with and without it" } else { "" };
+    Some(format!("{shifts}{holds}."))
 }
 
 #[cfg(test)]
@@ -169,13 +176,17 @@ mod tests {
             why,
             "disk-model overhead shifts this ratio by up to 3.1%; without it alderfs and birchfs may be alike"
         );
-        let said = said(&[one, finding(Found::Better, None, Some(0.0002))]);
+        let all = [one, finding(Found::Better, None, Some(0.0002))];
+        let said = withheld(&all).unwrap_or_default();
         assert!(
-            said[0].contains("1 finding is withheld")
-                && said[0].contains("alderfs ÷ birchfs in mail (1.10, shifted by up to 3.1%)"),
-            "{said:?}"
+            said.contains("1 finding is withheld")
+                && said.contains("alderfs ÷ birchfs in mail (1.10, shifted by up to 3.1%)"),
+            "{said}"
         );
-        assert!(said[1].contains("shifts the other ratios by up to 0.1%"), "{said:?}");
+        assert_eq!(
+            shifts(&all).unwrap_or_default(),
+            "The simulation's own CPU time shifts the other ratios by up to 0.1%; the findings hold with and without it."
+        );
     }
 
     #[test]
@@ -187,25 +198,27 @@ mod tests {
             *chaos = Some(Chaos { ratios: seeds.to_vec(), spreads: [1.0; 2] });
             one
         };
-        assert!(said(&[tried([1.1, 1.3, 1.4], [1.1, 1.1, 1.101])])[0].contains("shifted by up to 864%"));
+        let told = tried([1.1, 1.3, 1.4], [1.1, 1.1, 1.101]);
+        assert!(withheld(&[told]).is_some_and(|said| said.contains("shifted by up to 864%")));
         for chance in [tried([1.1, 1.2, 1.3], [1.1, 1.3, 0.9]), tried([1.4, 1.1, 1.7], [1.1, 1.1, 1.2])] {
             let why = Withheld::of(&chance).map(|withheld| withheld.why()).unwrap_or_default();
             assert!(why.contains("no more than other workload seeds do") && !why.contains("864%"), "{why}");
-            let alone = said(std::slice::from_ref(&chance));
-            assert!(alone[0].contains("shifted as by chance") && alone.len() == 1, "{alone:?}");
+            let alone = std::slice::from_ref(&chance);
+            assert!(withheld(alone).is_some_and(|said| said.contains("shifted as by chance")));
+            assert_eq!(shifts(alone), None);
             let mut open = chance.clone();
             if let Evidence::Samples { withheld, .. } = &mut open.evidence {
                 *withheld = None;
             }
-            let beside = said(&[open.clone(), finding(Found::Better, None, Some(0.0002))]);
-            assert!(
-                beside[0]
-                    .contains("1 ratio no more than other workload seeds do, and the others by up to 0.1%"),
-                "{beside:?}"
+            let beside = [open.clone(), finding(Found::Better, None, Some(0.0002))];
+            assert_eq!(
+                shifts(&beside).unwrap_or_default(),
+                "Beyond what other workload seeds do, the simulation's own CPU time shifts the ratios by up to 0.1%; the \
+                 findings hold with and without it."
             );
-            assert!(
-                said(&[chance, open])[1]
-                    .contains("shifts the other ratios no more than other workload seeds do")
+            assert_eq!(
+                shifts(&[chance, open]).unwrap_or_default(),
+                "The simulation's own CPU time shifts the other ratios no more than other workload seeds do."
             );
         }
     }
@@ -216,6 +229,6 @@ mod tests {
         let why = Withheld::of(&one).map(|withheld| withheld.why()).unwrap_or_default();
         assert!(why.contains("was not measured") && why.contains("may differ"), "{why}");
         assert!(Withheld::of(&finding(Found::Better, None, None)).is_none());
-        assert!(said(&[finding(Found::Better, None, None)]).is_empty());
+        assert_eq!(shifts(&[finding(Found::Better, None, None)]), None);
     }
 }

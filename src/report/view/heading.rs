@@ -16,7 +16,8 @@ pub struct Heading {
     pub title: String,
     /// The recommendation by the needs of the plan, and how sure it is; empty without needs.
     pub choice: Vec<Sentence>,
-    /// The answer: which candidate is better, by how much; empty if nothing is compared, or with too few rounds for findings.
+    /// Which compared mount options the work cannot test; then which candidate is better, by how much, if something is compared
+    /// and the rounds are enough for findings.
     pub answer: Vec<Sentence>,
     /// The claims of the answer; each is a finding.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -29,6 +29,11 @@ impl Latency {
         self.operation == FSYNC
     }
 
+    /// The rows with enough operations for p99, which are drawn.
+    pub fn drawn(&self) -> Vec<&Row> {
+        self.rows.iter().filter(|row| row.p99().is_some()).collect()
+    }
+
     /// Whether some filesystem did too few of these operations for p99.9.
     pub fn lacks_p999(&self) -> bool {
         self.rows.iter().any(|row| row.p999.is_none())
@@ -40,10 +45,11 @@ impl Latency {
 
     /// The notes that a table of these latencies needs, one sentence each.
     pub fn notes(&self) -> impl Iterator<Item = &'static str> {
+        let lacks_p99 = self.rows.iter().any(|row| row.p99().is_none()).then_some(NO_P99);
         let lacks_p999 = self.lacks_p999().then_some(NO_P999);
         let intervals = self.has_intervals().then_some(INTERVALS);
         let lacking = Some(self.no_intervals).filter(|why| !why.is_empty());
-        [lacks_p999, intervals, lacking].into_iter().flatten()
+        [lacks_p99, lacks_p999, intervals, lacking].into_iter().flatten()
     }
 
     /// The title of the operation: `create (phase transactions)`, `create (maildir-quick, phase transactions)`.
@@ -57,6 +63,12 @@ impl Latency {
         sum(self.rows.iter().map(|row| row.n))
     }
 }
+
+/// The number of operations that p99 needs; with fewer, none is above p99.
+pub const NEEDED_FOR_P99: u64 = 100;
+
+/// Why p99 is missing in a table.
+const NO_P99: &str = "p99 is shown from 100 operations on. Below that, it would be the longest.";
 
 /// The number of operations that p99.9 needs; with fewer, less than ten operations are above p99.9.
 pub const NEEDED_FOR_P999: u64 = 10_000;
@@ -81,6 +93,7 @@ pub struct Row {
     pub n: u64,
     pub p50: u64,
     pub p90: u64,
+    /// With fewer operations than [`NEEDED_FOR_P99`] the longest, and not shown.
     pub p99: u64,
     /// p99.9; `None` with too few operations: see [`NEEDED_FOR_P999`].
     pub p999: Option<u64>,
@@ -109,13 +122,19 @@ impl Row {
         [
             Some((self.p50, ends.map(|all| all.p50))),
             Some((self.p90, ends.map(|all| all.p90))),
-            Some((self.p99, self.around_p99())),
+            self.p99().map(|p99| (p99, self.around_p99())),
             self.p999.map(|p999| (p999, ends.and_then(|all| all.p999))),
             Some((self.max, None)),
         ]
     }
 
+    /// `None` with too few operations.
+    pub fn p99(&self) -> Option<u64> {
+        (self.n >= NEEDED_FOR_P99).then_some(self.p99)
+    }
+
     pub fn around_p99(&self) -> Option<Ends> {
+        self.p99()?;
         self.intervals.as_ref().map(|all| all.p99)
     }
 }

@@ -1,11 +1,16 @@
-//! An experiment changed by flags states so in its name and question, so that it is not mistaken for the original.
+//! An experiment used with other settings states so in its name and question, so that it is not mistaken for the original.
 
 use super::Experiment;
 use super::entry::MOUNTED;
 use super::options::{self, Change, Side};
 use crate::schema::plan::{Candidate, Factors, Plan};
 use crate::schema::setup::Variant;
+use crate::schema::units::Scale;
 
+/// What is added to the name; of a run at another scale, only that.
+const OTHER: &str = " with other settings";
+const AT_SCALE: &str = " at scale ";
+/// What was added to it by earlier versions.
 const CHANGED: &str = ", changed";
 
 /// The name of a changed experiment lists at most this many filesystems; of more filesystems it states the number.
@@ -25,9 +30,14 @@ impl Experiment {
         };
         let listed =
             if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
-        let whose = if own.name.is_empty() { "an experiment" } else { own.name.trim_end_matches(CHANGED) };
+        let whose = if own.name.is_empty() { "an experiment" } else { original(&own.name) };
         let said = format!("{whose} with {listed}");
-        self.name = if own.name.is_empty() { String::new() } else { changed(&own.name) };
+        let scale = self.scale.filter(|_| others.is_empty() && self.scale != own.scale);
+        self.name = match scale {
+            _ if own.name.is_empty() => String::new(),
+            Some(scale) => scaled(original(&own.name), scale),
+            None => format!("{}{OTHER}", original(&own.name)),
+        };
         // A question about other work is dropped.
         let is_asked = !asked.is_empty() && !self.has_other_works(own);
         self.analysis = if is_asked { format!("{said}: {asked}") } else { format!("{said}.") };
@@ -38,7 +48,8 @@ impl Experiment {
     pub fn describes(&self, plan: &Plan) -> bool {
         let asks = plan.analysis == self.analysis
             || plan.analysis.starts_with("On ") && plan.analysis.ends_with(&self.analysis);
-        let is_changed = plan.name == changed(&self.name)
+        let is_changed = plan.name != self.name
+            && original(&plan.name) == original(&self.name)
             && (plan.analysis.ends_with(&self.analysis)
                 || plan.analysis.starts_with(&format!("{} with ", self.name)));
         plan.name == self.name && asks || is_changed
@@ -69,6 +80,13 @@ impl Experiment {
         works(own).is_some() && works(self) != works(own)
     }
 
+    /// Whether all of its workloads are among those of the original.
+    fn is_selection(&self, own: &Experiment) -> bool {
+        let works = |of: &Experiment| of.planned_workloads(own.scale).ok();
+        let both = works(self).zip(works(own));
+        both.is_some_and(|(some, all)| !some.is_empty() && some.iter().all(|work| all.contains(work)))
+    }
+
     /// The differences in setup and work. Every report states duration and testbed anyway.
     fn changes(&self, own: &Experiment) -> Vec<String> {
         let [before, after] = [own, self].map(Side::of);
@@ -81,7 +99,11 @@ impl Experiment {
         let is_only_crossed = is_crossed && !has_other(filesystems);
         let labels = self.planned_workloads(self.scale).unwrap_or_default();
         let labels: Vec<&str> = labels.iter().map(|work| work.label.as_str()).collect();
-        let works = format!("other workloads ({})", labels.join(", "));
+        let works = match labels.as_slice() {
+            [one] if self.is_selection(own) => format!("only the workload {one}"),
+            some if self.is_selection(own) => format!("only the workloads {}", some.join(", ")),
+            others => format!("other workloads ({})", others.join(", ")),
+        };
         let is_choice = self.chosen(own).is_some();
         let scale = self.scale.map_or("another scale".to_owned(), |scale| format!("a scale of {scale}"));
         let is_other = [
@@ -121,8 +143,16 @@ fn all(candidates: &[Candidate]) -> Vec<(&str, &Variant)> {
     candidates.iter().map(|candidate| (candidate.label.as_str(), &candidate.variant)).collect()
 }
 
-fn changed(name: &str) -> String {
-    if name.ends_with(CHANGED) { name.to_owned() } else { format!("{name}{CHANGED}") }
+/// The name without what was added to it.
+fn original(name: &str) -> &str {
+    let before = [OTHER, CHANGED].iter().find_map(|added| name.strip_suffix(added));
+    let is_scale = |text: &str| text.parse::<Scale>().is_ok();
+    let unscaled = name.rsplit_once(AT_SCALE).filter(|(_, scale)| is_scale(scale)).map(|(before, _)| before);
+    before.or(unscaled).unwrap_or(name)
+}
+
+fn scaled(name: &str, scale: Scale) -> String {
+    format!("{name}{AT_SCALE}{scale}")
 }
 
 fn is_plain(candidate: &Candidate) -> bool {

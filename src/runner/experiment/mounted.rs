@@ -74,14 +74,14 @@ fn path(on: &str) -> &str {
 /// If the entry has an option that only mkfs or mount could apply.
 pub fn takes(entry: &FilesystemEntry) -> Result<(), String> {
     let asked = [
-        ("mkfs options", !entry.mkfs.is_empty()),
-        ("mount options", !entry.mount.is_empty()),
-        ("a conversion", entry.conversion),
-        ("layers", entry.layers.as_ref().is_some_and(|layers| !layers.is_empty())),
+        ("mkfs options have", !entry.mkfs.is_empty()),
+        ("mount options have", !entry.mount.is_empty()),
+        ("a conversion has", entry.conversion),
+        ("layers have", entry.layers.as_ref().is_some_and(|layers| !layers.is_empty())),
     ];
     match asked.iter().find(|(_, is_asked)| *is_asked) {
         Some((what, _)) => Err(format!(
-            "{what} have no effect on a directory, whose filesystem is mounted already\n  try: --on loop, or leave \
+            "{what} no effect on a directory, whose filesystem is mounted already\n  try: --on loop, or leave \
              them out"
         )),
         None => Ok(()),
@@ -211,6 +211,25 @@ mod tests {
                     [[filesystem]]\non = 'directory:/mnt/a'\nkind = 'xfs'\nlabel = 'b'";
         assert!(refusal(both).contains("cannot have both ext4 and xfs"));
         assert!(refusal("[[filesystem]]\nlabel = 'a'").contains("the kind of a [[filesystem]] is missing"));
+    }
+
+    #[test]
+    fn whatever_a_table_of_a_directory_says_is_taken_or_refused_by_name() {
+        let on = "[[filesystem]]\non = 'directory:/mnt/a'";
+        for (keys, words) in [
+            ("kind = 'xfs'\nera = '2006'", "no effect on a directory"),
+            ("kind = 'ext4'\nmkfs = ['-O', 'quota']", "mkfs options have no effect on a directory"),
+            ("kind = 'ext3-journal'\nconversion = true", "a conversion has no effect on a directory"),
+            ("kind = 'ext4'\nlayers = ['crypt']", "layers have no effect on a directory"),
+            ("label = 'a'\n[[filesystem]]\non = 'directory:/mnt/b'\nlabel = 'a'", "label"),
+            ("label = ''", "label"),
+            ("lable = 'a'", "lable"),
+        ] {
+            let said = refusal(&format!("{on}\n{keys}"));
+            assert!(said.contains(words), "{keys}: {said}");
+        }
+        let several = format!("{on}\nkind = 'ext4'\nlabel = 'old'\n{on}\nkind = 'ext4'\nlabel = 'again'");
+        assert_eq!(labels(&several), ["old on directory:/mnt/a", "again on directory:/mnt/a"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The expected duration of a run, estimated from bytes and operations of its works; the first round gives a better estimate.
+//! The expected duration of a run, estimated from bytes, operations and fsyncs of its works; the first round gives a better estimate.
 
 use std::time::Duration;
 
@@ -18,6 +18,8 @@ pub struct Pace {
     /// Bytes read and written by the work.
     pub mib_a_second: f64,
     pub operations_a_second: f64,
+    /// On a disk with a volatile cache.
+    pub fsyncs_a_second: f64,
     /// Files that an integrity check reads back, which it does twice.
     pub files_a_second: f64,
     /// Time of a trial without its work, such as for booting a guest.
@@ -27,6 +29,7 @@ pub struct Pace {
 pub const NATIVE: Pace = Pace {
     mib_a_second: 150.0,
     operations_a_second: 20_000.0,
+    fsyncs_a_second: 400.0,
     files_a_second: 3000.0,
     overhead: Duration::from_millis(800),
 };
@@ -34,6 +37,7 @@ pub const NATIVE: Pace = Pace {
 pub const EMULATED: Pace = Pace {
     mib_a_second: 64.0,
     operations_a_second: 2500.0,
+    fsyncs_a_second: 200.0,
     files_a_second: 1000.0,
     overhead: Duration::from_secs(5),
 };
@@ -51,10 +55,13 @@ impl Pace {
     /// The expected duration of a trial. An integrity check reads all content twice.
     pub fn time(&self, purpose: Purpose, work: &Expected) -> Duration {
         let moved = |bytes: u64| bytes as f64 / (self.mib_a_second * MIB as f64);
-        let mut seconds = moved(work.bytes_read.saturating_add(work.bytes_written));
+        let mut seconds =
+            moved(work.bytes_read.saturating_add(work.bytes_written).saturating_add(work.filled));
         seconds += work.operations as f64 / self.operations_a_second;
+        seconds += work.syncs as f64 / self.fsyncs_a_second;
         if purpose == Purpose::Integrity {
-            seconds += 2.0 * (work.files_peak as f64 / self.files_a_second + moved(work.bytes_peak));
+            let all = work.bytes_peak.saturating_add(work.filled);
+            seconds += 2.0 * (work.files_peak as f64 / self.files_a_second + moved(all));
         }
         let most = Duration::from_secs(u32::MAX.into());
         self.overhead + Duration::try_from_secs_f64(seconds).unwrap_or(most).min(most)
@@ -138,6 +145,8 @@ mod tests {
             bytes_peak: 64 * MIB,
             files_peak: 3000,
             operations: 10_000,
+            syncs: 0,
+            filled: 0,
         };
         let seconds = |pace: &Pace, purpose| pace.time(purpose, &work).as_secs_f64();
         // 320/64 + 10,000/2500 + 5; 64/64 + 3000/1000 twice.
@@ -145,6 +154,12 @@ mod tests {
         assert_eq!(seconds(&EMULATED, Purpose::Integrity), 22.0);
         let native = [Purpose::Measure, Purpose::Integrity].map(|purpose| seconds(&NATIVE, purpose));
         assert!(native[0] < native[1] && native[1] < 8.0, "{native:?}");
+        let synced = Expected { syncs: 1000, ..work };
+        assert_eq!(EMULATED.time(Purpose::Measure, &synced).as_secs_f64(), 19.0);
+        // Filled with 128 MiB at 64 MiB/s, which an integrity check reads back twice.
+        let filled = Expected { filled: 128 * MIB, ..work };
+        assert_eq!(EMULATED.time(Purpose::Measure, &filled).as_secs_f64(), 16.0);
+        assert_eq!(EMULATED.time(Purpose::Integrity, &filled).as_secs_f64(), 28.0);
         let endless = Expected { operations: u64::MAX, bytes_written: u64::MAX, ..work };
         assert!(EMULATED.time(Purpose::Measure, &endless) > Duration::from_secs(u32::MAX.into()));
     }

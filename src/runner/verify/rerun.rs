@@ -10,6 +10,7 @@ use crate::schema::job::Purpose;
 use crate::schema::plan::{Plan, Trial};
 use crate::schema::reason::Outcome;
 use crate::schema::record::{Circumstances, FileRef, Record};
+use crate::schema::setup::ClockKind;
 use crate::store::{Attached, Run};
 use crate::testbeds::Testbeds;
 use crate::text::names;
@@ -33,20 +34,26 @@ pub fn candidates(run: &Run) -> Vec<&Record> {
     run.current().into_iter().filter(counts).collect()
 }
 
-/// The trial of that name, if it can be rerun. A failed trial can too: it fails again.
+/// The trial of that name, if it can be rerun: to be compared, or only to be looked into. A failed trial can too: it fails again.
 ///
 /// # Errors
-/// If there is none, or it is void or not in virtual time.
-pub fn named<'r>(run: &'r Run, name: &str) -> Result<&'r Record, String> {
+/// If there is none, or it is void, or not in virtual time and to be compared, or had no guest.
+pub fn named<'r>(run: &'r Run, name: &str, is_looked_into: bool) -> Result<&'r Record, String> {
     let is_over = |r: &&Record| matches!(r.outcome, Outcome::Done | Outcome::Failed);
-    let candidates: Vec<&Record> =
-        run.current().into_iter().filter(is_over).filter(|r| r.fingerprint().is_some()).collect();
+    let can_again = |r: &&Record| r.fingerprint().is_some() || is_looked_into && r.clock == ClockKind::Guest;
+    let candidates: Vec<&Record> = run.current().into_iter().filter(is_over).filter(can_again).collect();
     match candidates.iter().find(|record| record.trial == name) {
         Some(one) => Ok(one),
-        None if run.records.iter().any(|record| record.trial == name) => Err(format!(
-            "the trial {name} is void or not in virtual time, so there is nothing to compare it with\n  \
-             try: --rerun all"
-        )),
+        None if run.records.iter().any(|record| record.trial == name) => Err(match is_looked_into {
+            true => format!(
+                "the trial {name} is void, or it had no guest to look into\n  try: a trial of --on vm or --on model:DISK \
+                 that is done or failed"
+            ),
+            false => format!(
+                "the trial {name} is void or not in virtual time, so there is nothing to compare it with\n  \
+                 try: --rerun all, or with --console, --keep-image or --shell to look into a trial of --on vm"
+            ),
+        }),
         None => Err(names::unknown("trial", name, candidates.iter().map(|record| record.trial.as_str()))),
     }
 }
@@ -100,6 +107,9 @@ fn planned<'p>(plan: &'p Plan, record: &Record) -> Option<Trial<'p>> {
 }
 
 fn compare(before: &Record, again: &Folded) -> Compared {
+    if before.fingerprint().is_none() {
+        return Compared::Incomparable("the trial does not run in virtual time".to_owned());
+    }
     let Folded { record: after, attached } = again;
     let other = before.provenance.iter().find(|(name, hash)| after.provenance.get(*name) != Some(hash));
     if let Some((name, _)) = other {

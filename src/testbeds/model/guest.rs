@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use fsderby_diskmodel::Op;
 
-use super::machine::{Running, copy_data};
+use super::machine::Running;
 use crate::schema::request::{LENGTH, Served};
 use crate::storage::disk::layout::{EVENTS, Layout, REQUESTS, Range, SECTOR};
 use crate::storage::disk::outbox::BEGIN;
+use crate::storage::image::copy_data;
 use crate::testbeds::power::Powered;
 use crate::testbeds::stream::Lines;
 use crate::testbeds::vm::guest::{lost, panic};
@@ -116,7 +117,7 @@ impl Guest {
         self
     }
 
-    /// Keeps its disk at its end.
+    /// Keeps its disks at its end.
     pub fn kept(mut self, kept: Option<Arc<Kept>>) -> Self {
         self.kept = kept;
         self
@@ -235,14 +236,16 @@ impl Launched for Guest {
 
     fn end(mut self: Box<Self>) -> Ended {
         let ended = self.ended();
-        if let Some(Kept { file, outcome }) = self.kept.as_deref() {
-            let disk = self.layout.store(0);
-            // A volume in chunks has another form in memory.
-            let written = match disk.length as u64 == self.layout.volume() {
-                true => keep(&self.running.memory, disk, file),
-                false => Err(io::Error::other("the volume is larger than 64 GiB")),
+        if let Some(Kept { files, outcome }) = self.kept.as_deref() {
+            let keep = |(file, number): (&File, u32)| {
+                let disk = self.layout.store(number);
+                // A volume in chunks has another form in memory.
+                match disk.length as u64 == self.layout.volume() {
+                    true => keep(&self.running.memory, disk, file),
+                    false => Err(io::Error::other("the volume is larger than 64 GiB")),
+                }
             };
-            let _ = outcome.set(written);
+            let _ = outcome.set(files.iter().zip(0..).try_for_each(keep));
         }
         ended
     }

@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use fsderby_sys::inherit::Inherited;
 use fsderby_sys::process::tied_command;
-use rustix::fs::SeekFrom;
-use rustix::io::Errno;
 use serde_json::json;
 
 use super::super::vm::guest::{lines, panic, text};
@@ -24,6 +22,7 @@ use crate::agent::Mishap;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk::handover::STOPPED;
 use crate::storage::disk::layout::{JOB, LOW, Layout};
+use crate::storage::image::copy_data;
 use crate::testbeds::Fault;
 
 pub struct Machine<'a> {
@@ -310,28 +309,6 @@ fn ended(child: &mut Child) -> String {
     String::new()
 }
 
-/// Copies data and skips holes.
-pub fn copy_data(from: &File, begin: u64, to: &File, target: u64, length: u64) -> io::Result<()> {
-    let end = begin + length;
-    let mut piece = vec![0; MIB as usize];
-    let mut at = begin;
-    while at < end {
-        at = match rustix::fs::seek(from, SeekFrom::Data(at)) {
-            Ok(data) => data,
-            Err(Errno::NXIO) => return Ok(()),
-            Err(e) => return Err(e.into()),
-        };
-        let hole = rustix::fs::seek(from, SeekFrom::Hole(at))?.min(end);
-        while at < hole {
-            let piece = &mut piece[..(hole - at).min(MIB) as usize];
-            from.read_exact_at(piece, at)?;
-            to.write_all_at(piece, target + (at - begin))?;
-            at += piece.len() as u64;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -342,30 +319,6 @@ mod tests {
         assert_eq!(shell("exit 7"), " (exit status: 7)");
         assert_eq!(shell("kill -BUS $$"), " (signal: 7 (SIGBUS))");
         assert_eq!(shell("sleep 100"), "", "ended by us");
-    }
-
-    #[test]
-    fn only_what_was_written_is_taken_over() {
-        let [from, to] = [in_memory("from").unwrap(), in_memory("to").unwrap()];
-        from.set_len(64 * MIB).unwrap();
-        to.set_len(64 * MIB).unwrap();
-        // Before the range, across pieces, at its end, after it.
-        for (at, byte) in [(0, 1), (10 * MIB, 2), (13 * MIB - 100, 3), (20 * MIB - 1, 4), (20 * MIB, 5)] {
-            from.write_all_at(&[byte; 1], at).unwrap();
-        }
-        from.write_all_at(&vec![6; 2 * MIB as usize + 5], 14 * MIB).unwrap();
-        copy_data(&from, 10 * MIB, &to, 40 * MIB, 10 * MIB).unwrap();
-        let read = |file: &File, at: u64| {
-            let mut bytes = vec![0; 10 * MIB as usize];
-            file.read_exact_at(&mut bytes, at).unwrap();
-            bytes
-        };
-        assert!(read(&from, 10 * MIB) == read(&to, 40 * MIB));
-        let mut behind = [0];
-        to.read_exact_at(&mut behind, 50 * MIB).unwrap();
-        assert_eq!(behind, [0]);
-        use std::os::unix::fs::MetadataExt;
-        assert!(to.metadata().unwrap().blocks() * 512 < 4 * MIB, "holes stay holes");
     }
 
     #[test]

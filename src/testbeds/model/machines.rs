@@ -137,6 +137,12 @@ impl Machine {
     }
 }
 
+/// The shipped machine with this name.
+pub fn shipped(name: &str) -> Option<Machine> {
+    let (_, text) = TABLE.iter().find(|(shipped, _)| *shipped == name)?;
+    Machine::parse(text).ok()
+}
+
 /// Whether a machine may have this speed.
 ///
 /// # Errors
@@ -167,6 +173,7 @@ mod tests {
             let machine = Machine::parse(text).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(machine.name, *name);
             assert!(!machine.title.is_empty() && !machine.story.trim().is_empty());
+            assert_eq!(shipped(name), Some(machine));
         }
         assert!(Machine::find(USUAL).is_ok());
     }

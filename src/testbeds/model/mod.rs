@@ -159,7 +159,7 @@ pub struct Model {
     /// A limit of virtual time for each step, instead of the job's.
     pub limit: Option<Duration>,
     pub mishap: Option<Mishap>,
-    /// Where the disk of the next trial is kept.
+    /// Where the disks of the next trial are kept.
     kept: Option<Arc<Kept>>,
     pub starts: StartsFrom,
     bases: Bases,
@@ -472,14 +472,12 @@ impl Testbed for Model {
         Some(self)
     }
 
-    fn keep_image(&mut self, kept: Arc<Kept>) -> Result<(), Missing> {
-        if self.disks != 1 {
-            let (what, try_this) =
-                ("only the image of a single disk is kept".into(), "without --keep-image".into());
-            return Err(Missing { what, try_this });
-        }
+    fn keeps_disks(&self) -> Result<usize, Missing> {
+        Ok(self.disks())
+    }
+
+    fn keep_disks(&mut self, kept: Arc<Kept>) {
         self.kept = Some(kept);
-        Ok(())
     }
 
     fn folder(&self) -> &Path {

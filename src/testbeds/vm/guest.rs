@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -12,9 +13,10 @@ use super::machine::Running;
 use super::witness::Witness;
 use crate::agent::monotonic_ns;
 use crate::schema::event::Event;
+use crate::storage::image;
 use crate::testbeds::power::Powered;
 use crate::testbeds::stream::Events;
-use crate::testbeds::{Ended, Fault, Launched, Next, Stamped};
+use crate::testbeds::{Ended, Fault, Kept, Launched, Next, Stamped};
 
 /// Messages of a kernel that cannot continue.
 const LAST_WORDS: [&str; 3] = ["Kernel panic", "BUG:", "Oops"];
@@ -34,6 +36,8 @@ pub struct Guest {
     fault: Option<Fault>,
     provenance: BTreeMap<String, String>,
     witness: Option<Witness>,
+    /// Where its disks are kept at its end, and the disks.
+    kept: Option<(Arc<Kept>, Vec<File>)>,
     /// The witness's observation at the previous event.
     seen: Option<Event>,
 }
@@ -55,6 +59,7 @@ impl Guest {
             fault: None,
             provenance: BTreeMap::new(),
             witness: None,
+            kept: None,
             seen: None,
         })
     }
@@ -68,6 +73,12 @@ impl Guest {
     /// Adds a witness that observes its disk from outside.
     pub fn watched_by(mut self, witness: Witness) -> Self {
         self.witness = Some(witness);
+        self
+    }
+
+    /// Keeps its disks at its end.
+    pub fn kept(mut self, kept: Option<Arc<Kept>>, images: Vec<File>) -> Self {
+        self.kept = kept.map(|kept| (kept, images));
         self
     }
 
@@ -112,6 +123,11 @@ impl Launched for Guest {
         let mut console = text(&mut self.console);
         let fault = panic(&console).or(self.fault.take()).or(lost(status));
         console.extend(text(&mut self.complaints));
+        if let Some((kept, images)) = &self.kept {
+            let copied =
+                images.iter().zip(&kept.files).try_for_each(|(image, file)| image::copy(image, file));
+            let _ = kept.outcome.set(copied);
+        }
         Ended { fault, console, ..Ended::default() }
     }
 }

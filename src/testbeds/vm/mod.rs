@@ -31,8 +31,8 @@ use self::witness::Witness;
 use super::guests::{self, Guests, StartsFrom};
 use super::power::PowerCut;
 use super::{
-    Fidelity, LEAST_MEMORY, Launched, Missing, Need, StorageRequest, Testbed, TestbedKind, TestbedTraits,
-    local, rehearsal,
+    Fidelity, Kept, LEAST_MEMORY, Launched, Missing, Need, StorageRequest, Testbed, TestbedKind,
+    TestbedTraits, local, rehearsal,
 };
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
@@ -126,6 +126,8 @@ pub struct Vm {
     pub disks: usize,
     pub silence: Duration,
     pub mishap: Option<Mishap>,
+    /// Where the disks of the next trial are kept.
+    kept: Option<Arc<Kept>>,
     found: OnceLock<Option<Found>>,
     /// Whether images can bypass the host's page cache; determined once.
     direct: OnceLock<bool>,
@@ -149,6 +151,7 @@ impl Default for Vm {
             disks: 1,
             silence: SILENCE,
             mishap: None,
+            kept: None,
             starts: StartsFrom::default(),
             found: OnceLock::new(),
             direct: OnceLock::new(),
@@ -322,6 +325,14 @@ impl Testbed for Vm {
         Some(self)
     }
 
+    fn keeps_disks(&self) -> Result<usize, Missing> {
+        Ok(self.disks)
+    }
+
+    fn keep_disks(&mut self, kept: Arc<Kept>) {
+        self.kept = Some(kept);
+    }
+
     fn folder(&self) -> &Path {
         &self.images
     }
@@ -341,9 +352,13 @@ impl Testbed for Vm {
         };
         let (before, after) = job.lives();
         let guest = parts.start(&before)?;
+        let kept = self.kept.clone();
         Ok(match after {
-            None => Box::new(guest),
-            Some(after) => Box::new(PowerCut::new(guest, Box::new(move |_| parts.start(&after)))),
+            None => Box::new(guest.kept(kept, parts.images)),
+            Some(after) => {
+                let restart = move |_: &Guest| Ok(parts.start(&after)?.kept(kept, parts.images));
+                Box::new(PowerCut::new(guest, Box::new(restart)))
+            }
         })
     }
 }

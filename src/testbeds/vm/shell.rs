@@ -1,4 +1,4 @@
-//! A shell in a guest with the disk that a trial left, for a look at it with the kernel that wrote it.
+//! A shell in a guest with the disks that a trial left, for a look at it with the kernel that wrote it.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::host::programs;
 use crate::schema::units::{Bytes, MIB};
 use crate::testbeds::guests::Guests;
 
-/// The disk's name inside.
+/// The first disk's name inside.
 pub const DISK: &str = "/dev/vda";
 
 /// For looking around; those that this machine lacks are left out.
@@ -67,7 +67,7 @@ impl<'g> Shell<'g> {
     ///
     /// # Errors
     /// If the guest cannot be made or started.
-    pub fn open(&self, disk: &File) -> anyhow::Result<()> {
+    pub fn open(&self, disks: &[File]) -> anyhow::Result<()> {
         let has = |program: &String| programs::find(program).is_some();
         let tools = PROGRAMS.map(str::to_owned).into_iter().chain(filesystems::tools(self.kind));
         let programs: Vec<String> = tools.filter(has).collect();
@@ -81,7 +81,9 @@ impl<'g> Shell<'g> {
             programs: &programs,
         };
         let archive = guest.archive()?;
-        make_direct(disk);
+        disks.iter().for_each(|disk| {
+            make_direct(disk);
+        });
         let machine = Machine {
             qemu: &self.qemu,
             kernel: self.kernel.image(),
@@ -90,7 +92,7 @@ impl<'g> Shell<'g> {
             root: "",
             cpu: kvm::cpu(&self.qemu, self.kernel, self.agent),
             cpus: 1,
-            disks: &[disk.try_clone().context("the disk cannot be opened again")?],
+            disks,
             serials: &[],
             monitor: None,
             init: "shell".to_owned(),

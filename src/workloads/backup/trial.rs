@@ -47,6 +47,11 @@ impl Work for Parameters {
         2 * files + changed * updates
     }
 
+    fn syncs(&self) -> u64 {
+        let [files, changed, updates] = [self.tree.files, self.changed(), self.updates].map(u64::from);
+        if self.fsync { 2 * (files + changed * updates) } else { 0 }
+    }
+
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if portion.part.is_some() {
             return Err("the workload has only one part".into());

@@ -351,6 +351,18 @@ impl Work for Parameters {
         lasting.map(|step| step.operations(&self.rules)).sum()
     }
 
+    /// Of each small file that is created, with its name, and deleted, in both orders, and of the written tenth of the seeks.
+    fn syncs(&self) -> u64 {
+        let of = |step: &Step| match step {
+            Step::Small(_, Act::Create) => 2 * u64::from(self.rules.files),
+            Step::Small(_, Act::Delete) => self.rules.files.into(),
+            Step::Seek => u64::from(self.rules.seeks) / 10,
+            _ => 0,
+        };
+        let done = STEPS.iter().filter(|step| self.rules.fsync && step.is_done(&self.rules));
+        done.map(of).sum()
+    }
+
     /// If a data phase ends with an fsync, the data file is durable then, but not while it is rewritten.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         let rules = self.rules_for(seed);

@@ -38,6 +38,11 @@ impl Work for Parameters {
         folders + 2 * files + u64::from(self.expired())
     }
 
+    fn syncs(&self) -> u64 {
+        let [folders, files] = [self.tree.folders, self.tree.files].map(u64::from);
+        if self.fsync { folders + 2 * files } else { 0 }
+    }
+
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if portion.part.is_some() {
             return Err("the workload has only one part".into());

@@ -98,6 +98,11 @@ impl Work for Parameters {
         u64::from(self.rules.number) + u64::from(self.rules.transactions)
     }
 
+    /// One file is written for each initial file and for about each transaction.
+    fn syncs(&self) -> u64 {
+        [self.fsync, self.fsync_folder].iter().filter(|is_on| **is_on).count() as u64 * self.operations()
+    }
+
     /// With `fsync = true` every write is synced, so all existing files are durable.
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         if !self.fsync {

@@ -56,7 +56,7 @@ static RATES: [Rate; 4] = [
         declared: Declared {
             name: "sources.list.rate",
             title: "stat (phase list)",
-            short: "list",
+            short: "stat",
             section: Section::Files,
             over: Over::Phase("list"),
             explained: "Files and directories stat'ed per second, in directory order. Cached inodes are read \

@@ -53,6 +53,11 @@ impl Work for Parameters {
         3 * u64::from(self.files)
     }
 
+    /// Of each file, of its copy, and of their names.
+    fn syncs(&self) -> u64 {
+        if self.fsync { 4 * u64::from(self.files) } else { 0 }
+    }
+
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if portion.part.is_some() {
             return Err("the workload has only one part".into());

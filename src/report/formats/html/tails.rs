@@ -32,7 +32,8 @@ pub struct TailRow {
 }
 
 pub fn of(latency: &Latency, entries: &[Entry]) -> Option<Tails> {
-    let all = latency.rows.iter().flat_map(|row| [row.p50, row.max]).map(|v| v as f64);
+    let rows = latency.drawn();
+    let all = rows.iter().flat_map(|row| [row.p50, row.max]).map(|v| v as f64);
     let axis = LogAxis::over(all)?;
     let x = |value: u64| axis.x(value as f64);
     let row = |row: &Row| TailRow {
@@ -52,7 +53,7 @@ pub fn of(latency: &Latency, entries: &[Entry]) -> Option<Tails> {
     Some(Tails {
         title: latency.title(),
         ticks: axis.ticks(TICKS, text).into_iter().map(tick).collect(),
-        rows: latency.rows.iter().map(row).collect(),
+        rows: rows.into_iter().map(row).collect(),
     })
 }
 

@@ -16,9 +16,10 @@ const PLOT: (f64, f64) = (190.0, 560.0);
 const EDGE: f64 = 10.0;
 const TICKS: usize = 5;
 
-/// The chart; `None` if no operation was counted.
+/// The chart; `None` if too few operations were counted.
 pub fn of(workload: &str, latency: &Latency, entries: &[Entry]) -> Option<String> {
-    let ends = latency.rows.iter().flat_map(|row| [row.p50, row.max]).map(|value| value as f64);
+    let rows = latency.drawn();
+    let ends = rows.iter().flat_map(|row| [row.p50, row.max]).map(|value| value as f64);
     let axis = LogAxis::over(ends)?;
     let x = |value: u64| PLOT.0 + axis.at(value as f64) / 100.0 * (PLOT.1 - PLOT.0);
     let mut canvas = Canvas::new(WIDTH);
@@ -30,13 +31,13 @@ pub fn of(workload: &str, latency: &Latency, entries: &[Entry]) -> Option<String
     );
     canvas.text((EDGE, 40.0), Anchor::Start, Ink::Soft, &cut(&note, WIDTH - 2.0 * EDGE));
     canvas.says(&format!("Percentiles of latency over all rounds together, lower is better. {note}."));
-    let (begins, ends) = (HEAD, HEAD + ROW * latency.rows.len() as f64);
+    let (begins, ends) = (HEAD, HEAD + ROW * rows.len() as f64);
     for tick in axis.ticks(TICKS, |value| said(value.round() as u64, latency)) {
         let at = PLOT.0 + axis.at(tick.value) / 100.0 * (PLOT.1 - PLOT.0);
         canvas.grid((at, begins), (at, ends));
         canvas.text((at, ends + 16.0), tick.anchor, Ink::Soft, &tick.text);
     }
-    for (at, row) in latency.rows.iter().enumerate() {
+    for (at, row) in rows.into_iter().enumerate() {
         let middle = HEAD + ROW * (at as f64 + 0.5);
         drawn(&mut canvas, row, look(entries, &row.filesystem), middle, &x);
         let around = row.around_p99().filter(|_| latency.unit == "ns").map(durations);
