@@ -27,8 +27,8 @@ pub struct Ext {
     story: Description,
 }
 
-/// With these options mkfs writes inode tables and journal, so that no kernel thread writes them during the workload. mkfs does not
-/// discard the device, because the reset between trials does.
+/// With these options mkfs writes inode tables and journal, so that no kernel thread writes inode tables during the workload. mkfs
+/// does not discard the device, because the reset between trials does.
 const EXTENDED: &str = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
 
 /// With fewer than 2048 blocks of 1 KiB, mke2fs 1.47.0 reports "too small for a journal", returns 0 and makes no journal.
@@ -122,7 +122,7 @@ pub static EXT4: Ext = Ext {
         origin: "Written by Mingming Cao, Andreas Dilger, Theodore Ts'o and others, stable since Linux 2.6.28 of 2008; \
             Documentation/filesystems/ext4 describes it.",
         limits: "Inode tables and journal are written during mkfs (lazy initialisation off); by default a \
-            kernel thread writes them after the mount. With these options mkfs is slower, and the first minutes are faster, than \
+            kernel thread writes the inode tables after the mount. With these options mkfs is slower, and the first minutes are faster, than \
             with default options. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs. \
             Volumes below 512 MiB have blocks of 1 KiB.",
     },
