@@ -51,6 +51,11 @@ static GIVEN: Declared = Declared {
     ..Declared::ratio("given for each byte")
 };
 
+/// Whether this metric of the space is read on the new filesystem, before any work.
+pub fn is_before_work(metric: &str) -> bool {
+    metric == INITIAL.name
+}
+
 pub fn declared() -> Vec<&'static Declared> {
     vec![&INITIAL, &RESIDUAL, &LOST, &GIVEN]
 }

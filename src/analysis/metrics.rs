@@ -111,6 +111,15 @@ fn declared_by_all() -> Vec<(String, Vec<&'static Declared>)> {
     own.into_iter().chain(probes).collect()
 }
 
+/// Whether a metric describes the new filesystem alone, so that the amount of work cannot influence it.
+pub fn is_before_work(metric: &str) -> bool {
+    let steps = |name| matches!(name, StepName::Make | StepName::Mount);
+    let of_steps = declared::find(&steps::declared(), metric).is_some_and(
+        |declared| matches!(declared.over, Over::Steps(over) if over.iter().copied().all(steps)),
+    );
+    of_steps || capacity::is_before_work(metric)
+}
+
 /// The metrics that a verdict uses where times do not count.
 pub fn standing_in() -> Vec<&'static Declared> {
     declared_by_all().into_iter().flat_map(|(_, all)| all).filter(|declared| declared.stands_in).collect()

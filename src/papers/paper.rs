@@ -47,6 +47,8 @@ pub struct Reproduction {
     pub runs: Vec<Repeat>,
     /// The memory of the paper's machine, unless an experiment states it.
     pub memory: Option<Bytes>,
+    /// The size of the paper's volume, unless an experiment states it.
+    pub size: Option<Bytes>,
     /// Measured once at full size.
     pub written: Vec<Amount>,
     pub why: Vec<Why>,

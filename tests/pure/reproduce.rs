@@ -177,6 +177,32 @@ fn scaled_work_and_too_few_rounds_cannot_tell_and_say_what_it_would_take() {
     assert_eq!(page(&text, &both).columns.len(), 2, "a column for each testbed");
 }
 
+/// The space of a new filesystem does not depend on the work, and a smaller volume is another filesystem.
+#[test]
+fn scaled_work_tells_of_a_new_filesystem_on_the_papers_volume() {
+    let kept = tempfile::tempdir().unwrap();
+    let scaled = [run(&kept.path().join("scaled"), DISK, "rounds = 13\nscale = \"1/4\"")];
+    // The run's memory is scaled along, which the paper's here then is, and the transactions' is not.
+    let memory = scaled[0].plan.memory.unwrap().0;
+    let text = |size: &str, metric: &str| {
+        let tests = format!(
+            "metrics = [\"{metric}\"], of = [\"ext2\", \"ext4\"], relation = {{ within = [1.0, 100.0] }}"
+        );
+        let first = r#"metrics = ["transactions.rate"], of = ["ext2"], than = ["ext4"], relation = "more""#;
+        let own = format!("[reproduction]\nsize = \"{size}\"\nmemory = {memory}");
+        PAPER.replacen(first, &tests, 1).replace("[reproduction]\nmemory = \"64m\"", &own)
+    };
+    let claim = |size, metric| page(&text(size, metric), &scaled).columns[0].claims[0].clone();
+    let told = claim("1g", "capacity.initial");
+    assert_eq!(told.verdict(), "holds here", "{told:?}");
+    assert_eq!(claim("1g", "capacity.residual").verdict(), "cannot tell");
+    let other = claim("2g", "capacity.initial");
+    assert!(
+        other.verdict() == "cannot tell" && other.because.join(" ").contains("a volume of 1 GiB"),
+        "{other:?}"
+    );
+}
+
 fn refused(arguments: &[&str], within: &Path) -> String {
     let output = fsderby().arg("reproduce").args(arguments).current_dir(within).output().unwrap();
     assert!(!output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));

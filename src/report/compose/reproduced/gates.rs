@@ -4,13 +4,16 @@
 //! - three commit intervals of the filesystem at least
 //! - device bytes written ÷ bytes of the work within 25 % of the full size's, measured once for one kind and one workload
 //!
-//! At full size the work is the paper's own, so only the first applies.
+//! At full size the work is the paper's own, so only the first applies. What is measured on the new filesystem, before any work,
+//! needs no work of the paper's, but its volume and its memory in full.
 
 use super::places::Place;
 use super::ranges::{Reason, Runs};
-use crate::analysis::stationary;
+use crate::analysis::{metrics, stationary};
 use crate::schema::plan::Candidate;
 use crate::schema::units::{Bytes, Scale};
+
+const WHOLE: Scale = Scale { of: 1, by: 1 };
 
 /// Data ÷ memory may differ from the published ratio by this factor.
 const MEMORY: f64 = 1.1;
@@ -23,14 +26,34 @@ impl Runs<'_> {
         &self,
         place: &Place<'_>,
         (name, scenario, scale): (&str, &str, Scale),
+        metric: &str,
         candidate: &Candidate,
     ) -> Result<(), Reason> {
+        if metrics::is_before_work(metric) {
+            self.volume(place, name, candidate)?;
+            return self.memory(place, name, WHOLE, candidate);
+        }
         self.memory(place, name, scale, candidate)?;
         if !scale.shrinks() {
             return Ok(());
         }
         commits(place, (name, scenario, scale), candidate)?;
         self.written(scale)
+    }
+
+    /// The paper's volume.
+    fn volume(&self, place: &Place<'_>, name: &str, candidate: &Candidate) -> Result<(), Reason> {
+        let Some(wanted) = self.full.size.get(name) else {
+            return Err(Reason::only(format!(
+                "The paper's data do not state the size of its volume for {name}."
+            )));
+        };
+        let own = place.run.plan.setup(candidate).size;
+        if own == *wanted {
+            return Ok(());
+        }
+        let said = format!("{} had a volume of {own}; the paper's has {wanted}.", candidate.label);
+        Err(Reason::takes(said, format!("--size {}", wanted.0)))
     }
 
     /// Data ÷ memory as published.

@@ -20,17 +20,20 @@ const SMALLEST: u64 = 4096;
 pub struct Full {
     /// Memory, by workload.
     pub memory: BTreeMap<String, Bytes>,
+    /// Size of the volume, by workload.
+    pub size: BTreeMap<String, Bytes>,
     /// The candidates of all experiments, with their options.
     pub candidates: Vec<Candidate>,
 }
 
 impl Full {
     pub fn of(paper: &Paper) -> Self {
-        let mut full = Full { memory: BTreeMap::new(), candidates: Vec::new() };
+        let mut full = Full { memory: BTreeMap::new(), size: BTreeMap::new(), candidates: Vec::new() };
         let runs = paper.reproduction.runs.iter();
         for (run, experiment) in runs.filter_map(|run| Some((run, Experiment::load(&run.experiment).ok()?))) {
             for workload in experiment.workloads.iter().chain(&run.workloads) {
                 full.memory.extend(experiment.memory.map(|memory| (workload.clone(), memory)));
+                full.size.extend(experiment.size.map(|size| (workload.clone(), size)));
             }
             full.candidates
                 .extend(experiment.plan("loop".into(), 1).map(|plan| plan.candidates).unwrap_or_default());
@@ -40,6 +43,7 @@ impl Full {
             works.chain(paper.claims.iter().flat_map(|claim| claim.workloads.iter().map(String::as_str)));
         for work in works {
             full.memory.extend(paper.reproduction.memory.map(|memory| (work.to_owned(), memory)));
+            full.size.extend(paper.reproduction.size.map(|size| (work.to_owned(), size)));
         }
         full
     }

@@ -77,7 +77,8 @@ impl Runs<'_> {
                     let range =
                         judge(place, &sides).map_err(|unknown| self.unknown(place, points[0], unknown))?;
                     for ((point, (scenario, scale)), candidate) in points.iter().zip(&works).zip(&labels) {
-                        let gates = self.gates(place, (point.workload, scenario, *scale), candidate);
+                        let work = (point.workload, *scenario, *scale);
+                        let gates = self.gates(place, work, point.metric, candidate);
                         closed = closed.or(gates.err());
                     }
                     let [low, high] = hull.unwrap_or(range.ends);
