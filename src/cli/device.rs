@@ -22,7 +22,7 @@ pub enum Device {
         #[arg(long)]
         json: bool,
     },
-    /// Make an unused and empty disk one that runs may format; writes marks of its own to it
+    /// Allow runs of fsderby to format this disk, which must be unused and empty; writes fsderby's marks to it
     Claim {
         /// Serial number, world-wide name, or name in /dev/disk/by-id; never a letter such as sdb
         id: String,

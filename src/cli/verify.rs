@@ -72,7 +72,8 @@ pub struct Arguments {
     /// With --rerun: continue although the folder, or a file in it, belongs to another user; that user's plan is executed
     #[arg(long, requires = "rerun")]
     trust: bool,
-    /// With --rerun: the guest bundle that the run names, as a file, if it is not in the cache
+    /// With --rerun: file with the guest bundle (kernel, tools and agent of the virtual machine) that the run used, if it is not in
+    /// the cache
     #[arg(long, value_name = "FILE", requires = "rerun")]
     guest: Option<PathBuf>,
     /// Require a signature by this public key: a file, or the key itself
