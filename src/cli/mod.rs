@@ -119,7 +119,7 @@ enum Command {
     /// Compare the modelled disks with real ones
     #[command(subcommand)]
     Disk(disk::DiskCommand),
-    /// Measure this computer, for use as a machine of modelled disks
+    /// Measure this computer's speed, so that runs on modelled disks can assume a computer like it
     #[command(subcommand)]
     Machine(machine::MachineCommand),
     /// Show the configuration: defaults for options, from the environment and from files

@@ -168,7 +168,7 @@ fn scaled_work_and_too_few_rounds_cannot_tell_and_say_what_it_would_take() {
     assert!(claim.because.iter().any(|why| why.contains("three commit intervals are")), "{claim:?}");
     let range = &claim.ranges[0];
     assert!(range.range.is_none() && range.unusable.is_some_and(|[low, high]| low <= high), "{range:?}");
-    assert!(range.cells()[3].starts_with('(') && claim.note().is_some(), "{range:?}");
+    assert!(range.cells()[3].starts_with('(') && claim.notes().len() == 1, "{range:?}");
     let few = [run(&kept.path().join("few"), "loop", "rounds = 2")];
     let claim = page(PAPER, &few).columns[0].claims[0].clone();
     assert!(claim.because.iter().any(|why| why.contains("2 rounds of the 6")), "{claim:?}");

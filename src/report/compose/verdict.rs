@@ -120,8 +120,8 @@ fn counted(all: &[&Comparison]) -> Sentence {
     )
 }
 
-/// The scenario and the compared part of it: `mail (transactions)`, `sources (create, phase unpack only)`. Of several metrics
-/// names the phase only if titles would be equal without it.
+/// The scenario and its metric: `mail (transactions)`, `sources (compared: create, phase unpack)` if other metrics of it are not
+/// compared. Of several metrics names the phase only if titles would be equal without it.
 fn about(comparison: &Comparison, all: &[&Comparison], workloads: &[WorkloadSummary]) -> String {
     let Comparison { scenario, title, .. } = comparison;
     let mut others = all.iter().filter(|c| c.scenario == *scenario && *c != &comparison).peekable();
@@ -132,7 +132,7 @@ fn about(comparison: &Comparison, all: &[&Comparison], workloads: &[WorkloadSumm
     let part = match is_alone {
         true => {
             let is_part = workloads.iter().any(|w| w.label == *scenario && !glance::uncompared(w).is_empty());
-            format!("{with_phase}{}", if is_part { " only" } else { "" })
+            format!("{}{with_phase}", if is_part { "compared: " } else { "" })
         }
         false if others.any(|other| plain(other) == plain(comparison)) => with_phase,
         false => plain(comparison),
@@ -250,7 +250,7 @@ mod tests {
         let said: Vec<String> = said.into_iter().map(|sentence| sentence.text).collect();
         assert_eq!(
             said[0],
-            "letters-quick (transactions only): cedarfs is 1.52–2.50 times as fast as birchfs, 2.00 times as fast as alderfs and 4.00 times as \
+            "letters-quick (compared: transactions): cedarfs is 1.52–2.50 times as fast as birchfs, 2.00 times as fast as alderfs and 4.00 times as \
              fast as rowanfs."
         );
         assert!(said[1].contains("Of 6 pairwise comparisons, 5 found a difference beyond 3%"), "{}", said[1]);

@@ -214,12 +214,26 @@ impl ClaimShown {
         self.because.iter().cloned().chain(takes).chain(contradicted).collect()
     }
 
-    /// The meaning of ranges in brackets, if there are any.
-    pub fn note(&self) -> Option<&'static str> {
+    /// The comparisons with a range.
+    pub fn known(&self) -> Vec<&RangeShown> {
+        self.ranges.iter().filter(|range| range.range.is_some() || range.unusable.is_some()).collect()
+    }
+
+    /// The meaning of ranges in brackets, and the number of comparisons without a range.
+    pub fn notes(&self) -> Vec<String> {
         let is_closed = self.ranges.iter().any(|range| range.unusable.is_some());
-        is_closed.then_some(
-            "In brackets: the range of work that is not the paper's, for the reason above; no verdict rests on it.",
-        )
+        let closed = is_closed.then(|| {
+            "In brackets: the range of work that is not the paper's, for the reason above; no verdict rests on it."
+                .to_owned()
+        });
+        let missing = self.ranges.len() - self.known().len();
+        let missing = match missing {
+            0 => None,
+            1 if self.ranges.len() == 1 => Some("Its comparison has no range.".to_owned()),
+            n if n == self.ranges.len() => Some(format!("None of its {n} comparisons has a range.")),
+            n => Some(format!("{} more without a range.", count(n, "comparison"))),
+        };
+        closed.into_iter().chain(missing).collect()
     }
 
     /// Headings of the table of ranges.

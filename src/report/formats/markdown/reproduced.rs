@@ -52,11 +52,9 @@ fn claim(claim: &ClaimShown) -> String {
         claim.verdict(),
         escaped(&sentences)
     );
-    if claim.ranges.is_empty() {
-        return said;
-    }
+    let known = claim.known();
     let heads = ClaimShown::HEADS.map(str::to_owned);
-    let lines = claim.ranges.iter().map(|range| range.cells().iter().map(|cell| escaped(cell)).collect());
-    let note = claim.note().map_or_else(String::new, |note| format!("\n\n{note}"));
-    format!("{said}\n\n{}{note}", table(&heads, lines, 9))
+    let lines = known.iter().map(|range| range.cells().iter().map(|cell| escaped(cell)).collect());
+    let ranges = (!known.is_empty()).then(|| table(&heads, lines, 9));
+    [said].into_iter().chain(ranges).chain(claim.notes()).collect::<Vec<_>>().join("\n\n")
 }

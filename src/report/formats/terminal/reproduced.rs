@@ -43,9 +43,11 @@ fn column_of(out: &mut Page, column: &Column, is_all: bool) {
         let verdict = format!("{}{}. {}", claim.mark(), claim.verdict(), claim.sentences().join(" "));
         let style = if claim.contradicted.is_some() { NOTICE } else { Style::new() };
         out.paragraph(style, verdict.trim_end());
-        if is_all && !claim.ranges.is_empty() {
-            out.table(ranges(claim));
-            claim.note().iter().for_each(|note| out.paragraph(QUIET, note));
+        if is_all {
+            if !claim.known().is_empty() {
+                out.table(ranges(claim));
+            }
+            claim.notes().iter().for_each(|note| out.paragraph(QUIET, note));
         }
     }
     out.line("");
@@ -68,7 +70,7 @@ fn column_of(out: &mut Page, column: &Column, is_all: bool) {
 fn ranges(claim: &ClaimShown) -> Table {
     let mut table = new_table();
     table.set_header(ClaimShown::HEADS);
-    claim.ranges.iter().for_each(|range| {
+    claim.known().iter().for_each(|range| {
         table.add_row(range.cells());
     });
     table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Left));

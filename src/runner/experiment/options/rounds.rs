@@ -165,8 +165,8 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "scale",
         flag: Some(|| {
-            let help = "Scale the workload: 1/16. A scale below 1 also scales the experiment's memory and, if a state \
-                        fills it, its volume; --memory and --size are not scaled";
+            let help = "Scale the workload: 1/16. A scale below 1 also shrinks the experiment's memory, and its volume \
+                        if the initial state fills a share of it; --memory and --size are taken as they are";
             flag("scale", "scale", "SCALE", help).value_parser(value_parser!(Scale))
         }),
         // After all that it scales. A plan has the scaled values, and a change of it is named first.
