@@ -47,7 +47,8 @@ pub struct Options {
     /// Print every metric, and latencies
     #[arg(long)]
     all: bool,
-    /// Print the requests of this trial's modelled disk as CSV, in order of completion: r01/SCENARIO/CANDIDATE
+    /// Print as CSV all requests that the modelled disk completed in this trial (r01/SCENARIO/CANDIDATE), in order of
+    /// completion
     #[arg(long, value_name = "TRIAL", conflicts_with_all = ["all", "baseline", "beside", "ascii", "output"])]
     requests: Option<String>,
     /// Print the summary's text in ASCII

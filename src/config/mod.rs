@@ -89,7 +89,7 @@ pub static TABLE: [Setting; 6] = [
         name: "machine",
         variable: "FSDERBY_MACHINE",
         option: "--on model:DISK,machine=MACHINE",
-        built_in: "the machine that the disk's file names",
+        built_in: "the machine given in the disk's file",
         meaning: "Machine of modelled disks that --on, FSDERBY_ON or `on` names without machine or mips",
         is_folder: false,
     },

@@ -35,7 +35,7 @@ const EACH: Declared =
 
 static MEAN: Declared = Declared {
     name: "fragments.mean",
-    title: "fragments of a file, mean",
+    title: "fragments per file, mean",
     explained: "Mean number of extents per file, over at most 256 of the files that the workload left. 1 means a \
                 contiguous file.",
     ..EACH
@@ -43,7 +43,7 @@ static MEAN: Declared = Declared {
 
 static MOST: Declared = Declared {
     name: "fragments.max",
-    title: "fragments of a file, most",
+    title: "fragments of the most fragmented file",
     explained: "Extents of the most fragmented file, of at most 256 files examined.",
     ..EACH
 };

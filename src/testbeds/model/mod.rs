@@ -92,7 +92,7 @@ impl TestbedKind for ModelKind {
                    (default hdd-16tb), or the path of a TOML file that describes a disk. The machine has N \
                    such disks; on each disk, the volume begins at offset. MACHINE is a name from \
                    `fsderby list machines`, or the path of a TOML file that describes a machine (default: \
-                   the machine that the disk's file names); mips overrides its CPU speed. Needs no root.",
+                   the one given in the disk's file); mips overrides the machine's CPU speed. Needs no root.",
             origin: "QEMU's -icount with Debian's 6.12 kernel (fsderby kernel fetch); the disks of disks/*.toml \
                      and the machines of machines/*.toml, where each value has its source.",
             limits: "A model is not a disk. So by default each round has another sample, which is a variant of \

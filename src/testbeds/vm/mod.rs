@@ -85,8 +85,8 @@ impl TestbedKind for VmKind {
         Description {
             what: "A virtual machine for each trial: a stock kernel with all filesystems, a new image file \
                    in FOLDER (default /var/tmp) as its disk, and fsderby as its init. With disks=N the VM \
-                   has N such disks, which layers can join. Needs no root and changes nothing else on the \
-                   host.",
+                   has N such disks, which layers such as RAID can combine. Needs no root and changes nothing else on \
+                   the host.",
             origin: "QEMU's microvm with Debian's 6.12 kernel, the last long-term kernel with all filesystems \
                 (fsderby kernel fetch).",
             limits: "Without KVM the CPU is emulated and times say nothing about a real machine; requests, bytes, \
