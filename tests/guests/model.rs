@@ -12,14 +12,13 @@ use std::time::Duration;
 use crate::support::copy_program;
 use crate::support::desk::{Desk, run};
 use crate::support::modelled::{
-    carried_out, carry_out, carry_out_by, clocks_follow, compared, kept_states, model,
+    carried_out, carry_out, carry_out_by, clocks_follow, compared, kept_disks, kept_states, model,
 };
 use crate::support::quiet::has_guests;
 use fsderby::agent::Mishap;
 use fsderby::analysis::dataset::Dataset;
 use fsderby::analysis::ensemble;
 use fsderby::guest::{cache, kernel};
-use fsderby::host::programs;
 use fsderby::probes;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::plan::resolved::Resolved;
@@ -396,41 +395,10 @@ fn one_trial_is_run_again_with_its_console_and_its_disk_in_a_new_file() {
     assert!(!desk.path("other").exists());
 }
 
-/// A mirror: what lies above its superblocks, which name the disk, is the same on both.
+/// `make nightly` does it on vm.
 #[test]
-fn all_disks_of_a_trial_are_kept_in_virtual_and_in_real_time() {
-    const SIZE: usize = 64 << 20;
-    if !has_guests("the disks of a mirror") || programs::find("mdadm").is_none() {
-        return;
-    }
-    let desk = Desk::new();
-    let vm = format!("vm:disks=2,images={}", desk.images().display());
-    for (testbed, same) in [(vm.as_str(), "1 not comparable"), ("model:ssd-nvme,disks=2", "1 identical")] {
-        let folder = &testbed[..2];
-        let words = format!(
-            "run --on {testbed} --layer md:raid1 --filesystems ext4 --workloads maildir-quick --output {folder} --size 64m \
-             --memory 96m --scale 1/32 --rounds 1 --seed 7 -q"
-        );
-        let made = desk.say(&words.split_whitespace().collect::<Vec<_>>());
-        let run = store::read(&desk.path(folder)).unwrap_or_else(|e| panic!("{e:#} {made:?}"));
-        let trial = run.current().into_iter().find(|record| record.round == 1).unwrap().trial.clone();
-        let disk = format!("{folder}.disk");
-        let said = desk.say(&["verify", folder, "--rerun", &trial, "--keep-image", &disk]);
-        assert!(said.code == 0 && said.out.contains(same), "{said:?}");
-        assert!(said.out.contains(&format!("kept the trial's disks in {disk}.1, {disk}.2")), "{said:?}");
-        let [one, other] = [1, 2].map(|number| fs::read(desk.path(&format!("{disk}.{number}"))).unwrap());
-        assert_eq!([one.len(), other.len()], [SIZE; 2]);
-        let magic = [&one, &other].map(|bytes| u32::from_le_bytes(bytes[4096..4100].try_into().unwrap()));
-        assert_eq!(magic, [0xa92b_4efc; 2], "linux/raid/md_p.h");
-        let differ = one.iter().zip(&other).filter(|(a, b)| a != b).count();
-        assert!(one != vec![0; SIZE] && differ < 256, "{differ} bytes of two copies differ");
-        desk.refuses(
-            &["verify", folder, "--rerun", &trial, "--keep-image", &disk],
-            2,
-            &["could not create", ".1"],
-        );
-    }
-    desk.refuses(&["verify", "vm", "--rerun", "1"], 2, &["no trial in virtual time"]);
+fn all_disks_of_a_trial_are_kept() {
+    kept_disks("model:ssd-nvme,disks=2", "1 identical");
 }
 
 /// What the shell of a guest prints for some lines, which are typed when it asks for them.

@@ -32,6 +32,7 @@ mod conformance_model;
 mod conformance_vm;
 mod harness;
 mod hostile;
+mod kept_disks;
 mod kills;
 mod known_cells;
 mod large_volume;

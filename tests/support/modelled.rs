@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::sync::atomic::AtomicBool;
 
 use fsderby::guest::cache;
+use fsderby::host::programs;
 use fsderby::probes;
 use fsderby::runner::execute::rounds::Runner;
 use fsderby::runner::experiment::Experiment;
@@ -174,4 +175,36 @@ pub fn clocks_follow(speeds: &[u64]) {
     let floors: Vec<u64> = speeds.iter().map(floor).collect();
     let (least, most) = (floors.iter().min().unwrap(), floors.iter().max().unwrap());
     assert!(*least > 5_000 && most * 10 < least * 11, "instructions of a request: {floors:?}");
+}
+
+/// Keeps the two disks of a mirror's trial. What lies above its superblocks, which name the disk, is the same on both. `same` is
+/// what the comparison with the trial says.
+pub fn kept_disks(testbed: &str, same: &str) {
+    const SIZE: usize = 64 << 20;
+    if !has_guests("the disks of a mirror") || programs::find("mdadm").is_none() {
+        return;
+    }
+    let desk = Desk::new();
+    let on = testbed.replace("IMAGES", &desk.images().display().to_string());
+    let words = format!(
+        "run --on {on} --layer md:raid1 --filesystems ext4 --workloads maildir-quick --output run --size 64m --memory 96m \
+         --scale 1/32 --rounds 1 --seed 7 -q"
+    );
+    let made = desk.say(&words.split_whitespace().collect::<Vec<_>>());
+    let run = store::read(&desk.path("run")).unwrap_or_else(|e| panic!("{e:#} {made:?}"));
+    let trial = run.current().into_iter().find(|record| record.round == 1).unwrap().trial.clone();
+    let words = ["verify", "run", "--rerun", &trial, "--keep-image", "disk"];
+    let said = desk.say(&words);
+    assert!(said.code == 0 && said.out.contains(same), "{said:?}");
+    assert!(said.out.contains("kept the trial's disks in disk.1, disk.2"), "{said:?}");
+    let [one, other] = [1, 2].map(|number| fs::read(desk.path(&format!("disk.{number}"))).unwrap());
+    assert_eq!([one.len(), other.len()], [SIZE; 2]);
+    let magic = [&one, &other].map(|bytes| u32::from_le_bytes(bytes[4096..4100].try_into().unwrap()));
+    assert_eq!(magic, [0xa92b_4efc; 2], "linux/raid/md_p.h");
+    let differ = one.iter().zip(&other).filter(|(a, b)| a != b).count();
+    assert!(one != vec![0; SIZE] && differ < 256, "{differ} bytes of two copies differ");
+    desk.refuses(&words, 2, &["could not create", ".1"]);
+    if testbed.starts_with("vm") {
+        desk.refuses(&["verify", "run", "--rerun", "1"], 2, &["no trial in virtual time"]);
+    }
 }
