@@ -69,18 +69,25 @@ pub fn of(a: &Entrant<'_>, b: &Entrant<'_>) -> Excess {
 pub fn measured(logs: [f64; 3], mips: u32, cap: Option<Slack>) -> Excess {
     let found = to_zero(logs);
     let moved = found.at_zero - logs[0];
-    let (mut least, mut most) = (moved - found.bound, moved + found.bound);
-    if let Some(cap) = cap {
-        (least, most) = (least.clamp(cap.least, cap.most), most.clamp(cap.least, cap.most));
-    }
-    let at_zero = moved.clamp(least, most);
-    let floor = Floor {
+    let extrapolated = Floor {
         ratios: logs.map(f64::exp),
-        without: (logs[0] + at_zero).exp(),
-        bound: (most - at_zero).max(at_zero - least).exp_m1(),
-        moves: least.abs().max(most.abs()).exp_m1(),
-        capped: cap.is_some(),
+        without: found.at_zero.exp(),
+        bound: found.bound.exp_m1(),
+        moves: (moved.abs() + found.bound).exp_m1(),
+        capped: false,
     };
+    let capped = |cap: Slack| {
+        let [least, most] = [-1.0, 1.0].map(|way| (moved + way * found.bound).clamp(cap.least, cap.most));
+        let at_zero = moved.clamp(least, most);
+        Floor {
+            without: (logs[0] + at_zero).exp(),
+            bound: (most - at_zero).max(at_zero - least).exp_m1(),
+            moves: least.abs().max(most.abs()).exp_m1(),
+            capped: true,
+            ..extrapolated.clone()
+        }
+    };
+    let floor = cap.map_or_else(|| extrapolated.clone(), capped);
     Excess::Measured { floor, mips, cap }
 }
 
@@ -229,6 +236,16 @@ mod tests {
         let slack = measured([0.10, 0.10, 0.103]).slack(2000);
         assert!(slack.least < -0.004 && slack.most > 0.002, "{slack:?}");
         assert_eq!(Excess::None.slack(500), Slack::default());
+    }
+
+    /// Stored verdicts are compared to the bit.
+    #[test]
+    fn without_a_cap_the_figures_are_those_of_the_line() {
+        let logs = [0.123, -0.456, 0.0789];
+        let found = to_zero(logs);
+        let own = floor(logs);
+        assert!(!own.capped && own.without == found.at_zero.exp() && own.bound == found.bound.exp_m1());
+        assert_eq!(own.moves, ((found.at_zero - logs[0]).abs() + found.bound).exp_m1());
     }
 
     #[test]

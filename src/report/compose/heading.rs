@@ -455,17 +455,19 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
     })
 }
 
-/// Which workloads were too short. `None` if the heading already says that all were.
+/// Which workloads were too short, in all or in some of their trials. `None` if the heading already says that all were.
 fn short(workloads: &[WorkloadSummary], standing: Standing) -> Option<String> {
-    let marked: Vec<&WorkloadSummary> = workloads.iter().filter(|w| !w.short.is_empty()).collect();
-    if marked.is_empty() || standing == Standing::Short {
-        return None;
-    }
-    let are = if marked.len() == 1 { "is" } else { "are" };
-    Some(format!(
-        "{} {are} preliminary: the trials are short, so they say little about hours of the same workload.",
-        these("All", workloads, &marked)
-    ))
+    let marked = workloads.iter().filter(|w| !w.short.is_empty() && standing != Standing::Short);
+    let (all, some): (Vec<&WorkloadSummary>, Vec<&WorkloadSummary>) = marked.partition(|w| w.is_short);
+    const WHY: &str = "so they say little about hours of the same workload";
+    let all = (!all.is_empty()).then(|| {
+        let are = if all.len() == 1 { "is" } else { "are" };
+        format!("{} {are} preliminary: the trials are short, {WHY}.", these("All", workloads, &all))
+    });
+    let some = (!some.is_empty())
+        .then(|| format!("Some trials of {} are short, {WHY}.", these("all", workloads, &some)));
+    let said: Vec<String> = all.into_iter().chain(some).collect();
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
 fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {

@@ -266,9 +266,13 @@ pub fn keep_words_whole(table: &mut Table, width: u16) {
     if least.sum::<u16>() > width {
         return;
     }
-    for ((column, least), is_free) in table.column_iter_mut().zip(longest).zip(is_free) {
+    for (at, ((column, least), is_free)) in table.column_iter_mut().zip(longest).zip(is_free).enumerate() {
         if is_free {
             column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+        } else if at == 0 {
+            let upper = Width::Fixed(LABEL_MOST);
+            let lower = Width::Fixed((contents[0] + 1).min(LABEL_MOST));
+            column.set_constraint(ColumnConstraint::Boundaries { lower, upper });
         }
     }
 }
