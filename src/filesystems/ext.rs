@@ -122,8 +122,8 @@ pub static EXT4: Ext = Ext {
         origin: "Written by Mingming Cao, Andreas Dilger, Theodore Ts'o and others, stable since Linux 2.6.28 of 2008; \
             Documentation/filesystems/ext4 describes it.",
         limits: "Inode tables and journal are written during mkfs (lazy initialisation off); by default a \
-            kernel thread writes the inode tables after the mount. With these options mkfs is slower, and the first minutes are faster, than \
-            with default options. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs. \
+            kernel thread writes the inode tables after the mount. With these options mkfs is slower, and the first minutes \
+            are faster, than with default options. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs. \
             Volumes below 512 MiB have blocks of 1 KiB.",
     },
 };

@@ -356,6 +356,10 @@ pub fn exit_now(code: i32) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{MemfdFlags, memfd_create};
+    use std::os::fd::RawFd;
+    use std::sync::mpsc::channel;
+    use std::thread;
 
     #[test]
     fn another_thread_has_a_cpu_time_of_its_own() {
@@ -374,10 +378,6 @@ mod tests {
         worker.join().unwrap();
         assert_eq!(cpu_ns_of_thread(thread), None, "it has ended");
     }
-    use rustix::fs::{MemfdFlags, memfd_create};
-    use std::os::fd::RawFd;
-    use std::sync::mpsc::channel;
-    use std::thread;
 
     /// Target of this descriptor in this thread.
     fn name_of(number: RawFd) -> Option<String> {

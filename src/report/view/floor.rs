@@ -111,14 +111,14 @@ pub fn shifts(findings: &[Finding]) -> Option<String> {
         others.iter().copied().partition(|f| moves_as_chance(f));
     let most = told.into_iter().filter_map(floor).map(|floor| floor.moves).max_by(f64::total_cmp);
     let the = if findings.iter().any(|f| Withheld::of(f).is_some()) { "the other" } else { "the" };
-    let subject = "he simulation's own CPU time";
+    let time = "simulation's own CPU time";
     let shifts = match (most, chance.is_empty()) {
         (None, true) => return None,
-        (None, false) => format!("T{subject} shifts {the} ratios {AS_CHANCE}"),
-        (Some(most), true) => format!("T{subject} shifts {the} ratios by up to {}", share(most)),
+        (None, false) => format!("The {time} shifts {the} ratios {AS_CHANCE}"),
+        (Some(most), true) => format!("The {time} shifts {the} ratios by up to {}", share(most)),
         (Some(most), false) => {
             format!(
-                "Beyond what other workload seeds do, t{subject} shifts {the} ratios by up to {}",
+                "Beyond what other workload seeds do, the {time} shifts {the} ratios by up to {}",
                 share(most)
             )
         }
