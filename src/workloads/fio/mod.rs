@@ -91,7 +91,7 @@ static CPU: Declared = Declared {
     over: Over::Phase(PHASE),
     explained: "User and system time of all jobs, as fio reports them, ÷ the same time as for fio's I/Os, in percent.",
     drawn: false,
-    ..Declared::PERCENT
+    ..Declared::PERCENT_OF_TIME
 };
 static FAILED: Declared = Declared {
     name: "fio.errors",
