@@ -23,7 +23,7 @@ deb=${1:-}
 if [ -z "$deb" ]; then
     for folder in "$temporary/a" "$temporary/another folder=2"; do
         git clone --quiet "$project" "$folder"
-        (cd "$folder" && scripts/package.sh > sums)
+        (cd "$folder" && scripts/package.sh > "$temporary/sums")
     done
     cmp "$temporary/a/dist/SHA256SUMS" "$temporary/another folder=2/dist/SHA256SUMS"
     echo "two clones, the same bytes:"

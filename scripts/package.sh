@@ -15,7 +15,8 @@ maintainer="${DEBFULLNAME:-The fsderby developers} <${DEBEMAIL:-fsderby@fsderby.
 maintainer=$(printf '%s' "$maintainer" | sed 's/[\\/&]/\\&/g')
 
 if [ -e .git ]; then
-    [ -z "$(git status --porcelain)" ] || { echo "package.sh: the tree differs from its commit; try: git stash -u" >&2; exit 2; }
+    changed=$(git status --porcelain)
+    [ -z "$changed" ] || { printf 'package.sh: the tree differs from its commit; try: git stash -u\n%s\n' "$changed" >&2; exit 2; }
     SOURCE_DATE_EPOCH=$(git show --no-patch --format=%ct HEAD)
     commit=$(git rev-parse HEAD)
 else
