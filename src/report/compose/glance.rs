@@ -159,7 +159,7 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line], is_on_models: b
     let has_intervals = all.iter().any(|(_, comparison)| comparison.has_intervals());
     let interval = match (has_intervals, is_on_models) {
         (false, _) => "",
-        (true, true) => " (smallest to largest)",
+        (true, true) => " (in brackets the smallest and the largest, which are no confidence interval)",
         (true, false) => " (interval)",
     };
     let times = match is_same {
@@ -176,7 +176,10 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line], is_on_models: b
     let unequal =
         if lines.iter().any(|line| line.is_unequal) { "; ‡ weaker durability, so not ranked" } else { "" };
     let speed = less_speed(all, lines);
-    let over = if is_on_models { "samples" } else { "rounds" };
+    let over = match is_on_models {
+        true => "samples, which vary the drive's properties, the volume's position and the CPU's speed",
+        false => "rounds",
+    };
     format!("Ratio of geometric means over the {over}{interval}: {times}{speed}{ranks}{unequal}.")
 }
 

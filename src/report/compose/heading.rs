@@ -111,7 +111,7 @@ pub fn of(
         name: run.plan.name.clone(),
         question: run.plan.analysis.trim().to_owned(),
         standing,
-        title: title(run, standing, progress, timeless.is_some(), did.len()),
+        title: title(run, standing, progress, timeless.is_some(), did.len()) + &partly(workloads, standing),
         choice,
         claims: answer.iter().flat_map(|sentence| sentence.claims.clone()).collect(),
         answer,
@@ -152,12 +152,26 @@ fn title(run: &Run, standing: Standing, progress: Progress, is_timeless: bool, t
         Standing::Verdict if is_timeless => "Verdict over counters, without times",
         Standing::Nothing => "Nothing was measured",
         Standing::Preliminary => "Preliminary result",
-        Standing::Short => "Preliminary result, because the work is short",
+        Standing::Short => "Preliminary, because the work is short",
         Standing::Verdict => "Verdict",
         Standing::Void => "Void",
         Standing::Medians => "Medians and ranges",
     };
     model::heading(run, standing).unwrap_or(plain).to_owned()
+}
+
+/// What a verdict's title adds if the work of some of its workloads is short: `, preliminary for mail-short`.
+fn partly(workloads: &[WorkloadSummary], standing: Standing) -> String {
+    let short: Vec<&WorkloadSummary> = workloads.iter().filter(|work| work.is_short).collect();
+    match standing {
+        Standing::Verdict if !short.is_empty() && short.len() <= NAMED => {
+            format!(", preliminary for {}", these("", workloads, &short))
+        }
+        Standing::Verdict if !short.is_empty() => {
+            format!(", preliminary for {} of {} workloads", short.len(), workloads.len())
+        }
+        _ => String::new(),
+    }
 }
 
 /// `3 filesystems` if all share one setup, `2 variants of oakfs` if they are of one kind.

@@ -135,18 +135,14 @@ pub fn is_model_only(run: &Run) -> bool {
 pub fn heading(run: &Run, standing: Standing) -> Option<&'static str> {
     Some(match (coverage(run)?, standing) {
         (_, Standing::Nothing | Standing::Preliminary | Standing::Void | Standing::Medians) => return None,
-        (Coverage::Tested { .. }, Standing::Short) => {
-            "Preliminary result over samples of the disk model, because the work is short"
-        }
+        (Coverage::Tested { .. }, Standing::Short) => "Preliminary, because the work is short",
         (Coverage::ModelOnly, Standing::Verdict) => "Verdict on the model only",
-        (Coverage::ModelOnly, Standing::Short) => {
-            "Preliminary result on the model only, because the work is short"
-        }
+        (Coverage::ModelOnly, Standing::Short) => "Preliminary on the model only, because the work is short",
         (Coverage::Untested { .. }, Standing::Verdict) => {
-            "Verdict over samples of the disk model, tested with too few real drives"
+            "Verdict on a disk model that was tested with too few real drives"
         }
         (Coverage::Untested { .. }, Standing::Short) => {
-            "Preliminary result over samples of the disk model, which was tested with too few real drives, because the work is short"
+            "Preliminary on a disk model that was tested with too few real drives; the work is short"
         }
         (Coverage::Tested { .. }, Standing::Verdict) => "Verdict over samples of the disk model",
     })

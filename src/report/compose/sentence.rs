@@ -324,7 +324,8 @@ fn listed(labels: &[&str]) -> String {
 pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
     let hold = match (is_found, verdict.findings.len()) {
-        (false, _) => "no difference is larger than these figures",
+        (false, 1) => "the difference is no larger than stated",
+        (false, _) => "none of the differences is larger than stated",
         (true, 1) => "the range holds",
         (true, _) => "all ranges hold together",
     };
@@ -337,10 +338,8 @@ pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
         Basis::Samples { complete, .. } => {
             let finding = if is_found { "every finding" } else { "no difference" };
             format!(
-                "How sure: {finding} holds in all {complete} samples of the modelled disk (they vary the drive's \
-                 properties, the volume's position and the CPU's speed), with other random seeds and CPU costs, and in \
-                 the sample predicted to be least favourable. Ranges run from the smallest to the largest ratio of the \
-                 samples; they are no confidence intervals."
+                "How sure: {finding} holds in all {complete} samples of the modelled disk, and in trials with other \
+                 random seeds, with other CPU costs, and on the disk predicted to be least favourable."
             )
         }
     }
