@@ -74,6 +74,7 @@ mod tests {
     use super::*;
     use crate::analysis::tests::example::record;
     use crate::schema::setup::Mounted;
+    use crate::schema::shared::Shared;
 
     /// Checks files of 1,000 bytes that take `stored` bytes, after `devices` wrote these numbers of bytes.
     fn checked(stored: u64, encoding: Option<Encoding>, devices: &[Option<u64>]) -> Option<Stored> {
@@ -125,11 +126,13 @@ mod tests {
             let mut record = record();
             record.kind = kind.to_owned();
             record.variant.mount = vec![asked.to_owned()];
-            record.mounted = shown.map(|shown| Mounted {
-                fstype: kind.to_owned(),
-                driver: kind.to_owned(),
-                options: shown.split(',').map(str::to_owned).collect(),
-                source: "/dev/loop0".to_owned(),
+            record.mounted = shown.map(|shown| {
+                Shared::from(Mounted {
+                    fstype: kind.to_owned(),
+                    driver: kind.to_owned(),
+                    options: shown.split(',').map(str::to_owned).collect(),
+                    source: "/dev/loop0".to_owned(),
+                })
             });
             option(&record).map(str::to_owned)
         };

@@ -164,7 +164,7 @@ mod tests {
             write_through: false,
             preconditioned: false,
         };
-        record.storage = Named::new("disk", &modelled);
+        record.storage = Named::new("disk", &modelled).into();
         record.clock = ClockKind::Virtual;
         record.workload_seed = if let Purpose::Reseeded(n) = purpose { n.into() } else { 0 };
         let held = if label == "busy" { 100 } else { 900 };

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 
 use crate::host::parallel::parallel;
-use crate::schema::record::{Record, SCHEMA};
+use crate::schema::record::{Common, Record, SCHEMA};
 use crate::schema::units::MIB;
 use crate::text::visible;
 
@@ -35,6 +35,16 @@ pub enum Line {
     /// The line is incomplete, because the machine or process died while writing it.
     Torn,
     Damaged(String),
+}
+
+impl Line {
+    /// The line, with values that earlier records have, too, held once.
+    fn sharing(mut self, known: &mut Common) -> Self {
+        if let Line::Sound(record, _) = &mut self {
+            record.share(known);
+        }
+        self
+    }
 }
 
 /// Size limit of a text in a record. The longest that fsderby writes are the last lines of a tool's output.
@@ -191,8 +201,10 @@ impl<'f> Chain<'f> {
             .zip(text.split_terminator('\n'))
             .filter(|(_, line)| !line.is_empty())
             .collect();
-        let parts =
-            parallel(&numbered, |part| part.iter().map(|(n, line)| (*n, read(line))).collect::<Vec<_>>());
+        let parts = parallel(&numbered, |part| {
+            let mut known = Common::default();
+            part.iter().map(|(n, line)| (*n, read(line).sharing(&mut known))).collect::<Vec<_>>()
+        });
         let begin = |line: &str| self.bytes + (line.as_ptr().addr() - text.as_ptr().addr()) as u64;
         let spans: Vec<Span> =
             numbered.iter().map(|(_, line)| Span { at: begin(line), bytes: line.len() }).collect();

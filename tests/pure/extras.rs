@@ -174,7 +174,7 @@ fn another_speed_than_the_cost_of_an_instruction_asks_for_is_found() {
         for record in forger.records.iter_mut().filter(is_dear) {
             let mut modelled: Modelled = record.storage.settings().unwrap();
             modelled.mips += 1;
-            record.storage = Named::new("disk", &modelled);
+            record.storage = Named::new("disk", &modelled).into();
         }
     });
     let said = "million instructions per second, but the trial's purpose needs";

@@ -73,7 +73,7 @@ impl Forger {
             let planned = planned.find(|planned| planned.name() == trial).expect("it is planned");
             (record.filesystem, record.order) = (to.to_owned(), planned.order);
             (record.kind, record.variant) =
-                (planned.candidate.kind.clone(), planned.candidate.variant.clone());
+                (planned.candidate.kind.clone(), planned.candidate.variant.clone().into());
             let files = record.histograms.iter_mut().chain(&mut record.console).chain(&mut record.requests);
             for (file, kind) in files.zip(beside::ALL) {
                 let path = kind.path(&trial, record.attempt);

@@ -181,7 +181,7 @@ pub fn elsewhere(desk: &Desk, program: &Path, cache: &Path, words: &[&str]) -> S
 /// What decides a cell, and what came of it. `where` has no times and no order: on these filesystems another build of ours, which is
 /// faster or slower, has the same.
 fn cell(run: &Path, record: &Record) -> BTreeMap<String, String> {
-    let mut cell = record.provenance.clone();
+    let mut cell = (*record.provenance).clone();
     let file = |file: &Option<FileRef>| file.as_ref().unwrap().clone();
     let (requests, console) = (file(&record.requests), file(&record.console));
     let bytes = fs::read(run.join(&requests.path)).unwrap();

@@ -147,7 +147,9 @@ impl Declared {
     /// The metric of one part of the work.
     pub fn metric_of_part(&self, part: &str, value: f64) -> Metric {
         let name = self.name.strip_suffix(PART).unwrap_or(self.name);
-        Metric { name: format!("{name}{part}"), ..self.metric(value) }
+        let mut metric = self.metric(value);
+        metric.name = format!("{name}{part}");
+        metric
     }
 
     /// Whether this declaration declares the metric of that name.

@@ -41,5 +41,6 @@ pub mod scenario;
 pub mod seal;
 pub mod setup;
 pub mod shard;
+pub mod shared;
 pub mod units;
 pub mod work;

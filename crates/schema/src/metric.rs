@@ -1,27 +1,93 @@
 //! One measured quantity with its description.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::shared::Shared;
 
 /// A value computed from raw records by a pure, versioned function. It is stored, and recomputed by `fsderby verify`.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
+#[derive(Clone, Debug, PartialEq, schemars::JsonSchema, Deserialize)]
+#[serde(from = "Stored<'static>")]
 pub struct Metric {
+    pub value: f64,
+    pub quantity: Shared<Quantity>,
+}
+
+/// What a value measures: the same in all trials of a workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quantity {
     /// Dotted, from general to specific: `transactions.rate`, `mkfs.time`.
     pub name: String,
     /// Distinguishes values of the same name: `phase`, `file_bytes`, `record_bytes`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dimensions: BTreeMap<String, String>,
-    pub value: f64,
     /// The unit that follows the value in print: `1/s`, `MiB/s`, `s`, `bytes`, `%`.
     pub unit: String,
     pub of: Of,
     pub better: Better,
     /// Whether the value is a headline metric: a figure of the workload that a verdict may use (one or two per workload).
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headline: bool,
+}
+
+/// A value computed from raw records by a pure, versioned function. It is stored, and recomputed by `fsderby verify`.
+#[derive(Serialize, schemars::JsonSchema, Deserialize)]
+#[schemars(rename = "Metric")]
+struct Stored<'m> {
+    /// Dotted, from general to specific: `transactions.rate`, `mkfs.time`.
+    name: Cow<'m, str>,
+    #[serde(default, skip_serializing_if = "no_dimensions")]
+    dimensions: Cow<'m, BTreeMap<String, String>>,
+    value: f64,
+    unit: Cow<'m, str>,
+    of: Of,
+    better: Better,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    headline: bool,
+}
+
+fn no_dimensions(dimensions: &BTreeMap<String, String>) -> bool {
+    dimensions.is_empty()
+}
+
+impl From<Stored<'_>> for Metric {
+    fn from(stored: Stored<'_>) -> Self {
+        let Stored { name, dimensions, value, unit, of, better, headline } = stored;
+        let (name, unit, dimensions) = (name.into_owned(), unit.into_owned(), dimensions.into_owned());
+        Metric { value, quantity: Quantity { name, dimensions, unit, of, better, headline }.into() }
+    }
+}
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Quantity { name, dimensions, unit, of, better, headline } = &*self.quantity;
+        let stored = Stored {
+            name: name.into(),
+            dimensions: Cow::Borrowed(dimensions),
+            value: self.value,
+            unit: unit.into(),
+            of: *of,
+            better: *better,
+            headline: *headline,
+        };
+        stored.serialize(to)
+    }
+}
+
+impl Deref for Metric {
+    type Target = Quantity;
+
+    fn deref(&self) -> &Quantity {
+        &self.quantity
+    }
+}
+
+impl DerefMut for Metric {
+    fn deref_mut(&mut self) -> &mut Quantity {
+        &mut self.quantity
+    }
 }
 
 /// The dimension that names the work of a value, if a trial has several.
@@ -88,10 +154,13 @@ pub enum Better {
 impl Metric {
     pub fn new(name: &str, value: f64, unit: &str, of: Of, better: Better) -> Self {
         let (name, unit) = (name.to_owned(), unit.to_owned());
-        Metric { name, dimensions: BTreeMap::new(), value, unit, of, better, headline: false }
+        let dimensions = BTreeMap::new();
+        Metric { value, quantity: Quantity { name, dimensions, unit, of, better, headline: false }.into() }
     }
 
-    pub fn headline(self) -> Self {
-        Metric { headline: true, ..self }
+    #[must_use]
+    pub fn headline(mut self) -> Self {
+        self.quantity.headline = true;
+        self
     }
 }

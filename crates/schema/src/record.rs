@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::drive::Drive;
 use crate::event::{Client, Phase, Seen, Series, Space, Stepped, Survivors, Tree};
 use crate::job::{Purpose, StepName, WorkSpec, is_one, one};
-use crate::metric::Metric;
+use crate::metric::{Metric, Quantity};
 use crate::reason::{Outcome, Reason, ValidityCheck};
 use crate::setup::{
     ClockKind, Fidelity, Identity, Modelled, Mounted, Named, Sampled, Sandbox, Variant, Volume,
 };
+use crate::shared::{Known, Shared};
 use crate::units::{Bytes, sum};
 use crate::work::Amount;
 
@@ -37,18 +38,18 @@ pub struct Record {
     /// The label of the candidate.
     pub filesystem: String,
     pub kind: String,
-    pub variant: Variant,
+    pub variant: Shared<Variant>,
     /// The scenario's label: the workload's, unless the experiment gives stages.
     pub scenario: String,
     /// The workloads of the scenario.
-    pub works: Vec<RecordedWork>,
+    pub works: Shared<Vec<RecordedWork>>,
     pub testbed: String,
     /// The name of the trial's setup in `machine.json`.
     pub setup: String,
     /// Kernel release reported by the agent; empty if the agent reported nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kernel: String,
-    pub storage: Named,
+    pub storage: Shared<Named>,
     pub volume: Volume,
     /// Layers between the storage's disks and the filesystem, from the disks up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -65,8 +66,8 @@ pub struct Record {
     pub workload_seed: u64,
     /// BLAKE3 of the guest's boot files, such as `kernel` and `tools`, and of the copied files of each package, such as
     /// `sqlite3 3.40.1-2+deb12u2`. Lists only what decides a figure and is not elsewhere in the record.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub provenance: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "no_texts")]
+    pub provenance: Shared<BTreeMap<String, String>>,
     pub clock: ClockKind,
     /// How much figures from this testbed may be trusted.
     pub fidelity: Fidelity,
@@ -75,10 +76,10 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mounted: Option<Mounted>,
+    pub mounted: Option<Shared<Mounted>>,
     /// The tools' restrictions; absent if no tool ran, and in a guest, which itself restricts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sandbox: Option<Sandbox>,
+    pub sandbox: Option<Shared<Sandbox>>,
     /// The worker's identity, if it dropped root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<Identity>,
@@ -91,8 +92,8 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub host_probes: Counters,
     /// Probes that could not be opened, and why.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub not_available: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "no_texts")]
+    pub not_available: Shared<BTreeMap<String, String>>,
     /// The agent's observations for validity checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Seen>,
@@ -114,6 +115,18 @@ pub struct Record {
     /// Checksum of the previous line; in the first line, of `plan.toml` followed by `machine.json`.
     pub previous: String,
     // `crc32`, over all previous bytes of the line, is appended as the last key when the line is written.
+}
+
+/// The values that records read so far have in common.
+#[derive(Debug, Default)]
+pub struct Common {
+    quantities: Known<Quantity>,
+    works: Known<Vec<RecordedWork>>,
+    variants: Known<Variant>,
+    storages: Known<Named>,
+    texts: Known<BTreeMap<String, String>>,
+    mounts: Known<Mounted>,
+    sandboxes: Known<Sandbox>,
 }
 
 /// The device given to mkfs if layers lie below it. Without layers that is the volume.
@@ -148,6 +161,10 @@ pub struct RecordedWork {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_none_there(number: &u32) -> bool {
     *number == 0
+}
+
+fn no_texts(texts: &BTreeMap<String, String>) -> bool {
+    texts.is_empty()
 }
 
 fn yes() -> bool {
@@ -265,6 +282,19 @@ impl Record {
     /// Why the trial is not `done`, in one or two sentences with advice; empty if the trial is `done`.
     pub fn why(&self) -> String {
         self.reason.as_ref().map_or(String::new(), Reason::to_string)
+    }
+
+    /// Holds values that it has in common with earlier records once: see [`crate::shared`].
+    pub fn share(&mut self, known: &mut Common) {
+        let Common { quantities, works, variants, storages, texts, mounts, sandboxes } = known;
+        self.metrics.iter_mut().for_each(|metric| quantities.share(&mut metric.quantity));
+        works.share(&mut self.works);
+        variants.share(&mut self.variant);
+        storages.share(&mut self.storage);
+        texts.share(&mut self.provenance);
+        texts.share(&mut self.not_available);
+        self.mounted.iter_mut().for_each(|mounted| mounts.share(mounted));
+        self.sandbox.iter_mut().for_each(|sandbox| sandboxes.share(sandbox));
     }
 
     /// Releases the spare capacity of lists: up to half of a record, and a report holds all records.

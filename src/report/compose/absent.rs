@@ -251,7 +251,7 @@ mod tests {
         for record in
             run.records.iter_mut().filter(|r| ["alderfs", "maplefs"].contains(&r.filesystem.as_str()))
         {
-            record.not_available = [why.clone()].into();
+            record.not_available = std::collections::BTreeMap::from([why.clone()]).into();
         }
         let labels = ["maplefs", "cedarfs", "alderfs"].map(str::to_owned);
         let (what, reason) = why;

@@ -139,7 +139,7 @@ fn entry(run: &Run, label: &str) -> Entry {
     let record = || run.records.iter().find(|r| r.filesystem == label);
     let (kind, variant) = match run.plan.candidates.iter().find(|e| e.label == label) {
         Some(candidate) => (candidate.kind.clone(), candidate.variant.clone()),
-        None => record().map(|r| (r.kind.clone(), r.variant.clone())).unwrap_or_default(),
+        None => record().map(|r| (r.kind.clone(), (*r.variant).clone())).unwrap_or_default(),
     };
     let mut options = Vec::new();
     if !variant.mkfs.is_empty() {

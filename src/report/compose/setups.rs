@@ -74,7 +74,7 @@ impl<'r> Known<'r> {
     /// The mount of a directory: `TYPE of /dev/sda1 (relatime, rw)`. Empty for a filesystem that fsderby made, whose commands
     /// are shown.
     fn mount(&self) -> String {
-        let mounted = self.records.iter().find_map(|record| record.mounted.as_ref());
+        let mounted = self.records.iter().find_map(|record| record.mounted.as_deref());
         let said = |m: &Mounted| format!("{} of {} ({})", m.fstype, m.source, m.options.join(", "));
         mounted.filter(|_| self.is_directory()).map_or_else(String::new, said)
     }

@@ -118,7 +118,7 @@ fn on_model(record: &mut Record) {
         write_through: false,
         preconditioned: false,
     };
-    record.storage = Named::new("disk", &modelled);
+    record.storage = Named::new("disk", &modelled).into();
     let away = sample.levels.of(Factor::Position).map_or(0, |level| if level == Level::Low { -1 } else { 1 });
     record.volume.offset = Bytes((30 * GIB).saturating_add_signed(away * 4 * GIB.cast_signed()));
     (record.clock, record.fidelity) = (ClockKind::Virtual, Fidelity::Model);
@@ -148,7 +148,7 @@ fn on_model(record: &mut Record) {
 pub fn change(record: &mut Record, change: impl FnOnce(&mut Modelled)) {
     let mut modelled = record.storage.settings().expect("a disk is modelled");
     change(&mut modelled);
-    record.storage = Named::new("disk", &modelled);
+    record.storage = Named::new("disk", &modelled).into();
 }
 
 fn speed(record: &Record, sample: Sample) -> f64 {

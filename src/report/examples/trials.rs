@@ -14,6 +14,7 @@ use crate::schema::plan::Plan;
 use crate::schema::reason::*;
 use crate::schema::record::*;
 use crate::schema::setup::{ClockKind, Fidelity, Mounted, Named, Volume};
+use crate::schema::shared::Shared;
 use crate::schema::units::{Bytes, MIB};
 use crate::schema::work::Amount;
 
@@ -60,7 +61,7 @@ pub fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> R
         order: place,
         filesystem: candidate.label.clone(),
         kind: candidate.kind.clone(),
-        variant: candidate.variant.clone(),
+        variant: candidate.variant.clone().into(),
         scenario: WORKS[work].into(),
         works: vec![RecordedWork {
             name: WORKS[work].into(),
@@ -74,11 +75,12 @@ pub fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> R
             },
             measured: true,
             clients: 1,
-        }],
+        }]
+        .into(),
         testbed: plan.testbed.clone(),
         setup: plan.testbed.clone(),
         kernel: "6.12.9".into(),
-        storage: Named { name: "image".into(), ..Named::default() },
+        storage: Named { name: "image".into(), ..Named::default() }.into(),
         volume: Volume { size: plan.size, offset: Bytes(0) },
         layers: Vec::new(),
         state: None,
@@ -90,12 +92,12 @@ pub fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> R
         fidelity: Fidelity::Loop,
         outcome: Outcome::Done,
         reason: None,
-        mounted: Some(Mounted {
+        mounted: Some(Shared::from(Mounted {
             source: "/dev/loop3".into(),
             fstype: candidate.kind.clone(),
             driver: candidate.kind.clone(),
             options: vec!["rw".into(), "relatime".into()],
-        }),
+        })),
         steps: Vec::new(),
         space: vec![Space {
             at: At::Fresh,
@@ -106,14 +108,14 @@ pub fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> R
         }],
         stages: vec![StageRecord::default()],
         host_probes: BTreeMap::new(),
-        not_available: BTreeMap::new(),
+        not_available: BTreeMap::new().into(),
         seen: Vec::new(),
         validity: Vec::new(),
         trees: Vec::new(),
         sandbox: None,
         worker: None,
         survivors: None,
-        provenance: BTreeMap::new(),
+        provenance: BTreeMap::new().into(),
         histograms: Vec::new(),
         console: None,
         requests: None,

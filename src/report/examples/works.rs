@@ -47,8 +47,8 @@ pub fn of(seed: u64) -> (Example, Vec<Own>) {
     scenario.expect("it is planned").stages = stages;
     for record in run.records.iter_mut().filter(|record| record.scenario == WORKS[0]) {
         let one = record.works[0].clone();
-        record.works =
-            works.iter().map(|work| RecordedWork { name: work.name.clone(), ..one.clone() }).collect();
+        let all = works.iter().map(|work| RecordedWork { name: work.name.clone(), ..one.clone() });
+        record.works = all.collect::<Vec<_>>().into();
         record.metrics =
             works.iter().flat_map(|work| metrics(record, &work.name)).chain(steps(record)).collect();
         if !record.histograms.is_empty() {

@@ -105,9 +105,9 @@ impl<'a> Fold<'a> {
                 self.direct = Some(direct);
                 self.record.top = (!self.job.layers.is_empty()).then_some(Top { bytes, leaves });
             }
-            Event::Sandbox(sandbox) => self.record.sandbox = Some(sandbox),
+            Event::Sandbox(sandbox) => self.record.sandbox = Some(sandbox.into()),
             Event::Worker(identity) => self.record.worker = Some(identity),
-            Event::Mounted(mounted) => self.record.mounted = Some(mounted),
+            Event::Mounted(mounted) => self.record.mounted = Some(mounted.into()),
             Event::Space(space) => self.record.space.push(space),
             Event::Phase(phase) => self.in_stage(|stage| stage.phases.push(phase)),
             Event::Histogram(buckets) => self.histogram(buckets),
@@ -147,7 +147,7 @@ impl<'a> Fold<'a> {
 
     /// The provenance of the agent's machine, and its kernel's release if it has its own.
     pub fn launched(&mut self, provenance: BTreeMap<String, String>, kernel: Option<String>) {
-        self.record.provenance = provenance;
+        self.record.provenance = provenance.into();
         self.kernel = kernel;
     }
 
@@ -317,13 +317,13 @@ pub fn blank(
         order: trial.order,
         filesystem: trial.candidate.label.clone(),
         kind: trial.candidate.kind.clone(),
-        variant: trial.candidate.variant.clone(),
+        variant: trial.candidate.variant.clone().into(),
         scenario: trial.scenario.label.clone(),
-        works: plan.laid_of(trial).works.iter().map(work).collect(),
+        works: plan.laid_of(trial).works.iter().map(work).collect::<Vec<_>>().into(),
         setup: setup_name(&testbed, job.cpus),
         testbed,
         kernel: String::new(),
-        storage: job.storage.clone(),
+        storage: job.storage.clone().into(),
         volume: job.volume,
         layers: job.layers.clone(),
         state: plan.setup(trial.candidate).state.map(str::to_owned),
@@ -331,7 +331,7 @@ pub fn blank(
         memory: job.memory,
         cpus: job.cpus,
         workload_seed: plan.seed_of(trial),
-        provenance: BTreeMap::new(),
+        provenance: BTreeMap::new().into(),
         clock: traits.clock,
         fidelity: traits.fidelity,
         outcome: Outcome::Skipped,
@@ -343,7 +343,7 @@ pub fn blank(
         space: Vec::new(),
         stages: Vec::new(),
         host_probes: BTreeMap::new(),
-        not_available: BTreeMap::new(),
+        not_available: BTreeMap::new().into(),
         seen: Vec::new(),
         validity: Vec::new(),
         trees: Vec::new(),

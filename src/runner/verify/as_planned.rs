@@ -122,7 +122,7 @@ pub fn differs(plan: &Resolved<'_>, trial: &Trial<'_>, cell: &Cell, record: &Rec
         ("round", record.round == trial.round),
         ("filesystem", record.filesystem == trial.candidate.label),
         ("kind", record.kind == trial.candidate.kind),
-        ("variant", record.variant == trial.candidate.variant),
+        ("variant", *record.variant == trial.candidate.variant),
         ("scenario", record.scenario == trial.scenario.label),
         ("work", cell.works_are(record)),
         ("seed", record.workload_seed == plan.seed_of(trial)),

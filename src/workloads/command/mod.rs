@@ -176,10 +176,11 @@ fn metrics(phases: &[Phase], figures: &[Figure]) -> Vec<Metric> {
             WRITTEN.metric(phase.count("bytes_written") as f64),
         ];
         if commands == 1 {
-            let printed = printed::values(figures, phase).map(|(figure, value)| Metric {
-                unit: figure.unit.clone(),
-                better: figure.better,
-                ..PRINTED.metric_of_part(&figure.name, value)
+            let printed = printed::values(figures, phase).map(|(figure, value)| {
+                let mut metric = PRINTED.metric_of_part(&figure.name, value);
+                metric.unit.clone_from(&figure.unit);
+                metric.better = figure.better;
+                metric
             });
             all.extend(printed);
         }

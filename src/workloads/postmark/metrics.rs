@@ -181,7 +181,8 @@ mod tests {
             half_a_second("create", Totals { created: 10, bytes_written: MIB, ..Totals::default() }, 0),
             half_a_second("transactions", Totals { created: 5, read: 20, ..Totals::default() }, 20),
         ];
-        let values: Vec<(String, f64)> = metrics(&phases).into_iter().map(|m| (m.name, m.value)).collect();
+        let values: Vec<(String, f64)> =
+            metrics(&phases).into_iter().map(|m| (m.name.clone(), m.value)).collect();
         let expected = [
             ("transactions.rate", 40.0),
             ("create.alone.rate", 20.0),

@@ -10,7 +10,7 @@ use crate::report::view::look::{Look, MARKS};
 use crate::report::view::plane::Plane;
 use crate::report::view::published::Beside;
 use crate::schema::finding::Guard;
-use crate::schema::metric::Metric;
+use crate::schema::metric::{Metric, Quantity};
 use crate::schema::reason::Reason;
 
 fn page_of(example: &examples::Example) -> String {
@@ -219,7 +219,9 @@ fn a_sweep_of_many_metrics_is_one_long_table() {
         let like = record.metrics[0].clone();
         record.metrics.extend((0..40).map(|n| {
             let dimensions = BTreeMap::from([("record_bytes".to_owned(), (n * 4096).to_string())]);
-            Metric { name: "sweep.throughput".into(), dimensions, headline: false, ..like.clone() }
+            let name = "sweep.throughput".into();
+            let quantity = Quantity { name, dimensions, headline: false, ..(*like.quantity).clone() };
+            Metric { value: like.value, quantity: quantity.into() }
         }));
     }
     let page = page_of(&example);
@@ -241,7 +243,9 @@ fn what_was_measured_over_two_quantities_is_a_field_for_each_candidate() {
             let dimensions = sizes.map(|(name, size): (&str, i32)| (name.to_owned(), size.to_string()));
             let value = like.value * f64::from(n + 1);
             let name = "field.throughput".into();
-            Metric { name, dimensions: dimensions.into(), headline: false, value, ..like.clone() }
+            let dimensions = dimensions.into();
+            let quantity = Quantity { name, dimensions, headline: false, ..(*like.quantity).clone() };
+            Metric { value, quantity: quantity.into() }
         }));
     }
     let page = page_of(&example);
