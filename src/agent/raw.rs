@@ -1,6 +1,5 @@
 //! Requests directly to a block device, as a disk benchmark sends them: no page cache, no filesystem.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +31,7 @@ pub fn carry_out(device: &Path, size: Bytes, work: &RawWork) -> Result<Vec<Phase
     };
     let done = done.map_err(|e| StepError::io("send requests to", device, e))?;
     let phase = |taken: Taken| {
-        let counts = BTreeMap::from([(DONE.to_owned(), taken.done)]);
+        let counts = [(DONE.to_owned(), taken.done)].into();
         Phase { name: "raw".into(), ns: taken.ns, counts }
     };
     Ok(done.into_iter().map(phase).collect())

@@ -190,7 +190,6 @@ fn points(entrant: &Entrant<'_>) -> Option<Points> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use fsderby_diskmodel::Sample;
 
@@ -201,6 +200,7 @@ mod tests {
     use crate::schema::job::RESEEDED;
     use crate::schema::metric::{Better, Metric, Of};
     use crate::schema::setup::{Modelled, Named};
+    use crate::schema::shared::Keyed;
 
     fn measured(logs: [f64; 3]) -> Excess {
         super::measured(logs, 2000, None)
@@ -316,11 +316,11 @@ mod tests {
             write_through: false,
             preconditioned: false,
         };
-        record.storage = Named::new("disk", &modelled);
+        record.storage = Named::new("disk", &modelled).into();
         record
     }
 
-    fn counters(record: &mut Record) -> &mut BTreeMap<String, u64> {
+    fn counters(record: &mut Record) -> &mut Keyed<u64> {
         record.stages[0].probes.get_mut("disk").expect("the disk's")
     }
 

@@ -199,7 +199,7 @@ impl Probe for BlockIo {
 
     fn metrics(&self, raw: &Raw, work: &Work<'_>) -> Vec<Metric> {
         let metric =
-            |(counter, declared): &(&str, Declared)| Some(declared.metric(*raw.get(*counter)? as f64));
+            |(counter, declared): &(&str, Declared)| Some(declared.metric(*raw.get(counter)? as f64));
         let mut metrics: Vec<Metric> = DEVICE.iter().filter_map(metric).collect();
         for (declared, counter, count) in [
             (&RATIO, "bytes_written", "bytes_written"),
@@ -281,7 +281,7 @@ impl Running for Open {
         let mut raw = now.leaves.since(&self.before.leaves).raw();
         if let Some((now, before)) = now.top.zip(self.before.top.as_ref()) {
             let top = now.since(before).raw();
-            raw.extend(OF_TOP.iter().filter_map(|(of, name)| Some(((*name).to_owned(), *top.get(*of)?))));
+            raw.extend(OF_TOP.iter().filter_map(|(of, name)| Some(((*name).to_owned(), *top.get(of)?))));
         }
         let caches: Vec<bool> = self.devices.leaves.iter().filter_map(|leaf| volatile_cache(leaf)).collect();
         if !caches.is_empty() {
@@ -377,7 +377,8 @@ mod tests {
             (*name).to_owned()
         });
         let all = Counters([0; FIELDS], FIELDS).raw();
-        let mut given: Vec<String> = all.into_keys().chain(["volatile_cache".into()]).chain(top).collect();
+        let mut given: Vec<String> =
+            all.keys().cloned().chain(["volatile_cache".into()]).chain(top).collect();
         let mut declared: Vec<&str> = COUNTERS.iter().map(|c| c.name).collect();
         given.sort();
         declared.sort_unstable();

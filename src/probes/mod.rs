@@ -13,7 +13,6 @@ mod pace;
 mod pages;
 mod scheduling;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -25,6 +24,7 @@ use crate::schema::description::Description;
 use crate::schema::event::{Phase, Series, Stepped};
 use crate::schema::metric::Metric;
 use crate::schema::record::{Counters, Record, StageRecord};
+use crate::schema::shared::Keyed;
 
 /// Every probe.
 pub static TABLE: &[&dyn Probe] = &[
@@ -40,7 +40,7 @@ pub static TABLE: &[&dyn Probe] = &[
     &modelled_disk::ModelledDisk,
 ];
 
-pub type Raw = BTreeMap<String, u64>;
+pub type Raw = Keyed<u64>;
 
 pub trait Probe: Sync {
     fn name(&self) -> &'static str;
@@ -182,9 +182,9 @@ pub fn is_of_host(probe: &str) -> bool {
 
 /// Sum of the counters of these stages.
 pub fn sum<'r>(stages: impl Iterator<Item = &'r StageRecord>) -> Counters {
-    let mut all = Counters::new();
+    let mut all = Counters::default();
     for (probe, raw) in stages.flat_map(|stage| &stage.probes) {
-        add(probe, all.entry(probe.clone()).or_default(), raw);
+        add(probe, all.or_default(probe), raw);
     }
     all
 }
@@ -201,7 +201,7 @@ pub fn add(probe: &str, sum: &mut Raw, later: &Raw) {
     let counters = TABLE.iter().find(|p| p.name() == probe).map(|p| p.counters());
     for (name, value) in later {
         let counter = counters.unwrap_or_default().iter().find(|c| c.name == name);
-        let known = sum.entry(name.clone()).or_default();
+        let known = sum.or_default(name);
         *known = match counter.map_or(Semantics::Difference, |c| c.semantics) {
             Semantics::Difference => known.saturating_add(*value),
             Semantics::Maximum => (*known).max(*value),

@@ -115,7 +115,7 @@ fn flat(disks: &[Totals]) -> Raw {
     for disk in disks {
         let Ok(Value::Object(counters)) = serde_json::to_value(disk) else { continue };
         for (name, value) in counters {
-            *sums.entry(name).or_insert(0) += value.as_u64().unwrap_or(0);
+            *sums.or_default(&name) += value.as_u64().unwrap_or(0);
         }
     }
     sums

@@ -95,7 +95,7 @@ fn windows(clients: &[Client]) -> Vec<(Phase, u64, u64)> {
 
 fn count(phase: &mut Phase, told: &ClientPhase) {
     for (name, n) in &told.phase.counts {
-        let known = phase.counts.entry(name.clone()).or_default();
+        let known = phase.counts.or_default(name);
         *known = known.saturating_add(*n);
     }
 }

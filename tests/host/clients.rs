@@ -16,6 +16,7 @@ use fsderby::schema::plan::{Plan, PlannedWork};
 use fsderby::schema::reason::Outcome;
 use fsderby::schema::record::Record;
 use fsderby::schema::scenario::WorkStage;
+use fsderby::schema::shared::Keyed;
 use fsderby::store::{self, Run};
 use fsderby::workloads::clients;
 
@@ -184,7 +185,7 @@ fn curves_hold(run: &Run) {
     assert!(cold.stages.iter().all(|stage| stage.by_client.len() == 3), "each of six parts");
 }
 
-fn counts<'p>(phases: impl Iterator<Item = &'p Phase>) -> BTreeMap<&'p str, &'p BTreeMap<String, u64>> {
+fn counts<'p>(phases: impl Iterator<Item = &'p Phase>) -> BTreeMap<&'p str, &'p Keyed<u64>> {
     phases.map(|phase| (phase.name.as_str(), &phase.counts)).collect()
 }
 

@@ -14,6 +14,7 @@ use fsderby::schema::job::{At, Job, PROTOCOL, Purpose, Step, StepName, WorkJob};
 use fsderby::schema::machine::{Machine, OnMachine};
 use fsderby::schema::plan::Plan;
 use fsderby::schema::setup::{ClockKind, Fidelity, Mounted, Named, Volume};
+use fsderby::schema::shared::Keyed;
 use fsderby::schema::units::Bytes;
 use fsderby::storage::image;
 use fsderby::testbeds::model::Model;
@@ -413,7 +414,7 @@ impl Script {
         ];
         for (name, ns, counts) in phases {
             self.latencies(job, name, &counts);
-            self.say(Event::Phase(Phase { name: name.into(), ns, counts }));
+            self.say(Event::Phase(Phase { name: name.into(), ns, counts: counts.into() }));
         }
     }
 
@@ -440,7 +441,7 @@ impl Script {
 
     fn probes(&mut self, job: &Job) {
         let raw = |list: &[(&str, u64)]| {
-            list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<BTreeMap<_, _>>()
+            list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Keyed<_>>()
         };
         let written = 110_000_000 + declared_ms(job, StepName::Reset) * 1_000_000;
         let block = [

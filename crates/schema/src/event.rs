@@ -3,12 +3,11 @@
 //! An event is one line of text, `SEQUENCE CRC32 JSON\n`: a sequence number from 0, the CRC-32 (IEEE) of the JSON in eight hex
 //! digits, and the event as JSON. A gap or a wrong checksum voids the trial.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::job::{At, StepName};
 use crate::setup::{Identity, Mounted, Sandbox};
+use crate::shared::Keyed;
 use crate::units::Bytes;
 
 /// An agent's event. `clock_ns` is the agent's monotonic clock.
@@ -54,7 +53,7 @@ pub enum Event {
     Client(Client),
     Probe {
         name: String,
-        raw: BTreeMap<String, u64>,
+        raw: Keyed<u64>,
     },
     /// Changes that a probe recorded during the work.
     Series {
@@ -294,7 +293,7 @@ pub struct Phase {
     pub name: String,
     pub ns: u64,
     /// Operations and bytes by name: `created`, `read`, `bytes_written`, `fsyncs`.
-    pub counts: BTreeMap<String, u64>,
+    pub counts: Keyed<u64>,
 }
 
 /// One of several clients of a work, in raw integers. Times are those of the agent's monotonic clock.

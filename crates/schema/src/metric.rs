@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::shared::Shared;
 
 /// A value computed from raw records by a pure, versioned function. It is stored, and recomputed by `fsderby verify`.
-#[derive(Clone, Debug, PartialEq, schemars::JsonSchema, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(from = "Stored<'static>")]
 pub struct Metric {
     pub value: f64,
@@ -33,8 +34,7 @@ pub struct Quantity {
 }
 
 /// A value computed from raw records by a pure, versioned function. It is stored, and recomputed by `fsderby verify`.
-#[derive(Serialize, schemars::JsonSchema, Deserialize)]
-#[schemars(rename = "Metric")]
+#[derive(Serialize, JsonSchema, Deserialize)]
 struct Stored<'m> {
     /// Dotted, from general to specific: `transactions.rate`, `mkfs.time`.
     name: Cow<'m, str>,
@@ -57,6 +57,16 @@ impl From<Stored<'_>> for Metric {
         let Stored { name, dimensions, value, unit, of, better, headline } = stored;
         let (name, unit, dimensions) = (name.into_owned(), unit.into_owned(), dimensions.into_owned());
         Metric { value, quantity: Quantity { name, dimensions, unit, of, better, headline }.into() }
+    }
+}
+
+impl JsonSchema for Metric {
+    fn schema_name() -> Cow<'static, str> {
+        "Metric".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Stored::json_schema(generator)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::reason::{Outcome, Reason, ValidityCheck};
 use crate::setup::{
     ClockKind, Fidelity, Identity, Modelled, Mounted, Named, Sampled, Sandbox, Variant, Volume,
 };
-use crate::shared::{Known, Shared};
+use crate::shared::{Keyed, Known, Shared};
 use crate::units::{Bytes, sum};
 use crate::work::Amount;
 
@@ -89,7 +89,7 @@ pub struct Record {
     /// The stages with work, in order.
     pub stages: Vec<StageRecord>,
     /// Counts of the host's probes over the whole trial, by probe and counter.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "Keyed::is_empty")]
     pub host_probes: Counters,
     /// Probes that could not be opened, and why.
     #[serde(default, skip_serializing_if = "no_texts")]
@@ -127,6 +127,7 @@ pub struct Common {
     texts: Known<BTreeMap<String, String>>,
     mounts: Known<Mounted>,
     sandboxes: Known<Sandbox>,
+    keys: Known<Vec<String>>,
 }
 
 /// The device given to mkfs if layers lie below it. Without layers that is the volume.
@@ -138,7 +139,7 @@ pub struct Top {
 }
 
 /// Raw values by probe and counter.
-pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
+pub type Counters = Keyed<Keyed<u64>>;
 
 /// A workload of the trial.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
@@ -286,7 +287,7 @@ impl Record {
 
     /// Holds values that it has in common with earlier records once: see [`crate::shared`].
     pub fn share(&mut self, known: &mut Common) {
-        let Common { quantities, works, variants, storages, texts, mounts, sandboxes } = known;
+        let Common { quantities, works, variants, storages, texts, mounts, sandboxes, keys } = known;
         self.metrics.iter_mut().for_each(|metric| quantities.share(&mut metric.quantity));
         works.share(&mut self.works);
         variants.share(&mut self.variant);
@@ -295,6 +296,14 @@ impl Record {
         texts.share(&mut self.not_available);
         self.mounted.iter_mut().for_each(|mounted| mounts.share(mounted));
         self.sandbox.iter_mut().for_each(|sandbox| sandboxes.share(sandbox));
+        let counters = self.stages.iter_mut().map(|stage| &mut stage.probes).chain([&mut self.host_probes]);
+        for counters in counters {
+            counters.share(keys);
+            counters.values_mut().for_each(|counts| counts.share(keys));
+        }
+        for phase in self.stages.iter_mut().flat_map(|stage| &mut stage.phases) {
+            phase.counts.share(keys);
+        }
     }
 
     /// Releases the spare capacity of lists: up to half of a record, and a report holds all records.

@@ -4,9 +4,12 @@
 //! texts took most of its memory. Sharing is invisible: a shared value is read, compared and stored as the value itself, and
 //! a change of one record's value makes a copy first.
 
-use std::ops::{Deref, DerefMut};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut, Index};
 use std::sync::Arc;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A value that other records may hold, too.
@@ -51,6 +54,24 @@ where
     }
 }
 
+impl<T: JsonSchema> JsonSchema for Shared<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+}
+
 impl<T: Serialize> Serialize for Shared<T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         T::serialize(self, to)
@@ -60,6 +81,185 @@ impl<T: Serialize> Serialize for Shared<T> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         T::deserialize(from).map(Self::from)
+    }
+}
+
+/// A map whose keys many records have in common: the names of counters. It is read, compared and stored as a sorted map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keyed<V> {
+    /// In ascending order.
+    keys: Shared<Vec<String>>,
+    /// One for each key.
+    values: Vec<V>,
+}
+
+impl<V> Default for Keyed<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V> Keyed<V> {
+    pub fn new() -> Self {
+        Keyed { keys: Shared::default(), values: Vec::new() }
+    }
+
+    pub fn get(&self, key: &str) -> Option<&V> {
+        self.values.get(self.place(key).ok()?)
+    }
+
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut V> {
+        let at = self.place(key).ok()?;
+        self.values.get_mut(at)
+    }
+
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.place(key).is_ok()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = &String> {
+        self.keys.iter()
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.values.iter()
+    }
+
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.values.iter_mut()
+    }
+
+    /// In ascending order of the keys.
+    pub fn iter(&self) -> <&Self as IntoIterator>::IntoIter {
+        self.into_iter()
+    }
+
+    /// The value of this key, which is added if it is not there.
+    pub fn or_default(&mut self, key: &str) -> &mut V
+    where
+        V: Default,
+    {
+        let at = self.place(key).unwrap_or_else(|at| {
+            self.keys.insert(at, key.to_owned());
+            self.values.insert(at, V::default());
+            at
+        });
+        &mut self.values[at]
+    }
+
+    pub fn insert(&mut self, key: String, value: V) {
+        match self.place(&key) {
+            Ok(at) => self.values[at] = value,
+            Err(at) => {
+                self.keys.insert(at, key);
+                self.values.insert(at, value);
+            }
+        }
+    }
+
+    pub fn remove(&mut self, key: &str) -> Option<V> {
+        let at = self.place(key).ok()?;
+        self.keys.remove(at);
+        Some(self.values.remove(at))
+    }
+
+    /// Holds the keys once if earlier maps have the same.
+    pub fn share(&mut self, known: &mut Known<Vec<String>>) {
+        known.share(&mut self.keys);
+        self.values.shrink_to_fit();
+    }
+
+    /// Where the key is, or where it belongs.
+    fn place(&self, key: &str) -> Result<usize, usize> {
+        self.keys.binary_search_by(|known| known.as_str().cmp(key))
+    }
+}
+
+impl<V> From<BTreeMap<String, V>> for Keyed<V> {
+    fn from(map: BTreeMap<String, V>) -> Self {
+        let (keys, values): (Vec<String>, Vec<V>) = map.into_iter().unzip();
+        Keyed { keys: keys.into(), values }
+    }
+}
+
+impl<V> FromIterator<(String, V)> for Keyed<V> {
+    fn from_iter<I: IntoIterator<Item = (String, V)>>(all: I) -> Self {
+        all.into_iter().collect::<BTreeMap<String, V>>().into()
+    }
+}
+
+impl<V> Index<&str> for Keyed<V> {
+    type Output = V;
+
+    /// # Panics
+    /// Without this key, as a map does.
+    fn index(&self, key: &str) -> &V {
+        self.get(key).expect("a key of this map")
+    }
+}
+
+impl<V> Extend<(String, V)> for Keyed<V> {
+    fn extend<I: IntoIterator<Item = (String, V)>>(&mut self, all: I) {
+        all.into_iter().for_each(|(key, value)| self.insert(key, value));
+    }
+}
+
+impl<V, const N: usize> From<[(String, V); N]> for Keyed<V> {
+    fn from(all: [(String, V); N]) -> Self {
+        all.into_iter().collect()
+    }
+}
+
+impl<'k, V> IntoIterator for &'k Keyed<V> {
+    type Item = (&'k String, &'k V);
+    type IntoIter = std::iter::Zip<std::slice::Iter<'k, String>, std::slice::Iter<'k, V>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.keys.iter().zip(&self.values)
+    }
+}
+
+impl<V> IntoIterator for Keyed<V> {
+    type Item = (String, V);
+    type IntoIter = std::iter::Zip<std::vec::IntoIter<String>, std::vec::IntoIter<V>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        let keys = Arc::try_unwrap(self.keys.0).unwrap_or_else(|shared| (*shared).clone());
+        keys.into_iter().zip(self.values)
+    }
+}
+
+impl<V: Serialize> Serialize for Keyed<V> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.iter())
+    }
+}
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Keyed<V> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        BTreeMap::deserialize(from).map(Self::from)
+    }
+}
+
+impl<V: JsonSchema> JsonSchema for Keyed<V> {
+    fn schema_name() -> Cow<'static, str> {
+        BTreeMap::<String, V>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        BTreeMap::<String, V>::json_schema(generator)
+    }
+
+    fn inline_schema() -> bool {
+        true
     }
 }
 

@@ -1,7 +1,6 @@
 //! The example run of [`super::example`] on a modelled disk: four filesystems, some with ratios that depend on the sample, and
 //! the requests of the first round.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use fsderby_diskmodel::{Factor, Level, Op, Point, SHIPPED, Sample, Spec};
@@ -139,7 +138,7 @@ fn on_model(record: &mut Record) {
         ("machine_idle_ns", 1_400_000_000),
         ("machine_iowait_ns", 100_000_000),
     ];
-    record.stages[0].probes.insert("cpu".into(), BTreeMap::from(cpu.map(|(name, ns)| (name.to_owned(), ns))));
+    record.stages[0].probes.insert("cpu".into(), cpu.map(|(name, ns)| (name.to_owned(), ns)).into());
     let value = 100.0 * speed(record, sample);
     record.metrics.iter_mut().filter(|m| m.headline).for_each(|m| m.value = value);
 }

@@ -14,6 +14,7 @@ use crate::schema::plan::Plan;
 use crate::schema::reason::*;
 use crate::schema::record::*;
 use crate::schema::setup::{ClockKind, Fidelity, Mounted, Named, Volume};
+use crate::schema::shared::Keyed;
 use crate::schema::shared::Shared;
 use crate::schema::units::{Bytes, MIB};
 use crate::schema::work::Amount;
@@ -107,7 +108,7 @@ pub fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> R
             inodes: 131_072,
         }],
         stages: vec![StageRecord::default()],
-        host_probes: BTreeMap::new(),
+        host_probes: Keyed::new(),
         not_available: BTreeMap::new().into(),
         seen: Vec::new(),
         validity: Vec::new(),
@@ -159,7 +160,7 @@ fn measured(folder: &Path, record: Record, work: usize, who: usize) -> Record {
     let seconds = 27.0 / speed;
     let metrics = metrics(&record, speed, &mut noise);
     let step = |step: StepName, ns: u64| Stepped { step, ns, ..Stepped::default() };
-    let phase = Phase { name: "work".into(), ns: (seconds * 1e9) as u64, counts: BTreeMap::new() };
+    let phase = Phase { name: "work".into(), ns: (seconds * 1e9) as u64, counts: Keyed::new() };
     Record {
         steps: vec![
             step(StepName::Make, 310_000_000),

@@ -322,8 +322,8 @@ mod tests {
             let held = kinds.map(|kind| if kind == "queued" { (share * 2e9) as u64 } else { 0 });
             let held = kinds.map(|kind| format!("waited_{kind}_ns")).into_iter().zip(held);
             let stage = &mut record.stages[0];
-            stage.probes.entry("disk".into()).or_default().extend(held);
-            stage.probes.entry("cpu".into()).or_default().insert("machine_idle_ns".into(), 1_900_000_000);
+            stage.probes.or_default("disk").extend(held);
+            stage.probes.or_default("cpu").insert("machine_idle_ns".into(), 1_900_000_000);
         }
     }
 

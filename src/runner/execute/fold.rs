@@ -15,6 +15,7 @@ use crate::schema::plan::Trial;
 use crate::schema::reason::{Held, Loss, Outcome, Reason, ValidityCheck};
 use crate::schema::record::{Circumstances, Record, RecordedWork, SCHEMA, StageRecord, Top};
 use crate::schema::setup::ClockKind;
+use crate::schema::shared::Keyed;
 use crate::store::Attached;
 use crate::testbeds::{Ended, Fault, Stamped, TestbedTraits};
 use crate::workloads::{self, clients};
@@ -116,7 +117,7 @@ impl<'a> Fold<'a> {
                 if probes::is_of_host(&name) {
                     self.record.host_probes.insert(name, raw);
                 } else {
-                    self.in_stage(|stage| drop(stage.probes.insert(name, raw)));
+                    self.in_stage(|stage| stage.probes.insert(name, raw));
                 }
             }
             Event::Series { name, points } => self.in_stage(|stage| drop(stage.series.insert(name, points))),
@@ -342,7 +343,7 @@ pub fn blank(
         steps: Vec::new(),
         space: Vec::new(),
         stages: Vec::new(),
-        host_probes: BTreeMap::new(),
+        host_probes: Keyed::new(),
         not_available: BTreeMap::new().into(),
         seen: Vec::new(),
         validity: Vec::new(),

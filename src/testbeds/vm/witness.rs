@@ -104,7 +104,7 @@ impl Witness {
 fn seen(name: &str, raw: anyhow::Result<BTreeMap<String, u64>>) -> Event {
     let name = name.to_owned();
     match raw {
-        Ok(raw) => Event::Probe { name, raw },
+        Ok(raw) => Event::Probe { name, raw: raw.into() },
         Err(e) => Event::NotAvailable { name, reason: format!("{e:#}") },
     }
 }

@@ -124,7 +124,7 @@ impl Ready for Trial {
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
         if !self.runs {
             // All of it was done untimed; each part has a phase.
-            log.phase(Phase { name: PREPARATION.to_owned(), ns: 0, counts: BTreeMap::new() });
+            log.phase(Phase { name: PREPARATION.to_owned(), ns: 0, counts: [].into() });
             return Ok(());
         }
         let parameters = &self.parameters;
@@ -153,7 +153,7 @@ impl Ready for Trial {
                 |text| failed("read the output of", parameters.command.said(), io::Error::other(text));
             counts.extend(figure.counts(&ended).map_err(fault)?);
         }
-        log.phase(Phase { name: PHASE.to_owned(), ns: synced - begin, counts });
+        log.phase(Phase { name: PHASE.to_owned(), ns: synced - begin, counts: counts.into() });
         if self.keeps {
             self.live = programs::live()?;
         }

@@ -120,7 +120,7 @@ impl Ready for Trial {
         if let Some(Bypass { pages, cached }) = self.bypass {
             counts.extend([("direct.pages".to_owned(), pages), ("direct.cached".to_owned(), cached)]);
         }
-        log.phase(Phase { name: PHASE.to_owned(), ns: synced - begin, counts });
+        log.phase(Phase { name: PHASE.to_owned(), ns: synced - begin, counts: counts.into() });
         for (operation, histogram) in &latencies(&output, &self.parameters.job) {
             log.histogram(PHASE, operation, histogram);
         }

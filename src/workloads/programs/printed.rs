@@ -3,8 +3,6 @@
 //! A count is an integer, so a figure is stored as two counts: its digits without the decimal point, and the number of digits after
 //! the point. For example, `12.50` is stored as 1250 and 2.
 
-use std::collections::BTreeMap;
-
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,6 +10,7 @@ use serde_json::Value;
 use super::Ended;
 use crate::schema::event::Phase;
 use crate::schema::metric::Better;
+use crate::schema::shared::Keyed;
 
 /// A figure: how to find it in the output, and what it measures.
 #[derive(Clone, Debug)]
@@ -124,7 +123,7 @@ impl Figure {
     }
 
     /// The figure of a phase; `None` with several clients, because the counts are then sums.
-    pub fn value(&self, counts: &BTreeMap<String, u64>) -> Option<f64> {
+    pub fn value(&self, counts: &Keyed<u64>) -> Option<f64> {
         let (digits, decimals) = (counts.get(&self.key("digits"))?, counts.get(&self.key("decimals"))?);
         // Parsing this text gives exactly the number that was printed.
         format!("{digits}e-{decimals}").parse().ok()

@@ -61,7 +61,6 @@ pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use super::*;
     use crate::report::examples;
@@ -72,9 +71,8 @@ mod tests {
         let step = |step: StepName, ns: u64| Stepped { step, ns, ..Stepped::default() };
         record.steps =
             vec![step(StepName::ProbesOn, 50), step(StepName::Work, 900), step(StepName::Sync, 100)];
-        let raw: BTreeMap<String, u64> =
-            counters.iter().map(|(name, ns)| ((*name).to_owned(), *ns)).collect();
-        record.stages[0].probes = BTreeMap::from([("disk".to_owned(), raw)]);
+        let raw = counters.iter().map(|(name, ns)| ((*name).to_owned(), *ns)).collect();
+        record.stages[0].probes = [("disk".to_owned(), raw)].into();
         record
     }
 
