@@ -30,8 +30,9 @@ target=x86_64-unknown-linux-gnu
 name=fsderby-$version-x86_64-linux
 
 # No path of this machine may reach the program. RUSTFLAGS replace those of .cargo/config.toml, so crt-static is repeated.
+# Packed relative relocations (DT_RELR) take 0.6 MB less; the C library that is linked in must be glibc 2.36 or newer.
 separator=$(printf '\037')
-flags="-Ctarget-feature=+crt-static"
+flags="-Ctarget-feature=+crt-static$separator-Clink-arg=-Wl,-z,pack-relative-relocs"
 for mapped in "$PWD=/fsderby" "${CARGO_HOME:-$HOME/.cargo}=/cargo" "$(rustc --print sysroot)=/rust"; do
     flags="$flags$separator--remap-path-prefix=$mapped"
 done

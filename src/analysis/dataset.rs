@@ -146,12 +146,6 @@ impl Series {
         Some(metric.value).filter(|value| *value > 0.0 && value.is_finite())
     }
 
-    /// Whether an error of the disk's times changes this metric: a time, or a CPU share, which is one time ÷ another. Some shares of
-    /// CPU time are declared as plain shares.
-    pub fn rests_on_time(&self) -> bool {
-        self.of.is_time() || (self.unit == "%" && self.name.contains("cpu"))
-    }
-
     /// The measured work of a trial that this metric belongs to, as an index into the trial's works.
     pub fn work_in(&self, record: &Record) -> Option<usize> {
         let is_it = |name: &str| self.work.is_empty() || *name == *self.work;

@@ -226,7 +226,7 @@ pub fn spanned(a: Entrant<'_>, b: Entrant<'_>, margin: Percent) -> Result<Spanne
     let counted = pair.model_error.as_deref().map(|error| error.times.ln());
     let error = match counted {
         Some(error) => error,
-        None if a.series.rests_on_time() => evidence::largest_of_all(&a, &b),
+        None if a.series.of.is_time() => evidence::largest_of_all(&a, &b),
         None => 0.0,
     };
     let is_assumed = counted.is_none() && error > 0.0;

@@ -14,7 +14,7 @@ use crate::workloads::clients::phases_apart;
 use crate::workloads::{self, Work};
 
 /// Incremented when a metric of steps, probes or space changes for the same raw values.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The parsed works of a record.
 pub type Works = Vec<Box<dyn Work>>;

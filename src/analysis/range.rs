@@ -116,7 +116,7 @@ impl<'r> Ranges<'r> {
         }
         let (least, most) = fsderby_stats::range(&values).ok_or(Unknown::NotMeasured)?;
         let one = Entrant { work, series, label };
-        let error = match modelled && series.rests_on_time() {
+        let error = match modelled && series.of.is_time() {
             true => super::evidence::largest_of_all(&one, &one),
             false => 0.0,
         };

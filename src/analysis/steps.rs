@@ -111,7 +111,8 @@ static CPU: [Declared; 4] = [
 
 /// CPU time as a share of the step's elapsed time.
 const fn share(name: &'static str, over: &'static [StepName]) -> Declared {
-    Declared { name, over: Over::Steps(over), section: Section::Steps, drawn: false, ..Declared::PERCENT }
+    let over = Over::Steps(over);
+    Declared { name, over, section: Section::Steps, drawn: false, ..Declared::PERCENT_OF_TIME }
 }
 
 static SHARES: [Declared; 3] = [

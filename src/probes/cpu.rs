@@ -20,7 +20,7 @@ use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
 use crate::host;
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::description::Description;
-use crate::schema::metric::{Metric, Of};
+use crate::schema::metric::Metric;
 use crate::schema::needs::Aspect;
 use crate::schema::units::sum;
 
@@ -54,8 +54,7 @@ static SHARE: Declared = Declared {
                 one CPU fully busy. Neither a high nor a low share is better: a workload that waits for the \
                 disk has a small one.",
     key: true,
-    of: Of::ShareOfTime,
-    ..Declared::PERCENT
+    ..Declared::PERCENT_OF_TIME
 };
 
 static TIME: Declared = Declared {

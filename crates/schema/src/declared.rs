@@ -126,6 +126,8 @@ impl Declared {
     pub const MIB_PER_SECOND: Declared = Declared::base("MiB/s", Of::Time, Better::Higher);
     pub const SECONDS: Declared = Declared::base("s", Of::Time, Better::Lower);
     pub const PERCENT: Declared = Declared::base("%", Of::Share, Better::Neither);
+    /// One time as a share of another, such as CPU time of elapsed time.
+    pub const PERCENT_OF_TIME: Declared = Declared::base("%", Of::ShareOfTime, Better::Neither);
     pub const BYTES: Declared = Declared::base("bytes", Of::Bytes, Better::Lower);
 
     pub const fn count(unit: &'static str) -> Declared {

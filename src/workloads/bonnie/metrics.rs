@@ -5,7 +5,7 @@
 use super::rules::Semantics;
 use crate::schema::declared::{Declared, Over, Section, Sheet};
 use crate::schema::event::Phase;
-use crate::schema::metric::{Metric, Of};
+use crate::schema::metric::Metric;
 use crate::workloads::kit::Rate;
 
 pub const VERSION: u32 = 1;
@@ -18,11 +18,10 @@ struct Measured {
 
 const CPU: Declared = Declared {
     section: Section::Processor,
-    of: Of::ShareOfTime,
     explained: "User and system time of all threads of the workload ÷ the time of the phase, as Bonnie++ \
                 prints this share next to each rate.",
     drawn: false,
-    ..Declared::PERCENT
+    ..Declared::PERCENT_OF_TIME
 };
 
 const CLASSIC_SECTION: Section = Section::Own {

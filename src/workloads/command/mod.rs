@@ -89,7 +89,7 @@ static CPU: Declared = Declared {
     over: Over::Phase(PHASE),
     explained: "User and system time of all processes of the command ÷ elapsed time without the sync, in whole percent.",
     drawn: false,
-    ..Declared::PERCENT
+    ..Declared::PERCENT_OF_TIME
 };
 static WRITTEN: Declared = Declared {
     name: "command.written",

@@ -93,7 +93,7 @@ static CPU: Declared = Declared {
     explained: "User and system time of all jobs, as fio reports them, ÷ fio's run time, the same as in fio.iops, in \
         percent.",
     drawn: false,
-    ..Declared::PERCENT
+    ..Declared::PERCENT_OF_TIME
 };
 static FAILED: Declared = Declared {
     name: "fio.errors",

@@ -63,7 +63,7 @@ macro_rules! task {
                     ", as GNU time reports it; the sync is not included."
                 ),
                 drawn: false,
-                ..Declared::PERCENT
+                ..Declared::PERCENT_OF_TIME
             },
             minor: Declared {
                 name: concat!($phase, ".faults.minor"),
