@@ -21,8 +21,10 @@ trap cleaned EXIT
 
 deb=${1:-}
 if [ -z "$deb" ]; then
+    # The second of the first, so that both have one commit whatever happens to the project meanwhile.
+    git clone --quiet "$project" "$temporary/a"
+    git clone --quiet "$temporary/a" "$temporary/another folder=2"
     for folder in "$temporary/a" "$temporary/another folder=2"; do
-        git clone --quiet "$project" "$folder"
         (cd "$folder" && scripts/package.sh > "$temporary/sums")
     done
     cmp "$temporary/a/dist/SHA256SUMS" "$temporary/another folder=2/dist/SHA256SUMS"

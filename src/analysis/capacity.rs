@@ -41,7 +41,7 @@ static LOST: Declared = Declared {
 
 static GIVEN: Declared = Declared {
     name: "capacity.amplification",
-    title: "space given ÷ content",
+    title: "space allocated ÷ bytes of content",
     better: Better::Lower,
     section: Section::Capacity,
     over: Over::Moment,

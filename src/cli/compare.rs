@@ -31,12 +31,14 @@ pub struct Arguments {
     /// Folder of the run after the change, with the same workloads in the same setup
     #[arg(add = super::complete::runs())]
     second: PathBuf,
-    /// Exit with 1 if any finding meets this condition: "worse > 5%", "different > 3% in METRIC", "better > 0% for
-    /// LABEL". The end of the interval that is nearest to 1 must lie beyond the threshold; with "by estimate", the ratio itself must
+    /// Exit with code 1 if any finding meets this condition: "worse > 5%", "different > 3% in METRIC", "better > 0% for
+    /// LABEL". The whole interval of the ratio must lie beyond the threshold; with "worse > 5% by estimate", only the
+    /// ratio itself must
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
-    /// A candidate that the change cannot have affected. A change that all control candidates share is removed from the
-    /// comparison of the other candidates. Default: candidates with identical setups in both runs, if other candidates differ
+    /// Label of a control: a candidate that the change cannot have affected. The ratios of the other candidates are
+    /// divided by that of the controls. Default: the candidates whose setup is identical in both runs, if the setup of
+    /// others differs
     #[arg(long, value_name = "LABEL")]
     control: Vec<String>,
     /// Print JSON instead of the tables
@@ -45,8 +47,8 @@ pub struct Arguments {
     /// Write Markdown, for a bug report or pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write JUnit XML for a build server, or print it instead of the tables (-): one test case for each candidate and metric; it
-    /// fails if it meets a --fail-if condition, or without conditions if it is found worse
+    /// Write JUnit XML for a build server; - prints the XML instead of the tables. Each candidate and metric is a test
+    /// case, which fails if it meets a --fail-if condition, or, without --fail-if, if it is found worse
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }

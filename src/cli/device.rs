@@ -22,23 +22,24 @@ pub enum Device {
         #[arg(long)]
         json: bool,
     },
-    /// Allow runs of fsderby to format this disk, which must be unused and empty; writes fsderby's marks to it
+    /// Allow runs of fsderby to format this disk, which must be unused and empty; writes fsderby's marks to the disk
     Claim {
         /// Serial number, world-wide name, or name in /dev/disk/by-id; never a letter such as sdb
         id: String,
         /// Read the whole disk to see that it is empty, however long that takes
         #[arg(long)]
         full: bool,
-        /// The serial number again, in place of the question
+        /// The disk's serial number again: claims the disk without asking you to type the number
         #[arg(long, value_name = "SERIAL")]
         yes_erase: Option<String>,
-        /// The sentence that names the first data on the disk, if it is not empty and you do not need its content
+        /// For a disk whose data you do not need: the sentence about this data that `claim` prints when it refuses the
+        /// disk
         #[arg(long, value_name = "SENTENCE")]
         holds_data: Option<String>,
     },
     /// Remove the marks of a claim from the disk, and nothing else
     Release {
-        /// The name under which it was claimed
+        /// The ID under which the disk was claimed
         id: String,
     },
 }

@@ -269,15 +269,15 @@ fn disk_of(name: &str, text: &str, spec: &Spec) -> (String, Subject) {
     let (title, story) = (spec.title(), wrapped(spec.story()));
     let mut shown = format!("{name}, a modelled disk: {title}\n\n{story}\n\n");
     if let Some(machine) = spec.machine() {
-        shown.push_str(&format!("  {:<28} {machine}\n", "defined by the machine"));
+        shown.push_str(&format!("  {:<28} {machine}\n", "default machine"));
     }
     for value in spec.values() {
         let quantity = format!("{} {}", value.value, value.unit);
         shown.push_str(&format!("  {:<28} {:<24} {}\n", value.key, quantity.trim_end(), value.source));
     }
     shown.push_str(
-        "\nA run on this disk uses several variants of it, called samples. The samples differ in these \
-         values (range and reason):\n\n",
+        "\nA run on this disk uses several variants of the model, called samples. Each line below is a property in \
+         which samples differ, with its two extreme values and the reason for them:\n\n",
     );
     for range in spec.factors() {
         let title = range.factor.title().trim_start_matches("the ");
@@ -369,7 +369,7 @@ fn told(title: &str, story: &Description) -> String {
 
 /// A term and its indented text.
 fn line(head: &str, text: &str) -> String {
-    format!("{head:<12}{}\n", wrapped(text).replace('\n', &format!("\n{:12}", "")))
+    format!("{head:<11} {}\n", wrapped(text).replace('\n', &format!("\n{:12}", "")))
 }
 
 /// Wraps a text into lines of about [`WIDTH`] columns.

@@ -34,17 +34,29 @@ pub enum Guest {
     },
     /// List the bundles in the cache; with an ID, the packages of one bundle
     List {
+        /// ID of a bundle, or its first eight or more digits
         id: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Write a bundle to a file; the bytes are identical on every machine
-    Export { id: String, file: PathBuf },
+    /// Write a bundle to a file, whose bytes do not depend on the machine that writes it
+    Export {
+        /// ID of a bundle, or its first eight or more digits
+        id: String,
+        /// The file to write
+        file: PathBuf,
+    },
     /// Import a bundle from a file, which may be compressed (.xz or .zst)
-    Import { file: PathBuf },
+    Import {
+        /// A file that `fsderby guest export` wrote
+        file: PathBuf,
+    },
     /// Remove a bundle from the cache
-    Remove { id: String },
+    Remove {
+        /// ID of a bundle, or its first eight or more digits
+        id: String,
+    },
 }
 
 /// `fsderby guest list --json`.

@@ -31,11 +31,12 @@ pub struct Arguments {
     /// Folder of the import; default results/TOOL-FILE
     #[arg(long, value_name = "DIR", visible_alias = "out")]
     output: Option<PathBuf>,
-    /// Label for the results; with the label of a candidate or filesystem they are shown next to it. OF selects results by a
-    /// machine's name, a file, or FILE:LINE. Default: the machine's name, else the file name
+    /// Label for the imported results. If it is the label of a candidate or filesystem, reports show the results next
+    /// to that one. OF gives the label only to the results of one machine (its name), file or line (FILE:LINE). Default
+    /// label: the machine's name, else the file name
     #[arg(long, value_name = "[OF=]LABEL")]
     label: Vec<Named>,
-    /// Name of the parameter set that was measured; an error if the files contradict it
+    /// Name of the parameter set that was measured; an error if the files contradict this set
     #[arg(long, value_name = "SET")]
     set: Option<String>,
     /// Print the imported figures as JSON
@@ -49,7 +50,7 @@ Input:
   fio       JSON of fio (--output-format=json or json+)
   iozone    the table of IOzone in kBytes/sec, or its -R tables
   postmark  verbose and terse reports of PostMark 1.5 to 1.53
-Quote marks of mails, tags of pages and an echo command around lines are ignored, and noted.
+Around lines, quote marks of mails, tags of web pages and an echo command are ignored, with a note.
 
 Several results with the same label and workload count as repetitions. To show imported results:
   fsderby report IMPORT

@@ -19,10 +19,10 @@ use crate::testbeds;
 pub enum Kernel {
     /// Download a stock kernel from the distribution's packages into the cache; installs nothing and needs no root
     Fetch {
-        /// A series (6.1), a release as uname -r prints it, a .deb file, …/boot/vmlinuz-RELEASE, or …/bzImage with its
-        /// lib/modules/RELEASE beside it or above; default: the newest of 6.12
+        /// A series (6.1), a release as uname -r prints it, a .deb file, …/boot/vmlinuz-RELEASE, or …/bzImage with
+        /// lib/modules/RELEASE in its folder or a folder above; default: the newest of 6.12
         release: Option<String>,
-        /// Replace another kernel of the same release, for example one built before
+        /// If the cache has another kernel of the same release, such as an earlier build, replace that kernel
         #[arg(long)]
         replace: bool,
         /// Do nothing if the cache already has a kernel

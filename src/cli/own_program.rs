@@ -10,21 +10,21 @@ use crate::runner::experiment::own_command::{self, Asked};
 
 #[derive(Args)]
 pub struct Commands {
-    /// A command line of your own as the workload, run by `sh -c` in the filesystem: 'tar xf $INPUT/src.tar'; repeat for several;
-    /// replaces the experiment's workloads
+    /// A command line of your own as the workload, run by `sh -c` in the filesystem under test: 'tar xf
+    /// $INPUT/src.tar'; repeat for several; replaces the experiment's workloads
     #[arg(long = "command", value_name = "COMMAND", conflicts_with = "workloads")]
     commands: Vec<String>,
-    /// Command line to run before each --command, neither timed nor counted, and then synced
+    /// Command line to run before each --command; it is not measured, and the filesystem is synced after it
     #[arg(long, value_name = "COMMAND", requires = "commands")]
     prepare: Option<String>,
-    /// File or folder that the commands read, in $INPUT; repeat for several, all in one folder
+    /// File or folder that the commands read, in the folder $INPUT; repeat for several, which must lie in one folder
     #[arg(long, value_name = "PATH", requires = "commands")]
     input: Vec<PathBuf>,
-    /// Job file of fio as the workload, run by this machine's fio in the filesystem; repeat for several; replaces the experiment's
-    /// workloads
+    /// Job file of fio as the workload, run by this machine's fio in the filesystem under test; repeat for several;
+    /// replaces the experiment's workloads
     #[arg(long = "fio", value_name = "FILE", conflicts_with = "workloads")]
     fio: Vec<PathBuf>,
-    /// Count a trial whatever the exit code of its --command is
+    /// Count a trial as valid whatever the exit code of its --command is
     #[arg(long, requires = "commands")]
     ignore_failure: bool,
 }

@@ -38,7 +38,7 @@ pub struct Options {
     run: PathBuf,
     #[command(flatten)]
     asked: Asked,
-    /// Compare all candidates with this one (its label) instead of the best
+    /// Label of the candidate with which all others are compared, instead of the best
     #[arg(long, value_name = "LABEL")]
     baseline: Option<String>,
     /// Show the figures of this import next to the run's; imported figures never enter a verdict
@@ -51,7 +51,7 @@ pub struct Options {
     /// completion
     #[arg(long, value_name = "TRIAL", conflicts_with_all = ["all", "baseline", "beside", "ascii", "output"])]
     requests: Option<String>,
-    /// Print the summary's text in ASCII
+    /// With --summary: write the text in ASCII
     #[arg(long, requires = "summary")]
     ascii: bool,
 }

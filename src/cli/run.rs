@@ -52,7 +52,8 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "A,B", add = complete::filesystems())]
     filesystems: Vec<String>,
     /// A filesystem with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or with its own kernel,
-    /// memory, CPUs or testbed: 'ext4 label=old kernel=6.1 memory=64m cpus=2 on=vm'; adds to --filesystems
+    /// memory, CPUs or testbed: 'ext4 label=old kernel=6.1 memory=64m cpus=2 on=vm'; is added to --filesystems, and
+    /// without that option replaces the experiment's filesystems
     #[arg(long = "filesystem", value_name = "SPEC", add = complete::kinds())]
     filesystem: Vec<FilesystemEntry>,
     /// Workloads: ready parameter sets by name; replaces the experiment's workloads
@@ -62,10 +63,11 @@ pub struct Arguments {
     own: own_program::Commands,
     #[command(flatten)]
     settings: Flags,
-    /// Compare all candidates in the report with this one (its label) instead of the best
+    /// Label of the candidate with which the report compares all others, instead of the best
     #[arg(long, value_name = "LABEL")]
     baseline: Option<String>,
-    /// Condition for a later `fsderby compare --fail-if`: refuses a run that could never decide the condition; may be repeated
+    /// Condition of a later `fsderby compare --fail-if`; the run is refused if it could never decide this condition;
+    /// may be repeated
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
     /// Folder of the run; must not exist

@@ -29,11 +29,11 @@ const MOST: Bytes = Bytes(8 << 30);
 pub struct Steady {
     /// A disk of `fsderby list disks`, or a disk file
     disk: String,
-    /// Precondition the whole disk as `--state preconditioned` does on a claimed one, in a guest in virtual time, and print its
-    /// rounds next to the model alone. The disk must be small, such as 2 GiB
+    /// Precondition the whole disk in a guest in virtual time, as `--state preconditioned` does with a claimed disk,
+    /// and print the rate of each round next to that of the model alone. The disk must be small, such as 2 GiB
     #[arg(long)]
     guest: bool,
-    /// Draw the rounds into this file
+    /// Draw the rates of the rounds into this file
     #[arg(long, requires = "guest", value_name = "FILE")]
     svg: Option<PathBuf>,
 }

@@ -24,8 +24,8 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "round",
         also: &[],
-        meaning: "One trial of every candidate with every workload, in random order. Differences are judged within rounds, so \
-                  that what changes from round to round on the machine affects all candidates.",
+        meaning: "One trial of every candidate with every workload, in random order. Differences are judged within \
+                  rounds, so that changes of the machine from round to round affect all candidates alike.",
     },
     Term {
         name: "verdict",
@@ -36,25 +36,27 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "preliminary",
         also: &["preliminary result", "short"],
-        meaning: "All work of the run was short: no trial both wrote twice its memory and lasted three commit intervals. What \
-                  was found holds for that burst, and says little about hours of the same work.",
+        meaning: "All work of the run was short: no trial both wrote twice its memory and lasted three commit \
+                  intervals. Findings of such a run hold for a burst of work, and say little about hours of the same \
+                  work.",
     },
     Term {
         name: "no verdict yet",
         also: &["no verdict"],
-        meaning: "The run has fewer rounds than a verdict takes. Ratios are shown, and no candidate is called better. The \
-                  report gives the command for the other rounds.",
+        meaning: "The run has fewer rounds than a verdict takes. Ratios are shown, and no candidate is called better. \
+                  The report gives the command that adds the missing rounds.",
     },
     Term {
         name: "headline metric",
         also: &["headline", "compared metric"],
-        meaning: "A metric that is compared and judged: one or two of each workload, such as transactions per second. All \
-                  others are measured and printed.",
+        meaning: "A metric that is compared and judged: one or two of each workload, such as transactions per second. \
+                  All other metrics are measured and printed, but not compared.",
     },
     Term {
         name: "not told apart",
         also: &["cannot tell", "not-told-apart", "?", "○"],
-        meaning: "The run found neither a difference nor equivalence. The candidates may differ: more rounds can show it.",
+        meaning: "The run found neither a difference nor equivalence. The candidates may differ: more rounds can show \
+            such a difference.",
     },
     Term {
         name: "equivalent",
@@ -65,27 +67,29 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "withheld",
         also: &[],
-        meaning: "Not told apart, because the simulation's own time could explain it: all samples of the modelled disk show \
-                  a difference, but the program that serves the disk inside the guest takes part of the measured time.",
+        meaning: "All samples of the modelled disk show a difference, but the two candidates count as not told apart, \
+                  because disk-model overhead could explain the difference: the program that serves the disk inside \
+                  the guest takes part of the measured time.",
     },
     Term {
         name: "rank",
         also: &["ranks"],
-        meaning: "The place of a candidate in one comparison; 1 is the best. `2–3` means that the findings leave both places \
-                  open: it was found neither better nor worse than the candidate that shares them.",
+        meaning: "The place of a candidate in one comparison; 1 is the best. `2–3` means that the findings leave both \
+                  places open: the candidate was found neither better nor worse than another one with these places.",
     },
     Term {
         name: "ratio",
         also: &["geometric mean", "ratio of geometric means"],
-        meaning: "The geometric mean of one candidate over the rounds ÷ that of the reference, which is the best candidate or \
-                  the baseline. For a rate 0.50 is half the speed. It is the estimate of every comparison; metrics that are \
-                  not compared show medians.",
+        meaning: "The geometric mean of one candidate over the rounds ÷ that of the reference, which is the best \
+                  candidate or the baseline. For a rate 0.50 is half the speed. This ratio is the estimate of every \
+                  comparison; metrics that are not compared show medians.",
     },
     Term {
         name: "interval",
         also: &["range"],
-        meaning: "The range of a ratio. Over rounds: all intervals of the run hold together with the stated confidence. Over samples of a modelled \
-                  disk: the smallest and the largest ratio of the samples.",
+        meaning: "The range of a ratio. If the ratio comes from rounds: a confidence interval; all intervals of the \
+                  run hold together with the stated confidence. If it comes from samples of a modelled disk: the \
+                  smallest and the largest ratio of the samples.",
     },
     Term {
         name: "margin",
@@ -95,26 +99,27 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "power",
         also: &["smallest detectable difference"],
-        meaning: "The probability with which a difference of the stated size is found. The dry run and the report give the \
-                  difference that is found with 80 %.",
+        meaning: "The probability with which a difference of the stated size is found. The dry run and the report give \
+                  the difference that is found with a power of 80 %.",
     },
     Term {
         name: "A/A check",
         also: &["guard"],
-        meaning: "The first candidate enters twice. If its two entries differ, something other than the filesystems changes \
-                  the figures, and the whole run is void.",
+        meaning: "The first candidate takes part twice, under two labels. If its two entries differ, something other \
+                  than the filesystems changes the figures, and the whole run is void.",
     },
     Term {
         name: "void",
         also: &["void trial"],
-        meaning: "A trial that broke a validity check, such as a stopped machine or caches that were not cold. It is \
-                  repeated and in no figure; its record is kept.",
+        meaning: "A trial that broke a validity check, for example because the machine stopped or caches were not \
+                  cold. A void trial is repeated and counts in no figure; its record is kept.",
     },
     Term {
         name: "validity check",
         also: &["check"],
-        meaning: "A condition of a trial that is judged by its effect: caches were cold, data was written, nothing disturbed. \
-                  A broken check makes the trial void, or is printed as a label beside the figures.",
+        meaning: "A condition that each trial must meet, tested by its effect: caches were cold, data was written to \
+                  the device, nothing disturbed the trial. A trial that breaks the check is void, or the report prints \
+                  a label beside its figures.",
     },
     Term {
         name: "integrity check",
@@ -125,14 +130,14 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "‡",
         also: &["weaker durability", "durability"],
-        meaning: "The candidate sends no flush to the device where others do (such as with nobarrier), so synced data can be \
-                  lost in a power cut. It is measured and not ranked beside the others.",
+        meaning: "The candidate sends no flush to the device where others do (such as with nobarrier), so synced data \
+                  can be lost in a power cut. The candidate is measured, but not ranked with the others.",
     },
     Term {
         name: "virtual time",
         also: &[],
-        meaning: "On the testbed model the guest's clock counts executed instructions and modelled disk accesses. Times are \
-                  the same on every machine; they are those of the model, not of a real computer.",
+        meaning: "On the testbed model the guest's clock counts executed instructions and modelled disk accesses. The \
+                  same run gives the same times on every machine; they are times of the model, not of a real computer.",
     },
     Term {
         name: "sample",
@@ -143,14 +148,14 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "worst corner",
         also: &["corner"],
-        meaning: "The combination of extremes of the disk's uncertain properties in which a difference is predicted to be \
-                  smallest. It is tried, and a finding must hold there too.",
+        meaning: "The combination of extremes of the disk's uncertain properties in which a difference is predicted to \
+                  be smallest. This combination is tried, and a finding must hold in it too.",
     },
     Term {
         name: "disk-model overhead",
         also: &["overhead"],
-        meaning: "The time that the program inside the guest which serves the modelled disk takes from the guest's CPU. It is \
-                  measured by doing its work twice and three times.",
+        meaning: "The time that the program which serves the modelled disk inside the guest takes from the guest's \
+                  CPU. The overhead is measured by letting this program do its work twice and three times.",
     },
     Term {
         name: "CPU cost",
@@ -161,14 +166,15 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "commit interval",
         also: &["commit intervals"],
-        meaning: "The time after which a filesystem writes its changes to the disk by itself, such as 5 s of ext4 and 30 s of \
-                  btrfs. Work that is over before then never shows what these writes cost.",
+        meaning: "The time after which a filesystem writes its changes to the disk by itself, such as 5 s of ext4 and \
+                  30 s of btrfs. Work that is over before this time has passed never shows what these writes cost.",
     },
     Term {
         name: "shard",
         also: &["shards"],
-        meaning: "The part of a plan's trials that one run carries out: fsderby run PLAN --shard 2/4. It follows from the \
-                  plan alone. In real time a round stays whole in one shard. fsderby merge makes one run of all shards.",
+        meaning: "The part of a plan's trials that one run carries out: fsderby run PLAN --shard 2/4. The plan alone \
+                  decides which trials a shard has. In real time, all trials of a round are in one shard. fsderby \
+                  merge makes one run of all shards.",
     },
     Term {
         name: "deciding factor",

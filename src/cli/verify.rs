@@ -44,20 +44,20 @@ pub struct Arguments {
     /// Folder of a run or an import
     #[arg(add = super::complete::runs())]
     run: PathBuf,
-    /// Run this many of the run's trials again, or this share of them (1%), spread over the run, or one trial by its name, and
-    /// compare the results bit by bit; only in virtual time, but to look into a trial (--console, --keep-image, --shell) also on
-    /// vm. Of a merged run, trials that ran on other nodes than this one
+    /// Run trials of the run again and compare the results bit by bit: a number or share (1%) of trials, spread over
+    /// the run, all trials, or one trial by its name. Only trials in virtual time; with --console, --keep-image or
+    /// --shell also a trial on vm. Of a merged run, N and PERCENT choose trials that ran on other nodes than this one
     #[arg(long, value_name = "N|PERCENT|all|TRIAL", num_args = 0..=1, default_missing_value = "2")]
     rerun: Option<Sample>,
     /// With --rerun TRIAL: also print the console of its guest
     #[arg(long, requires = "rerun")]
     console: bool,
-    /// With --rerun TRIAL: keep the trial's disk in this new file, as the trial leaves it at its end; several disks in FILE.1,
+    /// With --rerun TRIAL: keep the disk, as it is at the end of the trial, in this new file; several disks in FILE.1,
     /// FILE.2 and so on
     #[arg(long, value_name = "FILE", requires = "rerun")]
     keep_image: Option<PathBuf>,
-    /// With --rerun TRIAL: then open a shell in a guest with the trial's kernel and the disks as the trial left them: /dev/vda,
-    /// /dev/vdb and so on
+    /// With --rerun TRIAL: after the trial, open a shell in a guest with the trial's kernel; the disks, as the trial
+    /// left them, are /dev/vda, /dev/vdb and so on
     #[arg(long, requires = "rerun")]
     shell: bool,
     /// With --rerun: repetitions of each trial
@@ -66,7 +66,7 @@ pub struct Arguments {
     /// With --rerun: number of parallel trials; default: as many as there are CPUs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// With --rerun N or PERCENT: choose the trials at random by this number, instead of at equal distances
+    /// With --rerun N or PERCENT: choose the trials at random with this seed, instead of at equal distances
     #[arg(long, value_name = "N", requires = "rerun")]
     seed: Option<u64>,
     /// With --rerun: continue although the folder, or a file in it, belongs to another user; that user's plan is executed
@@ -79,6 +79,7 @@ pub struct Arguments {
     /// Require a signature by this public key: a file, or the key itself
     #[arg(long, value_name = "PUBLIC")]
     key: Option<String>,
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

@@ -32,8 +32,8 @@ impl Filesystem for F2fs {
             origin: "Written by Jaegeuk Kim at Samsung, in Linux since 3.8 of 2013. F2FS is described in 'F2FS, a New File \
                      System for \
                 Flash Storage' (FAST 2015) and Documentation/filesystems/f2fs.rst.",
-            limits: "F2FS is designed for flash, not for disks that seek. fsderby mounts it with nodiscard, which \
-                is not the default. Cleaning continues while the filesystem is idle.",
+            limits: "F2FS is designed for flash, not for disks that seek. fsderby mounts F2FS with nodiscard, which is \
+                not the default. F2FS continues to clean its logs while it is idle.",
         }
     }
 
@@ -56,7 +56,7 @@ impl Filesystem for F2fs {
             journal: fact(Journal::CopyOnWrite, DOC),
             data_checksums: no(DOC),
             metadata_checksums: no(
-                "mkfs.f2fs(8): only the checkpoint; inode_checksum is an optional feature",
+                "mkfs.f2fs(8): only the checkpoint has a checksum; inode_checksum is an optional feature",
             ),
             snapshots: no(DOC),
             compression: no("mkfs.f2fs(8): compression is an optional feature, -O extra_attr,compression"),

@@ -37,9 +37,9 @@ pub static FAT16: Fat = Fat {
         origin: "Designed by Microsoft and Compaq, 1984 to 1987; long names came with Windows 95; ECMA-107 and Microsoft's \
                  fatgen103 \
             describe it.",
-        limits: "A run measures the Linux vfat driver and says nothing about DOS or Windows. A volume above \
-            2147474944 bytes has clusters of 64 KiB, which DOS and Windows 95 cannot read; smaller volumes have \
-            clusters of at most 32 KiB. The root directory of FAT16 holds about 512 entries, and a long name takes several.",
+        limits: "A run measures the Linux vfat driver and says nothing about DOS or Windows. A volume above 2147474944 \
+            bytes has clusters of 64 KiB, which DOS and Windows 95 cannot read; smaller volumes have clusters of at \
+            most 32 KiB. The root directory of FAT16 holds about 512 entries, and a long name takes several of them.",
     },
 };
 

@@ -28,10 +28,10 @@ impl Filesystem for Jfs {
             what: "IBM's journaled filesystem: extents in B+ trees, dynamically allocated inodes, a metadata \
                 journal.",
             origin: "Written by IBM for OS/2 Warp Server of 1999, in Linux since 2.5.6 of 2002; Documentation/admin-guide/jfs.rst.",
-            limits: "The JFS driver does not replay the log: after a power cut fsck.jfs must run before the mount, \
-                and its time is part of the recovery time. The fsck.jfs of Debian 12 (1.1.15-5) fails to replay \
-                the log and drops every file that only the log had; the same release rebuilt from source recovers \
-                them.",
+            limits: "The JFS driver does not replay the log: after a power cut fsck.jfs must run before the mount, and \
+                the time of fsck.jfs is part of the recovery time. The fsck.jfs of Debian 12 (1.1.15-5) fails to \
+                replay the log and drops every file that only the log had; the same release rebuilt from source \
+                recovers these files.",
         }
     }
 

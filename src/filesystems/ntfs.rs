@@ -36,10 +36,10 @@ pub static NTFS_3G: Ntfs = Ntfs {
     story: Description {
         what: "The filesystem of Windows NT, through the FUSE program ntfs-3g.",
         origin: "Written by Szabolcs Szakacsits and Jean-Pierre André, 2006, based on the Linux-NTFS project; ntfs-3g(8).",
-        limits: "Each operation passes through FUSE to a user-space process, so a run measures FUSE and ntfs-3g rather than the \
-            format. CPU time is that of the ntfs-3g process, not of the kernel. ntfs-3g runs with its defaults, \
-            without big_writes and permissions, and silently accepts unknown options. The check is shallow: \
-            ntfsfix looks at a few structures, so a clean result says little.",
+        limits: "Each operation passes through FUSE to a user-space process, so a run measures FUSE and ntfs-3g rather \
+            than the format. The filesystem's CPU time is spent in the ntfs-3g process, not in the kernel. ntfs-3g \
+            runs with its defaults, without the options big_writes and permissions, and silently accepts unknown \
+            options. The check is shallow: ntfsfix looks at a few structures, so a clean result says little.",
     },
 };
 

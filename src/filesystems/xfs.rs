@@ -51,7 +51,7 @@ impl Filesystem for Xfs {
         const DRIVER: &str = "fs/xfs/xfs_iops.c";
         Capabilities {
             journal: fact(Journal::Metadata, "Documentation/filesystems/xfs/xfs-delayed-logging-design.rst"),
-            data_checksums: no("mkfs.xfs(8): crc covers metadata"),
+            data_checksums: no("mkfs.xfs(8): crc covers only metadata"),
             metadata_checksums: yes("mkfs.xfs(8): crc=1 is the default"),
             snapshots: no("mkfs.xfs(8): reflink shares extents of files, not of a tree"),
             compression: no("xfs(5)"),
@@ -66,7 +66,10 @@ impl Filesystem for Xfs {
             preallocation: yes("xfs_io(8): falloc"),
             case_sensitive: yes("mkfs.xfs(8): names are case-sensitive unless made with -n version=ci"),
             grow: fact(Resize::Mounted, "xfs_growfs(8)"),
-            shrink: fact(Resize::No, "xfs_growfs(8): only an empty end, and experimental"),
+            shrink: fact(
+                Resize::No,
+                "xfs_growfs(8): can only cut off an empty end, and this is experimental",
+            ),
             check: fact(Some(Depth::Full), "xfs_repair(8): -n"),
             largest_file: fact(Bytes(LARGEST), "measured with ftruncate on Linux 6.18"),
             root_entries: fact(None, "Documentation/filesystems/xfs: directories are B+ trees"),

@@ -52,9 +52,9 @@ static RATIO: Declared = Declared {
     short: "device ÷\nwritten",
     section: Section::Device,
     over: Over::WorkAndSync,
-    explained: "Bytes written to the device by the end of the sync ÷ bytes that the workload wrote. A ratio \
-                above 1 comes from metadata and journal. Below 0.5, most data was deleted \
-                or overwritten before it was written, or was compressed.",
+    explained: "Bytes written to the device by the end of the sync ÷ bytes that the workload wrote. A ratio above 1 \
+                comes from metadata and journal. A ratio below 0.5 means that most data was deleted or overwritten \
+                before it reached the device, or was compressed.",
     key: true,
     footnote: true,
     ..Declared::ratio("of what was written")

@@ -16,14 +16,14 @@ const FAULTS: Declared =
 
 static MINOR: Declared = Declared {
     name: "faults.minor",
-    title: "page faults, minor",
+    title: "minor page faults",
     explained: "Page faults of the workload process that needed no I/O, by getrusage.",
     ..FAULTS
 };
 
 static MAJOR: Declared = Declared {
     name: "faults.major",
-    title: "page faults, major",
+    title: "major page faults",
     explained: "Page faults of the workload process that read from a device, by getrusage. read and write calls \
         cause none.",
     ..FAULTS

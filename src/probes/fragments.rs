@@ -35,7 +35,7 @@ const EACH: Declared =
 
 static MEAN: Declared = Declared {
     name: "fragments.mean",
-    title: "fragments per file, mean",
+    title: "mean fragments per file",
     explained: "Mean number of extents per file, over at most 256 of the files that the workload left. 1 means a \
                 contiguous file.",
     ..EACH
@@ -58,11 +58,11 @@ impl Probe for Fragments {
             what: "Number of extents per file, for up to 256 of the files that the workload left.",
             origin: "Uses FIEMAP (Documentation/filesystems/fiemap.rst) after the sync, when all measuring \
                      has ended.",
-            limits: "A workload that deletes its files leaves none to examine; files of PostMark are \
-                     examined in the integrity check. A compressed extent continues the previous \
-                     one if it begins where that one may end on the device; few filesystems tell the exact \
-                     end, and only to root. Examining a file caches its metadata, so a later deletion finds the \
-                     metadata in memory. Examining 256 files takes 1.5 ms.",
+            limits: "A workload that deletes its files leaves none to examine; files of PostMark are examined in the \
+                     integrity check. A compressed extent counts as a continuation of the previous extent if it begins \
+                     where the previous extent may end on the device. Few filesystems report the exact end of a \
+                     compressed extent, and only to root. Examining a file caches its metadata, so a later deletion \
+                     finds the metadata in memory. Examining 256 files takes 1.5 ms.",
         }
     }
 

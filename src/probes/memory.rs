@@ -38,8 +38,8 @@ impl Probe for Memory {
                      free, cached and reclaimable memory when the workload begins, plus the per-CPU free \
                      pages (/proc/zoneinfo). In a guest, the value is therefore all usable memory less 8 MiB \
                      for the kernel's writeback.",
-            limits: "Some filesystems' writeback is not charged to the cgroup that dirtied the pages; guest RAM \
-                is a limit that treats all filesystems alike.",
+            limits: "Some filesystems' writeback is not charged to the cgroup that dirtied the pages. Guest RAM limits \
+                all filesystems alike.",
         }
     }
 

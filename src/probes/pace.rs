@@ -22,8 +22,8 @@ static STALL: Declared = Declared {
     title: "longest stall",
     section: Section::Throughput,
     over: Over::Work,
-    explained: "The longest time without a completed operation of any client, from ten samples per second: \
-                at least this long, and less than 0.2 s longer. The value 0 means that no gap was as long as \
+    explained: "The longest time without a completed operation of any client, from ten samples per second. The real \
+                time is at least this long, and less than 0.2 s longer. The value 0 means that no gap was as long as \
                 two samples.",
     drawn: false,
     ..Declared::SECONDS
@@ -40,10 +40,9 @@ impl Probe for Pace {
                    operation.",
             origin: "Counters shared by clients and agent; the agent samples them ten times per second, and \
                      the workload itself reads no clock for these counters.",
-            limits: "The workload engine defines what an operation is. At most 240 points are kept; for \
-                     longer workloads two, four or more samples are merged. In virtual time there are no \
-                     samples while the workload runs. A sample costs less than 0.1 µs plus the wake-up of \
-                     the agent.",
+            limits: "The workload engine defines what an operation is. At most 240 points are kept; for longer \
+                     workloads two, four or more samples are merged into one point. In virtual time there are no \
+                     samples while the workload runs. A sample costs less than 0.1 µs plus the wake-up of the agent.",
         }
     }
 

@@ -38,17 +38,17 @@ static LEFT: Declared = Declared {
 
 static DIRTY: Declared = Declared {
     name: "pages.dirty",
-    title: "dirty pages, most",
+    title: "dirty pages, maximum",
     better: Better::Neither,
     over: Over::Work,
-    explained: "The most pages dirty or under writeback at one time during the workload, from ten samples per \
-        second.",
+    explained: "The largest amount of pages dirty or under writeback at one time during the workload, from ten samples \
+        per second.",
     ..BYTES
 };
 
 static SLAB: Declared = Declared {
     name: "pages.slab",
-    title: "slab, growth",
+    title: "growth of the slab",
     over: Over::Work,
     explained: "Growth of the kernel's slab, which includes cached dentries and inodes, during the workload.",
     ..BYTES

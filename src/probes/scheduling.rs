@@ -20,7 +20,7 @@ const SWITCHES: Declared = Declared {
 
 static VOLUNTARY: Declared = Declared {
     name: "scheduling.voluntary",
-    title: "context switches, voluntary",
+    title: "voluntary context switches",
     explained: "How often the workload process gave up its CPU to wait for the device, a lock or a daemon, by \
         getrusage.",
     ..SWITCHES
@@ -28,7 +28,7 @@ static VOLUNTARY: Declared = Declared {
 
 static INVOLUNTARY: Declared = Declared {
     name: "scheduling.involuntary",
-    title: "context switches, involuntary",
+    title: "involuntary context switches",
     explained: "How often the workload process lost its CPU although it could have continued, by getrusage.",
     ..SWITCHES
 };
@@ -61,7 +61,7 @@ impl Probe for Scheduling {
         Description {
             what: "Context switches of the workload and of the whole machine, and how long the workload waited \
                 for a CPU.",
-            origin: "getrusage, called by the worker before and after the workload; the second number of its \
+            origin: "getrusage, called by the worker before and after the workload; the second number of the worker's \
                      /proc/self/schedstat; ctxt of /proc/stat.",
             limits: "Values of the whole machine include all processes. A kernel without SCHED_INFO does not \
                 report waiting time. A reading takes 13 µs.",

@@ -38,7 +38,7 @@ impl StateKind for Aged {
         Description {
             what: "A workload has run on the filesystem, and the files that it left are still there. SET is \
                    a ready parameter set of a workload.",
-            origin: "A substitute for years of use; the number of operations is that of the set.",
+            origin: "A substitute for years of use; the set gives the number of operations.",
             limits: "The filesystem is only as old as that workload makes it. The experiment's `scale` also scales \
                      the set and the volume; the report then says aged by SET at 1/8.",
         }

@@ -32,14 +32,14 @@ impl TestbedKind for DeviceKind {
 
     fn description(&self) -> Description {
         Description {
-            what: "A disk of this machine, by the serial number under which `fsderby device claim` made it \
-                   disposable; several for layers such as RAID. Each candidate has the same part of it. Before each trial, that part is \
-                   overwritten with zeros (the default), discarded, or left as the last trial left it. \
-                   Needs root.",
+            what: "A disk of this machine, named by the serial number with which `fsderby device claim` allowed runs \
+                   to format it; several disks for layers such as RAID. All candidates use the same part of the disk. \
+                   Before each trial, this part is overwritten with zeros (the default), discarded, or left as the \
+                   trial before left it. Needs root.",
             origin: "The kernel's own driver, with a linear device-mapper target over the part between the claim's marks.",
-            limits: "One disk, one place on it, its present wear and temperature: a verdict holds for them. \
-                     The device mapper adds some CPU time to each request. A flash disk that was discarded or \
-                     is nearly empty is faster than a full one.",
+            limits: "A verdict holds for this disk, for this part of it, and for the disk's present wear and \
+                     temperature. The device mapper adds some CPU time to each request. A flash disk that was \
+                     discarded or is nearly empty is faster than a full one.",
         }
     }
 

@@ -33,8 +33,9 @@ impl TestbedKind for LoopKind {
             what: "A loop device on a new image file for each trial, mounted in a private mount namespace. Images \
                    are stored in FOLDER (default /var/tmp). Needs root.",
             origin: "The kernel's loop driver with AUTOCLEAR, and direct I/O if the host's filesystem supports it.",
-            limits: "The image is a file of the host's filesystem, so its allocator and journal and the host's \
-                     I/O scheduler affect every trial. Ratios are more reliable than absolute figures.",
+            limits: "The image is a file of the host's filesystem. The allocator and journal of that filesystem and \
+                     the host's I/O scheduler affect every trial, so ratios of candidates are more reliable than \
+                     absolute figures.",
         }
     }
 

@@ -36,8 +36,8 @@ impl TestbedKind for TwinKind {
                    says. DISK is a name from `fsderby list disks` (default hdd-16tb), or the path of a TOML file \
                    that describes a disk. Needs root.",
             origin: "The disks of disks/*.toml; the kernel's FUSE and loop drivers. This testbed checks --on \
-                     model: with one workload and two rounds, two filesystems had the same rates within 10 % \
-                     in virtual and in real time; the ratio of the others was 0.73 to 1.27.",
+                     model: in one workload and two rounds, two of three filesystems had the same rates within \
+                     10 % in virtual and in real time; over all workloads the ratio was 0.66 to 1.39.",
             limits: "The disk's content is held in memory. The model uses CPU time of this machine; on a \
                      busy machine requests complete late, and the probe `disk` counts the late ones. FUSE \
                      and the loop driver add overhead that a disk does not have, so use this testbed for \

@@ -132,10 +132,10 @@ fn basis(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
         ChangeBasis::Samples { .. } => {
             let n = changes.findings.iter().map(|change| change.n[0]).min().unwrap_or(0);
             vec![format!(
-                "How sure: a finding holds in all {} that both runs have (variants of the disk, the volume's position on \
-                 it and the CPU speed), and a range is their minimum and maximum. In virtual time every \
-                 difference is exact, without noise from the host, but even a code change that leaves the \
-                 algorithm alone shifts the figures, as another workload seed does.",
+                "How sure: a finding holds in all {} that both runs have (variants of the disk, the volume's position \
+                 on it and the CPU speed), and a range runs from the smallest to the largest ratio of these samples. \
+                 In virtual time every difference is exact, without noise from the host, but even a code change that \
+                 leaves the algorithm alone shifts the figures, as another workload seed does.",
                 count(n as usize, "sample"),
             )]
         }
@@ -175,7 +175,8 @@ fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option
     };
     said.extend(drift.map(|drift| {
         format!(
-            "Within one run, the two halves of a candidate's rounds differ by up to {} times.",
+            "Within one run, a candidate's figures in the first and the second half of its rounds differ by a factor \
+                of up to {}.",
             ratio(drift)
         )
     }));

@@ -71,7 +71,7 @@ fn nearest(run: &Run, summary: &Summary, group: &Group<'_>) -> Option<(usize, Ve
                 [vec![format!("one process, here {}", work.clients)], differences].concat()
             }
             Ok(differences) => differences,
-            Err(why) => vec![format!("they cannot be compared: {why}")],
+            Err(why) => vec![format!("the two workloads cannot be compared: {why}")],
         };
         Some((at, differences))
     };
@@ -228,7 +228,7 @@ fn sentences(group: &Group<'_>, imported: &Imported) -> Vec<String> {
         }
     }));
     sentences.extend(group.of.import.asked.set.as_ref().map(|set| {
-        format!("The import states the workload {set}; the files contain nothing else about it.")
+        format!("The import states the workload {set}; the imported files contain nothing else about the workload.")
     }));
     sentences.extend(agreement(imported, group.tool));
     sentences
@@ -243,7 +243,7 @@ fn agreement(imported: &Imported, tool: &dyn Tool) -> Option<String> {
     }
     let apart = passes::APART;
     if imported.disagreements.is_empty() {
-        return Some(format!("No two repetitions differ by more than {apart} times."));
+        return Some(format!("No two repetitions differ by more than a factor of {apart}."));
     }
     let said = |d: &Disagreement| {
         format!("{}, {} ({} times)", d.filesystem, tables::title(tool, &d.metric), ratio(d.times))
@@ -252,8 +252,8 @@ fn agreement(imported: &Imported, tool: &dyn Tool) -> Option<String> {
     let more = imported.disagreements.len().saturating_sub(NAMED);
     named.extend((more > 0).then(|| format!("and {}", count(more, "further figure"))));
     Some(format!(
-        "Repetitions disagree if they differ by more than {apart} times ({}): {}. The files do not show \
-         which repetition is wrong.",
+        "Repetitions disagree if they differ by more than a factor of {apart} ({}): {}. The files do not show which \
+         repetition is wrong.",
         Imported::DISAGREES,
         named.join("; ")
     ))

@@ -103,9 +103,9 @@ pub fn schedule(run: &Run) -> Option<String> {
     }
     let labels: Vec<String> = labels.into_iter().map(str::to_owned).collect();
     Some(format!(
-        "{}: threads and processes of programs take turns on one vCPU. This is one schedule, and each sample begins at \
-         another moment: the spread of the samples includes it. Scaling over CPUs, contention, spinning and polling are not \
-         measured.",
+        "{}: threads and processes of programs take turns on one vCPU. A trial shows one of many possible schedules. \
+         Each sample begins at another moment, so the spread of the samples includes the effect of the schedule. \
+         Scaling over CPUs, contention, spinning and polling are not measured.",
         list(&labels)
     ))
 }

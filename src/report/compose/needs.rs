@@ -143,7 +143,8 @@ fn ties(choice: &recommendation::Choice, found: &Recommendation) -> Option<Strin
     let (ties, verb) = (&choice.ties, if choice.ties.len() == 1 { "is" } else { "are" });
     (!ties.is_empty()).then(|| {
         format!(
-            "{candidates} {verb} within {margin} of that mean, so any of them meets these needs equally.",
+            "{candidates} {verb} within {margin} of the recommended candidate's mean, so each meets these needs \
+             equally well.",
             candidates = list(ties),
             margin = found.margin
         )
@@ -259,8 +260,8 @@ fn none(found: &Recommendation) -> String {
     let is_all_ruled_out =
         !found.ruled_out.is_empty() && found.needs.iter().all(|need| need.judged_by.is_empty());
     match is_all_ruled_out {
-        true => format!("By {by}, none is recommended: none meets all requirements."),
-        false => format!("By {by}, none is recommended: no need could be judged for any of them."),
+        true => format!("By {by}, no candidate is recommended: none meets all requirements."),
+        false => format!("By {by}, no candidate is recommended: no need could be judged for any of them."),
     }
 }
 
@@ -352,7 +353,9 @@ fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Opti
 fn rests_on(found: &Recommendation, verdict: &Verdict) -> String {
     let rounds = count(found.rounds, "round");
     let tested = if verdict.is_final() { "only findings are tested" } else { "nothing is tested" };
-    format!("It rests on geometric means over {rounds} and on the weights, which are a judgement; {tested}.")
+    format!(
+        "The recommendation rests on geometric means over {rounds} and on the weights, which are a judgement; {tested}."
+    )
 }
 
 #[cfg(test)]
@@ -426,6 +429,9 @@ mod tests {
         );
         assert!(text.contains("is recommended:"), "capacity is left: {text}");
         let none = emulated("cpu = 1\nworkloads = 1");
-        assert!(none.starts_with("By the stated needs, none is recommended: no need could be"), "{none}");
+        assert!(
+            none.starts_with("By the stated needs, no candidate is recommended: no need could be"),
+            "{none}"
+        );
     }
 }

@@ -84,7 +84,10 @@ fn in_both(run: &Run, work: &WorkloadSummary, setups: [Setup<'_>; 2]) -> Vec<Sen
             said.push_str(&format!(" On {}, {pairs}; on {}, the reverse.", on[0], on[1]));
         }
         for (pairs, on) in alone.iter().zip(&on).filter(|(pairs, _)| !pairs.is_empty()) {
-            said.push_str(&format!(" These were told apart only on {on}: {}.", some(pairs, &mut claims)));
+            said.push_str(&format!(
+                " These pairs were told apart only on {on}: {}.",
+                some(pairs, &mut claims)
+            ));
         }
         let who: Vec<&Twice<'_>> = who.iter().map(|at| &all[*at]).collect();
         let both = || on.iter().enumerate();
@@ -229,7 +232,7 @@ mod tests {
         assert!(
             said.len() == 1
                 && said[0].contains(
-                    "These were told apart only on loop: alderfs before birchfs and cedarfs before alderfs."
+                    "These pairs were told apart only on loop: alderfs before birchfs and cedarfs before alderfs."
                 ),
             "{said:?}"
         );

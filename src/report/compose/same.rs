@@ -82,7 +82,8 @@ pub fn credible(guard: &Guard) -> String {
             count(guard.rounds as usize, "round")
         ),
         None => format!(
-            "{of} entered twice; the smallest difference that is credible on this device takes {FEWEST} rounds."
+            "{of} entered twice; {FEWEST} rounds are needed to estimate the smallest difference that is credible on \
+                this device."
         ),
     }
 }

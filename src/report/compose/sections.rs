@@ -139,7 +139,7 @@ fn shown(section: Option<Section>) -> Shown {
             "Operations on whole files per second in the named phase. Each chart has its own scale.",
         ),
         Some(Section::Throughput) => shown("Throughput", ""),
-        Some(Section::Steps) => shown("Steps around the workload", "Each has its own scale."),
+        Some(Section::Steps) => shown("Steps around the workload", "Each chart has its own scale."),
         Some(Section::Recovery) => shown(
             "Recovery",
             "The power was cut in the middle of the workload. Recovery is timed from the disk after the cut to \
@@ -152,8 +152,8 @@ fn shown(section: Option<Section>) -> Shown {
         ),
         Some(Section::Device) => shown(
             "Device I/O",
-            "Counted from the start of the workload to the end of the sync. The column device ÷ written is \
-             device bytes written ÷ bytes written by the workload.",
+            "Device I/O is counted from the start of the workload to the end of the sync. The column device ÷ written \
+             is device bytes written ÷ bytes written by the workload.",
         ),
         Some(Section::Capacity) => shown("Capacity and memory", ""),
         None => shown(

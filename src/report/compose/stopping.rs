@@ -32,7 +32,8 @@ pub fn of(run: &Run, verdict: &Verdict) -> Option<String> {
 fn of_looks(run: &Run, verdict: &Verdict) -> Option<String> {
     if !verdict.is_final() {
         return Some(
-            "The run stopped at the greatest number of rounds, because too few were complete for an interim analysis."
+            "The run stopped at its maximum number of rounds, because too few rounds were complete for an interim \
+                analysis."
                 .to_owned(),
         );
     }

@@ -15,7 +15,7 @@ fn said(Untested { kind, options, scenarios, is_everywhere, why }: &Untested) ->
     let works = if several { "workloads" } else { "workload" };
     let why = match why {
         Why::TooShort { seconds, longest_ns } => {
-            let acts = if options.len() == 1 { "it acts" } else { "they act" };
+            let acts = if options.len() == 1 { "the option acts" } else { "the options act" };
             let longest = if several { "the longest workload" } else { "the workload" };
             format!(
                 "{acts} after {seconds} at the earliest, and {longest} takes {took}",
@@ -50,7 +50,8 @@ mod tests {
         };
         assert_eq!(
             said(&one),
-            "This run cannot test commit=1 of ext4: it acts after 1 second at the earliest, and the longest workload takes 247 ms."
+            "This run cannot test commit=1 of ext4: the option acts after 1 second at the earliest, and the longest \
+                workload takes 247 ms."
         );
         let why = Why::NoFlushes;
         let partly = Untested { scenarios: vec!["mail".into()], is_everywhere: false, why, ..one };

@@ -161,7 +161,9 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
     let of = count(pairs.len(), "pairwise comparison");
     let cannot_tell = match withheld {
         0 => format!(", and {open} did not tell the two apart"),
-        _ => format!(", {open} did not tell the two apart, and {withheld} found what is withheld"),
+        _ => {
+            format!(", {open} did not tell the two apart, and {withheld} found a difference that is withheld")
+        }
     };
     match &verdict.basis {
         Basis::Samples { .. } => {
@@ -215,7 +217,9 @@ fn decides(pairs: &[Finding]) -> Option<String> {
                 "A run of {rounds} rounds (--rounds {rounds}) shows which property of the modelled disk decides."
             ))
         }
-        ([], _) if of > 0 => Some("No single factor decides.".to_owned()),
+        ([], _) if of > 0 => {
+            Some("No single property of the modelled disk decides the undecided comparisons.".to_owned())
+        }
         ([], _) => None,
         (_, [(title, _)]) if of == 1 => Some(format!("The undecided comparison depends on {title}.")),
         (each, _) => Some(format!("The undecided comparisons depend on {}.", list(each))),

@@ -49,7 +49,8 @@ impl Format for Csv {
     }
 
     fn help(&self) -> &'static str {
-        "Write CSV with a row for each candidate and metric: median, ratio, interval, rank, verdict; - is standard output"
+        "Write CSV with a row for each candidate and metric: median, ratio, interval, rank, verdict; - writes to \
+            standard output"
     }
 
     fn goes(&self) -> Goes {

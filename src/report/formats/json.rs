@@ -42,7 +42,7 @@ impl Format for Json {
     }
 
     fn help(&self) -> &'static str {
-        "Print the summary and all records as JSON instead of the table"
+        "Print the summary and all records as JSON instead of the text"
     }
 
     fn goes(&self) -> Goes {

@@ -66,7 +66,8 @@ impl Format for TrialsCsv {
     }
 
     fn help(&self) -> &'static str {
-        "Write CSV with a row for each trial and metric; with the seed and, on modelled disks, the variant of the disk (sample and factor levels); - is standard output"
+        "Write CSV with a row for each trial and metric; with the seed and, on modelled disks, the variant of the disk \
+            (sample and factor levels); - writes to standard output"
     }
 
     fn goes(&self) -> Goes {

@@ -112,7 +112,7 @@ fn off(error: &ModelError, Finding { a, b, .. }: &Finding) -> String {
         )
     });
     format!(
-        "the disk model's error may shift the ratio ({there} on the nominal disk) by {times} times{largest_part}",
+        "the disk model's error may shift the ratio ({there} on the nominal disk) by a factor of {times}{largest_part}",
         largest_part = most.unwrap_or_default()
     )
 }
@@ -339,9 +339,9 @@ mod tests {
         assert_eq!((large.finding, refutes(&large)), (Found::CannotTell, Some(Refuted::ModelError)));
         assert_eq!(
             refuted(&large).unwrap_or_default(),
-            "the difference held in 13 of 13 samples, but the disk model's error may shift the ratio (1.54 \
-             on the nominal disk) by 1.66 times: models of such disks were off by a factor of up to 2.77 for \
-             queued requests, which take 10% of the time of cedarfs and 60% of the time of birchfs"
+            "the difference held in 13 of 13 samples, but the disk model's error may shift the ratio (1.54 on the \
+             nominal disk) by a factor of 1.66: models of such disks were off by a factor of up to 2.77 for queued \
+             requests, which take 10% of the time of cedarfs and 60% of the time of birchfs"
         );
         let older = pair(|_| {});
         assert_eq!((older.finding, model_error(&older)), (Found::Better, None), "it did not count them");

@@ -68,14 +68,14 @@ impl Latency {
 pub const NEEDED_FOR_P99: u64 = 100;
 
 /// Why p99 is missing in a table.
-const NO_P99: &str = "p99 is shown from 100 operations on. Below that, it would be the longest.";
+const NO_P99: &str = "p99 is shown from 100 operations on. With fewer, it would be the longest latency.";
 
 /// The number of operations that p99.9 needs; with fewer, less than ten operations are above p99.9.
 pub const NEEDED_FOR_P999: u64 = 10_000;
 
 /// Why p99.9 is missing in a table.
 const NO_P999: &str =
-    "p99.9 is shown from 10,000 operations on. Below that, it would rest on fewer than ten operations.";
+    "p99.9 is shown from 10,000 operations on. With fewer, it would rest on fewer than ten operations.";
 
 /// The note beside percentiles.
 const INTERVALS: &str = "The 95 % interval of a percentile comes from resampling whole rounds. These \

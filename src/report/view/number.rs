@@ -55,7 +55,7 @@ impl Scale {
         match self.unit.as_str() {
             "" => title.to_owned(),
             "per second" => format!("{title} per second"),
-            unit if title.ends_with(unit) => title.to_owned(),
+            unit if title_names(title, unit) => title.to_owned(),
             unit => format!("{title}, {unit}"),
         }
     }
@@ -69,6 +69,12 @@ impl Scale {
             unit => format!("{number} {unit}"),
         }
     }
+}
+
+/// Whether the title already says the unit: `write requests`, or both quantities of a quotient: `flushes ÷ fsync`.
+fn title_names(title: &str, unit: &str) -> bool {
+    let is_word = unit.len() > "MiB".len();
+    (is_word && title.contains(unit)) || (title.contains('÷') && unit.contains(" for each "))
 }
 
 fn byte_step(largest: f64) -> (f64, &'static str) {

@@ -161,8 +161,8 @@ impl Column {
         let all = same + opposite + tied;
         (all > 0).then(|| {
             format!(
-                "Over all tables, {} in the paper's order, {opposite} in the opposite order, and {tied} within the margin in \
-                 the paper or here: a tie.",
+                "Over all tables, {} in the paper's order, {opposite} in the opposite order, and {tied} tied, because \
+                 they are within the margin in the paper or here.",
                 match same {
                     1 => format!("1 of {} is", count(all, "pair")),
                     _ => format!("{same} of {} are", count(all, "pair")),
@@ -223,14 +223,15 @@ impl ClaimShown {
     pub fn notes(&self) -> Vec<String> {
         let is_closed = self.ranges.iter().any(|range| range.unusable.is_some());
         let closed = is_closed.then(|| {
-            "In brackets: the range of work that is not the paper's, for the reason above; no verdict rests on it."
+            "A range in brackets comes from work that differs from the paper's, for the reason above; no verdict rests \
+                on it."
                 .to_owned()
         });
         let missing = self.ranges.len() - self.known().len();
         let missing = match missing {
             0 => None,
-            1 if self.ranges.len() == 1 => Some("Its comparison has no range.".to_owned()),
-            n if n == self.ranges.len() => Some(format!("None of its {n} comparisons has a range.")),
+            1 if self.ranges.len() == 1 => Some("The claim's comparison has no range.".to_owned()),
+            n if n == self.ranges.len() => Some(format!("None of the claim's {n} comparisons has a range.")),
             n => Some(format!("{} more without a range.", count(n, "comparison"))),
         };
         closed.into_iter().chain(missing).collect()

@@ -39,14 +39,14 @@ impl LayerKind for CryptKind {
 
     fn description(&self) -> Description {
         Description {
-            what: "Encrypts each device below with dm-crypt. Ciphers: aes, serpent, twofish, camellia; modes: \
-                   xts, cbc. The default is aes-xts-plain64 with sectors of 512 bytes.",
+            what: "Encrypts each device below this layer with dm-crypt. Ciphers: aes, serpent, twofish, camellia; \
+                   modes: xts, cbc. The default is aes-xts-plain64 with sectors of 512 bytes.",
             origin: "The kernel's Documentation/admin-guide/device-mapper/dm-crypt.rst; dmsetup(8) loads the \
                      table that `cryptsetup --type plain` would.",
-            limits: "The key is constant (bytes 0, 1, 2, …): it protects nothing, but costs the same as a \
-                     secret key. There is no header, so the whole device is encrypted. The cost depends on \
-                     the CPU: AES instructions make encryption several times cheaper, and an emulated or \
-                     modelled CPU may lack them. Discards are not passed down.",
+            limits: "The key is constant (bytes 0, 1, 2, …), so it protects nothing, but encryption costs as much as \
+                     with a secret key. There is no header, so the whole device is encrypted. The cost depends on the \
+                     CPU: AES instructions make encryption several times cheaper, and an emulated or modelled CPU may \
+                     lack them. Discards are not passed to the device.",
         }
     }
 

@@ -29,14 +29,14 @@ impl LayerKind for MdKind {
 
     fn description(&self) -> Description {
         Description {
-            what: "The kernel's software RAID over all devices below. LEVEL is raid0, raid1, raid5 or raid10 \
-                   (near layout, two copies). A chunk (default 512k, like mdadm) is the amount written to one \
-                   disk before the next.",
+            what: "The kernel's software RAID over all devices below this layer. LEVEL is raid0, raid1, raid5 or \
+                   raid10 (near layout, two copies). A chunk (default 512k, like mdadm) is the amount that is written \
+                   to one disk before the next disk is used.",
             origin: "mdadm(8) with metadata 1.2 and data offset 1 MiB; md(4).",
-            limits: "The disks hold zeros, a consistent array, so there is no initial resync (--assume-clean). \
-                     Parity, stripe cache and superblock updates use the trial's CPU and memory. After a power \
-                     cut the array is assembled and resyncs while the filesystem recovers; with bitmap=internal \
-                     it resyncs only the regions being written.",
+            limits: "All disks hold zeros, so copies and parity agree and the array is created without an initial \
+                     resync (--assume-clean). Parity, stripe cache and superblock updates use the trial's CPU and \
+                     memory. After a power cut the array is assembled and resyncs while the filesystem recovers; with \
+                     bitmap=internal the array resyncs only the regions that were being written.",
         }
     }
 

@@ -115,8 +115,8 @@ impl Workload for Backup {
     fn description(&self) -> Description {
         Description {
             what: "Creates a tree, updates it repeatedly by replacing a few of its files, and reads all of it.",
-            origin: "fsderby's own, after the receiving side of rsync(1) without --inplace. A published \
-                     comparison for a server with 370 GB of rsync backups had this task but did not measure it.",
+            origin: "fsderby's own, after the receiving side of rsync(1) without --inplace. A published comparison for \
+                     a server with 370 GB of rsync backups named this task, but did not measure it.",
             limits: "The sent data comes from memory, so the sender and the network take no time. Only file \
                      content changes, never names, owners or times.",
         }

@@ -112,7 +112,7 @@ macro_rules! all {
             ),
             measured!(
                 $of, $label, "create-random", "rate", "create with random names", "files", Section::Files,
-                "Small files created per second, with names that start at random.",
+                "Small files created per second, with names that begin with random characters.",
                 Declared::PER_SECOND
             ),
             measured!(

@@ -67,8 +67,8 @@ static SYNCED: Declared = Declared {
     did: "ran the command",
     section: Section::Headline,
     over: Over::Phase(PHASE),
-    explained: "From the start of the command to the end of a sync of its filesystem, after the last process that it \
-                started has ended.",
+    explained: "Time from the start of the command until all data is on the disk: when the last process that the \
+                command started has ended, the filesystem is synced.",
     ..Declared::SECONDS
 };
 static RETURNED: Declared = Declared {
@@ -77,8 +77,8 @@ static RETURNED: Declared = Declared {
     short: "command",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "From the start of the command until the last process that it started has ended; written data may \
-                still be in memory. With several clients, this is their mean.",
+    explained: "Time from the start of the command until the last process that it started has ended; written data may \
+                still be in memory. With several clients, the mean of their times.",
     key: true,
     ..Declared::SECONDS
 };
@@ -107,7 +107,8 @@ static PRINTED: Declared = Declared {
     section: Section::Throughput,
     over: Over::Phase(PHASE),
     key: true,
-    explained: "A number that the command prints, found as the workload's key `metric` says; only with a single client.",
+    explained: "A number that the command prints; the key `metric` of the workload says how to find it in the output. \
+        Only with a single client.",
     ..Declared::base("", Of::Time, Better::Neither)
 };
 

@@ -50,8 +50,8 @@ static IOPS: Declared = Declared {
     did: "did fio's I/O",
     section: Section::Headline,
     over: Over::Phase(PHASE),
-    explained: "Reads, writes and trims of all jobs ÷ the sum, over the groups of jobs, of the longest run time that fio reports \
-                in each.",
+    explained: "Reads, writes and trims of all jobs ÷ fio's run time. Groups of jobs run one after another, so the run \
+                time is the sum over the groups of the longest run time that fio reports in the group.",
     ..Declared::PER_SECOND
 };
 static READ: Declared = Declared {
@@ -60,7 +60,7 @@ static READ: Declared = Declared {
     short: "read",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Bytes read ÷ the same time as for fio's I/Os.",
+    explained: "Bytes read ÷ fio's run time, the same as in fio.iops.",
     key: true,
     ..Declared::MIB_PER_SECOND
 };
@@ -70,8 +70,8 @@ static WRITTEN: Declared = Declared {
     short: "write",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Bytes written ÷ the same time as for fio's I/Os. Without direct I/O or fsync they may still be in memory \
-                at the end.",
+    explained: "Bytes written ÷ fio's run time, the same as in fio.iops. Without direct I/O or fsync the bytes may \
+                still be in memory at the end.",
     key: true,
     ..Declared::MIB_PER_SECOND
 };
@@ -80,7 +80,8 @@ static OF_JOB: Declared = Declared {
     title: "PHASE, of fio",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "I/Os of one job and direction per second of the longest run time among its clones.",
+    explained: "I/Os per second of one job in one direction (read, write or trim): the I/Os of all clones of the job ÷ \
+        the longest run time of a clone.",
     drawn: false,
     ..Declared::PER_SECOND
 };
@@ -89,7 +90,8 @@ static CPU: Declared = Declared {
     title: "CPU of fio's jobs",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "User and system time of all jobs, as fio reports them, ÷ the same time as for fio's I/Os, in percent.",
+    explained: "User and system time of all jobs, as fio reports them, ÷ fio's run time, the same as in fio.iops, in \
+        percent.",
     drawn: false,
     ..Declared::PERCENT_OF_TIME
 };
@@ -107,8 +109,9 @@ static CACHED: Declared = Declared {
     title: "O_DIRECT through the page cache",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Before fio with direct=1, fsderby writes and reads a file of 64 KiB with O_DIRECT. This is the share of the pages \
-                that the kernel served through its page cache nevertheless. Not 0: direct=1 does not bypass the cache here.",
+    explained: "Before fio with direct=1, fsderby writes and reads a file of 64 KiB with O_DIRECT. This is the share \
+                of the pages that the kernel nevertheless served through its page cache. If it is not 0, direct=1 does \
+                not bypass the page cache on this filesystem.",
     drawn: false,
     ..Declared::PERCENT
 };
@@ -117,7 +120,8 @@ static SYNCED: Declared = Declared {
     title: "fio and sync",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "From the start of fio, which also lays out files, to the end of a sync of the filesystem after it has ended.",
+    explained: "Time from the start of fio, which first lays out files, to the end of the sync of the filesystem that \
+        follows when fio has ended.",
     drawn: false,
     ..Declared::SECONDS
 };

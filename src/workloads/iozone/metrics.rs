@@ -119,7 +119,7 @@ static PASSES: [(Pass, Declared); 14] = [
             "pass.random-write.throughput",
             ["random write", "random write (phase random-write)"],
             "random-write",
-            "Each record is written once, in the same random order.",
+            "Each record is written once, in the same random order as in the random read.",
         ),
     ),
     (

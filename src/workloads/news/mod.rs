@@ -37,7 +37,7 @@ static RATES: [Rate; 5] = [
             title: "mkdir (phase groups)",
             section: Section::Files,
             over: Over::Phase("groups"),
-            explained: "Directories created per second, each inside the previous one.",
+            explained: "Directories created per second, each at the top or inside one that was created before, at most eight deep.",
             ..Declared::PER_SECOND
         },
     },

@@ -173,7 +173,7 @@ impl<'a> Fields<'a> {
 
     fn leave_out(&mut self, key: &'static str, value: String, unit: &'static str, why: &str) {
         self.asked.push(key);
-        self.list(key, value, unit, format!("left out: {why}"));
+        self.list(key, value, unit, format!("not in the disk's file: {why}"));
     }
 
     /// Reads a list of 1 to `most` integers within bounds.

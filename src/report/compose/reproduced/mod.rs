@@ -159,8 +159,7 @@ impl Runs<'_> {
             let is_scaled =
                 self.places.iter().any(|place| place.works.iter().any(|(.., scale)| scale.shrinks()));
             let other = if is_scaled { "a larger scale, or " } else { "" };
-            let text =
-                "a difference beyond what the model leaves open: further rounds do not narrow this range";
+            let text = "a difference larger than the model's uncertainty, as further rounds do not narrow this range";
             return Some(format!("{other}{text}"));
         }
         let (middle, half) = ((low + high) / 2.0, (high - low) / 2.0);

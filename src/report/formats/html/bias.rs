@@ -1,7 +1,7 @@
 //! Known biases and misreadings of any comparison; `docs/method/bias.md` has the full list with evidence.
 
 pub const BIAS: &[&str] = &[
-    "The state of the image before mkfs changes results of small random writes by up to 1.6 times. All trials start in \
+    "The state of the image before mkfs changes results of small random writes by a factor of up to 1.6. All trials start in \
      the same state; another state may give other results.",
     "Not all filesystems support writeback within a memory cgroup, so the limit treats their dirty pages \
      differently. A VM with little RAM is the fairer memory limit.",

@@ -19,8 +19,8 @@ impl Format for Summary {
     }
 
     fn help(&self) -> &'static str {
-        "Write a one-page summary: .html to print, with a picture; .txt, or - for standard output, as text with \
-            72 columns"
+        "Write a one-page summary: FILE.html has a picture and is made for printing; FILE.txt, or - for standard \
+            output, is text with 72 columns"
     }
 
     fn goes(&self) -> Goes {

@@ -16,8 +16,9 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "rounds",
         flag: Some(|| {
-            flag("rounds", "rounds", "N|auto", "Number of rounds, or `auto`")
-                .value_parser(value_parser!(RoundsAsked))
+            let help = "Number of rounds, or `auto`: until a planned interim analysis has decided every pair of \
+                        candidates, at most until the last one";
+            flag("rounds", "rounds", "N|auto", help).value_parser(value_parser!(RoundsAsked))
         }),
         resumes: true,
         read: |flags, to| flags.replace("rounds", &mut to.rounds),
@@ -80,8 +81,8 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "guard",
         flag: Some(|| {
-            let help = "A/A check: enter the first filesystem twice; on by default from ten rounds on and on claimed \
-                        disks, off with `--guard=false`";
+            let help = "A/A check: the first filesystem takes part twice. Default: on in runs of ten or more rounds \
+                        and on claimed disks; `--guard=false` turns it off";
             flag("guard", "guard", "BOOL", help)
                 .num_args(0..=1)
                 .require_equals(true)
@@ -139,8 +140,8 @@ pub static TABLE: &[Setting] = &[
         name: "shard",
         is_key: false,
         flag: Some(|| {
-            let help = "Carry out only share I of N of the trials, so that N machines share a plan: 2/4; later join \
-                        them with fsderby merge";
+            let help = "Carry out only share I of N of the trials, such as 2/4, so that N machines share a plan; later \
+                        join their runs with fsderby merge";
             flag("shard", "shard", "I/N", help).value_parser(value_parser!(Shard))
         }),
         // Another share of the same trials.
@@ -165,8 +166,9 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "scale",
         flag: Some(|| {
-            let help = "Scale the workload: 1/16. A scale below 1 also shrinks the experiment's memory, and its volume \
-                        if the initial state fills a share of it; --memory and --size are taken as they are";
+            let help = "Scale the workload: 1/16. A scale below 1 also shrinks the experiment's memory, and the \
+                        experiment's volume if the initial state fills a share of the volume; values of --memory and \
+                        --size are not scaled";
             flag("scale", "scale", "SCALE", help).value_parser(value_parser!(Scale))
         }),
         // After all that it scales. A plan has the scaled values, and a change of it is named first.

@@ -35,7 +35,8 @@ pub static TABLE: &[Setting] = &[
         // A setting of testbeds, and a factor.
         is_key: false,
         flag: Some(|| {
-            let help = "Kernel of guests: a release from the cache, or a package; repeat to compare kernels";
+            let help = "Kernel of guests: a release in the cache (`fsderby kernel list`), or a package; repeat to \
+                compare kernels";
             repeated("kernel", "kernel", "VERSION|PATH", help)
         }),
         read: |flags, to| give_kernels(&flags.several("kernel"), to),
@@ -113,7 +114,8 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "image",
         flag: Some(|| {
-            let help = "State of the image before mkfs: `sparse`, `allocated` or `written`";
+            let help = "The image file before mkfs: `sparse` (no space allocated), `allocated` (allocated but not \
+                written) or `written`";
             flag("image", "image", "STATE", help).value_parser(image)
         }),
         read: |flags, to| flags.replace("image", &mut to.image),
@@ -132,8 +134,9 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "state",
         flag: Some(|| {
-            let help = "Initial state: `fresh`, 'filled 80%' (with data), 'allocated 80%' (without), 'aged by SET' (a set of \
-                        `fsderby list workloads`), or the drive state `preconditioned`; repeat to compare several";
+            let help = "Initial state: `fresh`, 'filled 80%' (files with data), 'allocated 80%' (files without data), \
+                        'aged by SET' (a set of `fsderby list workloads`), or the drive state `preconditioned`; repeat \
+                        to compare several";
             repeated("state", "state", "STATE", help)
         }),
         read: |flags, to| given(&flags.several("state"), &mut to.state, &mut to.cross.state),
