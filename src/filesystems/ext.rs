@@ -121,7 +121,7 @@ pub static EXT4: Ext = Ext {
         what: "The fourth extended filesystem: extents, delayed allocation and a checksummed journal of metadata.",
         origin: "Written by Mingming Cao, Andreas Dilger, Theodore Ts'o and others, stable since Linux 2.6.28 of 2008; \
             Documentation/filesystems/ext4 describes it.",
-        limits: "fsderby turns lazy initialisation off, so mkfs writes the inode tables and the journal. By default, a \
+        limits: "Lazy initialisation is turned off, so mkfs writes the inode tables and the journal. By default, a \
             kernel thread writes the inode tables after the mount. So mkfs is slower, and the first minutes after the \
             mount are faster, than with default options. Defaults come from /etc/mke2fs.conf of the machine that runs \
             mke2fs. Volumes below 512 MiB have blocks of 1 KiB.",
