@@ -14,6 +14,7 @@ use super::terms::TERMS;
 use crate::analysis::metrics;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
+use crate::report::formats::lines::wrapped;
 use crate::report::view::heading;
 use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::runner::experiment::{eras, profiles};
@@ -72,7 +73,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         all.insert("schema_version".into(), pages::VERSION.into());
         print_json(&all)?;
     } else {
-        let lists: String = lists.iter().map(|l| format!("{}\n{}\n\n", l.title, table(l))).collect();
+        let lists: String = lists.iter().map(|l| format!("{}\n{}\n\n", l.title, printed(l))).collect();
         print_line(&format!("{lists}`fsderby explain NAME` prints more about each."))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -98,20 +99,26 @@ fn list(what: What) -> anyhow::Result<Listed> {
     })
 }
 
-fn table(list: &Listed) -> Table {
+/// A table; if it has two columns that do not fit beside each other, each row is a line with an indented text below.
+fn printed(list: &Listed) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     if !std::io::stdout().is_terminal() {
         table.set_width(PIPED);
     }
-    table.set_header(list.head.clone()).add_rows(list.rows.clone());
     let least = longest_words(list);
-    let width = table.width().unwrap_or(PIPED).max(least.iter().sum());
-    table.set_width(width);
+    let (width, needed) = (table.width().unwrap_or(PIPED), least.iter().sum());
+    if list.head.len() == 2 && width < needed {
+        let below = |text: &str| wrapped(text, usize::from(width) - 5).join("\n   ");
+        let rows = list.rows.iter().map(|row| format!(" {}\n     {}", row[0], below(&row[1])));
+        return rows.collect::<Vec<String>>().join("\n");
+    }
+    table.set_header(list.head.clone()).add_rows(list.rows.clone());
+    table.set_width(width.max(needed));
     for (column, least) in table.column_iter_mut().zip(least) {
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
     }
-    table
+    table.to_string()
 }
 
 /// The least width of each column in which no word is broken.

@@ -17,7 +17,8 @@ pub struct Commands {
     /// Command line to run before each --command; it is not measured, and the filesystem is synced after it
     #[arg(long, value_name = "COMMAND", requires = "commands")]
     prepare: Option<String>,
-    /// File or folder that the commands read, in the folder $INPUT; repeat for several, which must lie in one folder
+    /// File or folder for the commands to read, as $INPUT/NAME; repeat for several, which must have the same parent
+    /// folder
     #[arg(long, value_name = "PATH", requires = "commands")]
     input: Vec<PathBuf>,
     /// Job file of fio as the workload, run by this machine's fio in the filesystem under test; repeat for several;

@@ -44,8 +44,8 @@ pub struct Arguments {
     /// Folder of a run or an import
     #[arg(add = super::complete::runs())]
     run: PathBuf,
-    /// Run trials of the run again and compare the results bit by bit: a number or share (1%) of trials, spread over
-    /// the run, all trials, or one trial by its name. Only trials in virtual time; with --console, --keep-image or
+    /// Run trials of the run again and compare the results bit by bit: a number or share (1%) of trials (spread over
+    /// the run), all trials, or one trial by its name. Only trials in virtual time; with --console, --keep-image or
     /// --shell also a trial on vm. Of a merged run, N and PERCENT choose trials that ran on other nodes than this one
     #[arg(long, value_name = "N|PERCENT|all|TRIAL", num_args = 0..=1, default_missing_value = "2")]
     rerun: Option<Sample>,

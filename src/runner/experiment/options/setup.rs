@@ -46,8 +46,8 @@ pub static TABLE: &[Setting] = &[
         name: "guest",
         is_key: false,
         flag: Some(|| {
-            let help = "Guest bundle, whose kernel, programs and agent replace this machine's: an ID of `fsderby \
-                        guest list`, or a file";
+            let help = "Guest bundle: guests use its kernel, programs and agent instead of this machine's; an ID of \
+                        `fsderby guest list`, or a file";
             flag("guest", "guest", "ID|FILE", help).conflicts_with("kernel")
         }),
         read: |flags, to| give_guest(flags.one("guest"), to),
@@ -185,7 +185,11 @@ pub static TABLE: &[Setting] = &[
 fn testbeds_help() -> String {
     let usages: Vec<String> = testbeds::TABLE.iter().map(|kind| format!("`{}`", kind.usage())).collect();
     let usages = usages.join(", ");
-    format!("{usages} or `{auto}`; repeat to compare several", auto = testbeds::AUTO)
+    format!(
+        "Testbed, on which the trials run (`fsderby list testbeds` describes each): {usages} or `{auto}`; repeat to \
+         compare several testbeds",
+        auto = testbeds::AUTO
+    )
 }
 
 #[derive(Clone, Copy, Debug)]
