@@ -11,6 +11,7 @@ use clap::{Args, Subcommand};
 
 use super::output::print_line;
 use super::own_run;
+use crate::analysis::robust::{COST, COST_IN_USER_SPACE};
 use crate::exit::{self, Failure};
 use crate::host::caller::create_new;
 use crate::runner::experiment::Experiment;
@@ -23,7 +24,8 @@ use crate::testbeds::model::machines::{INSTRUCTIONS, Machine, SPEEDS, Sourced, V
 const HERE: &str = "loop:/dev/shm";
 /// CPU speed given to the guest while its instructions are counted; it changes their duration, not their number.
 const COUNTED_AT: u32 = 1000;
-/// This workload runs in memory here and in the guest, so that the ratio of both times depends only on the filesystem's CPU work.
+/// This workload runs in memory here and in the guest. Its CPU time is compared and not its elapsed time: here it also waits for
+/// what threads of the kernel do on other CPUs.
 const WORK: &str = "postmark-quick";
 
 #[derive(Subcommand)]
@@ -71,8 +73,9 @@ pub fn run(command: &MachineCommand) -> anyhow::Result<ExitCode> {
     write(&measure.output, &machine)?;
     let (mips, file) = (machine.values.mips.is, measure.output.display());
     print_line(&format!(
-        "\n{mips} million instructions per second, written to {file}\n\n  fsderby run --on \
-            model:hdd-16tb,machine=./{file}"
+        "{spread}\n{mips} million instructions per second, written to {file}\n\n  fsderby run --on \
+            model:hdd-16tb,machine=./{file}",
+        spread = spread(&speeds)
     ))?;
     Ok(ExitCode::from(exit::OK))
 }
@@ -117,10 +120,10 @@ fn known(info: &str) -> Vec<String> {
     INSTRUCTIONS.iter().map(|(name, _)| *name).filter(|name| has(name)).map(str::to_owned).collect()
 }
 
-/// Nanoseconds of the workload by filesystem and round.
+/// CPU time of the workload in nanoseconds, by filesystem and round.
 type Times = BTreeMap<String, BTreeMap<u32, u64>>;
 
-/// Runs the workload on this testbed and returns its times.
+/// Runs the workload on this testbed and returns its CPU times.
 fn times(measure: &Measure, on: &str, folder: &Path) -> anyhow::Result<Times> {
     let quoted: Vec<String> = measure.filesystems.iter().map(|name| format!("{name:?}")).collect();
     let text = format!(
@@ -141,7 +144,7 @@ fn of_work(records: &[Record]) -> Times {
         times
             .entry(record.filesystem.clone())
             .or_default()
-            .insert(record.round, work.map(|step| step.ns).sum());
+            .insert(record.round, work.map(|step| step.user_ns + step.sys_ns).sum());
     }
     times
 }
@@ -180,6 +183,20 @@ fn middle_of(speeds: &BTreeMap<String, Vec<u64>>) -> anyhow::Result<u32> {
     Ok(middle)
 }
 
+/// How far the filesystems' speeds lie apart, beside what findings allow for; empty for a single filesystem.
+fn spread(speeds: &BTreeMap<String, Vec<u64>>) -> String {
+    let logs: Vec<f64> = speeds.values().map(|all| (all[all.len() / 2] as f64).ln()).collect();
+    let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
+    let apart = logs.iter().map(|log| (log - mean).abs()).fold(0.0, f64::max).exp();
+    match logs.len() {
+        0 | 1 => String::new(),
+        n => format!(
+            "\nThe cost of an instruction differs from the mean of these {n} filesystems by a factor of up to \
+             {apart:.2}; findings on modelled disks allow for {COST} ({COST_IN_USER_SPACE} in user space).\n"
+        ),
+    }
+}
+
 fn said(speeds: &[u64]) -> String {
     let (least, most) = (speeds.first().unwrap_or(&0), speeds.last().unwrap_or(&0));
     format!("{} ({least} to {most})", speeds[speeds.len() / 2])
@@ -189,7 +206,7 @@ fn source(speeds: &BTreeMap<String, Vec<u64>>) -> String {
     let each: Vec<String> = speeds.iter().map(|(name, speeds)| format!("{name} {}", said(speeds))).collect();
     format!(
         "measured by fsderby machine measure, {WORK}: instructions in a guest with a zero-latency disk, divided \
-         by the time here on an image in memory; median, minimum and maximum of {} rounds: {}",
+         by the CPU time here on an image in memory; median, minimum and maximum of {} rounds: {}",
         speeds.values().map(Vec::len).max().unwrap_or(0),
         each.join(", ")
     )

@@ -84,6 +84,10 @@ pub trait Filesystem: Sync {
     fn fixed(&self) -> Fixed {
         Fixed::default()
     }
+    /// Whether a program outside the kernel serves the filesystem, by FUSE.
+    fn is_in_user_space(&self) -> bool {
+        false
+    }
     /// Options that replace one algorithm by another: see [`algorithms`].
     fn algorithms(&self) -> Algorithms {
         Algorithms::default()

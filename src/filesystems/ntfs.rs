@@ -78,6 +78,10 @@ impl Filesystem for Ntfs {
         if self.fuse { ntfs_3g() } else { ntfs3() }
     }
 
+    fn is_in_user_space(&self) -> bool {
+        self.fuse
+    }
+
     /// fs/ntfs3/super.c and fs/fuse/inode.c have no option that makes the kernel panic.
     fn panics(&self) -> &'static [&'static str] {
         &[]

@@ -9,7 +9,7 @@ use crate::schema::finding::{SCHEMA, Verdict};
 use crate::schema::units::{Bytes, MIB};
 
 /// An older version, in which other rules judged; the findings of such a file are still read.
-const OLDER: u32 = 2;
+const OLDER: [u32; 2] = [2, 3];
 const OUTDATED: [&str; 2] = ["deciders", "costs"];
 
 /// Size limit; each pair of candidates takes some hundred bytes per headline metric.
@@ -27,12 +27,13 @@ pub fn read(run: &Door) -> Result<Option<Verdict>, String> {
     };
     let mut told: Value = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
     let version = told.get("schema").and_then(Value::as_u64);
-    if let Some(other) = version.filter(|version| ![OLDER, SCHEMA].map(u64::from).contains(version)) {
+    let [oldest, older] = OLDER;
+    if let Some(other) = version.filter(|version| ![oldest, older, SCHEMA].map(u64::from).contains(version)) {
         return Err(format!(
-            "{VERDICT} has version {other}; this fsderby reads versions {OLDER} and {SCHEMA}"
+            "{VERDICT} has version {other}; this fsderby reads versions {oldest} to {SCHEMA}"
         ));
     }
-    if version == Some(OLDER.into()) {
+    if version == Some(oldest.into()) {
         forget(&mut told);
     }
     serde_json::from_value(told).map(Some).map_err(|e| damaged(e.to_string()))

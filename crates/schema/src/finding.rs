@@ -10,8 +10,9 @@ use crate::recommendation::Recommendation;
 use crate::units::Percent;
 
 /// Schema version of `verdict.json`. Version 2 raised the instruction cost of one candidate of a pair and lowered the other's,
-/// and gave factors a share of the variance; its findings are read without these two.
-pub const SCHEMA: u32 = 3;
+/// and gave factors a share of the variance; its findings are read without these two. Version 3 assumed the same cost of an
+/// instruction in user space as in the kernel.
+pub const SCHEMA: u32 = 4;
 
 /// All findings of a run, computed from its records alone and recomputed by `fsderby verify`.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]

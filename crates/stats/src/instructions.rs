@@ -29,22 +29,23 @@ pub fn moving(time: f64, dear: f64, cheap: f64, apart: f64) -> f64 {
 /// ```text
 /// L = ln [ (T_a + (s − 1)·M_a + (s·d_a − 1)·x_a) ÷ (T_b + (s − 1)·M_b + (s·d_b − 1)·x_b) ]        x = E − M
 /// s: 1 ÷ r, 1, r      cost of all instructions, relative to the assumed cost
-/// d: 1 ÷ r, r         relative cost of instructions that only a, or only b, executes; d_a and d_b vary independently
+/// d: 1 ÷ o, o         relative cost of instructions that only a, or only b, executes; d_a and d_b vary independently
 /// ```
+/// `all` is r, and `only` is o of a and of b: r, or more if what only one of them executes costs otherwise than usual.
 ///
 /// M is shared, so its cost changes equally for both. The minimum and maximum of the twelve bound the ratio for every s and d in
 /// between: each term is monotonic in d_a and d_b, and the fraction of two linear functions is monotonic in s.
 ///
 /// Misleads if M is not really shared: two candidates that spend equal time on different instructions then look equal at every
 /// cost.
-pub fn priced(a: Timed, b: Timed, r: f64) -> [f64; 12] {
+pub fn priced(a: Timed, b: Timed, r: f64, only: [f64; 2]) -> [f64; 12] {
     let at = |own: Timed, all: f64, only: f64| {
         own.time + (all - 1.0) * own.shared + (all * only - 1.0) * (own.moving - own.shared)
     };
-    let ends = [1.0 / r, r];
+    let [ends_of_a, ends_of_b] = only.map(|only| [1.0 / only, only]);
     let all = [1.0 / r, 1.0, r];
     std::array::from_fn(|n| {
-        let (s, of_a, of_b) = (all[n / 4], ends[n / 2 % 2], ends[n % 2]);
+        let (s, of_a, of_b) = (all[n / 4], ends_of_a[n / 2 % 2], ends_of_b[n % 2]);
         (at(a, s, of_a) / at(b, s, of_b)).ln()
     })
 }
@@ -59,7 +60,7 @@ mod tests {
     fn pair(a: [f64; 2], b: [f64; 2]) -> (f64, f64) {
         let shared = a[1].min(b[1]);
         let timed = |[time, moving]: [f64; 2]| Timed { time, moving, shared };
-        let logs = priced(timed(a), timed(b), R);
+        let logs = priced(timed(a), timed(b), R, [R, R]);
         let (least, most) = crate::range(&logs).expect("twelve");
         (least.exp(), most.exp())
     }
@@ -81,8 +82,10 @@ mod tests {
     #[test]
     fn where_nothing_is_shared_each_pays_its_own() {
         let timed = |time: f64| Timed { time, moving: time, shared: 0.0 };
-        let (least, most) = crate::range(&priced(timed(2.0), timed(1.0), R)).expect("twelve");
+        let (least, most) = crate::range(&priced(timed(2.0), timed(1.0), R, [R, R])).expect("twelve");
         assert!((least.exp() - 2.0 / 1.69).abs() < 1e-12 && (most.exp() - 2.0 * 1.69).abs() < 1e-12);
+        let (least, most) = crate::range(&priced(timed(2.0), timed(1.0), R, [2.5, R])).expect("twelve");
+        assert!((least.exp() - 2.0 / 3.25).abs() < 1e-12 && (most.exp() - 2.0 * 3.25).abs() < 1e-12);
     }
 
     #[test]

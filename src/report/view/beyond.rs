@@ -136,7 +136,7 @@ pub fn said_of_cost(findings: &[Finding]) -> Option<String> {
         let (comparisons, pairs) = (count(n, "comparison"), list(&named));
         format!(
             "{comparisons} {depend} on the assumed CPU cost (instructions that only one of two candidates \
-                executes may cost 0.77 to 1.3 times as much): {pairs}."
+                executes may cost 0.77 to 1.3 times as much, or 0.4 to 2.5 times in a filesystem in user space): {pairs}."
         )
     })
 }
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(
             said_of_cost(&[pair]).unwrap_or_default(),
             "1 comparison depends on the assumed CPU cost (instructions that only one of two candidates executes may cost \
-             0.77 to 1.3 times as much): cedarfs ÷ birchfs in letters-quick (0.91 to 2.59)."
+             0.77 to 1.3 times as much, or 0.4 to 2.5 times in a filesystem in user space): cedarfs ÷ birchfs in letters-quick (0.91 to 2.59)."
         );
     }
 
