@@ -50,7 +50,12 @@ impl FlashSpec {
             erase_ns: fields.number("erase_us", "µs", 1, 1_000_000)? * 1000,
             suspend_ns: fields.number("suspend_us", "µs", 0, 1_000_000)? * 1000,
             gather_ns: fields.number("gather_us", "µs", 0, 1_000_000)? * 1000,
-            flush_ns: fields.number_or("flush_us", "µs", (0, 1_000_000), (0, "a flush takes only the time to write the cached data"))? * 1000,
+            flush_ns: fields.number_or(
+                "flush_us",
+                "µs",
+                (0, 1_000_000),
+                (0, "a flush takes only the time to write the cached data"),
+            )? * 1000,
             spare_permille: fields.number("spare_permille", "‰", 10, 1000)?,
             filled_permille: fields.number("filled_permille", "‰", 0, 1000)?,
             erased_permille: fields.number("erased_permille", "‰", 0, 1000)?,

@@ -168,7 +168,7 @@ fn costs(a: &Measured, b: &Measured, shared: Shared) -> Vec<Within> {
         Shared::Work(own) => least.min(own),
     };
     let with = |one: Timed| Timed { shared, ..one };
-    priced(with(a), with(b), R).map(|log| Within::exactly(-log)).to_vec()
+    priced(with(a), with(b), R, [R, R]).map(|log| Within::exactly(-log)).to_vec()
 }
 
 fn main_effects(samples: &[Within], half: usize) -> Effects {
@@ -200,7 +200,7 @@ pub fn least(a: &Truth, b: &Truth, shared: Shared, misses: &Misses) -> f64 {
         Shared::Work(own) => a.cpu().min(b.cpu()).min(own),
     };
     let timed = |one: &Truth| Timed { time: one.time(None, 1.0), moving: one.cpu(), shared: common };
-    let costs = priced(timed(a), timed(b), R).map(|log| -log);
+    let costs = priced(timed(a), timed(b), R, [R, R]).map(|log| -log);
     let off = on(None) - error(a.shares(), b.shares(), misses);
     corners.chain(costs).chain([off]).fold(f64::INFINITY, f64::min)
 }
