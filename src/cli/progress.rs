@@ -50,7 +50,9 @@ pub struct Progress {
 impl Progress {
     /// With a log in this run's folder.
     pub fn new(quiet: bool, run: Option<&Door>) -> Self {
-        let plain = !io::stderr().is_terminal();
+        // On a terminal that cannot move its cursor no bar can be drawn.
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        let plain = is_dumb || !io::stderr().is_terminal();
         let bar = ProgressBar::new(1);
         bar.set_draw_target(if plain || quiet {
             ProgressDrawTarget::hidden()
@@ -234,11 +236,10 @@ impl Watch for Progress {
             Rounds::Exactly(n) => format!(" of {n}"),
             Rounds::AtLeast(_) | Rounds::Auto => String::new(),
         };
-        let means = if self.plain || self.figures.is_empty() { "" } else { "; geometric means so far:" };
+        let lines = if self.plain { Vec::new() } else { self.means() };
+        let means = if lines.is_empty() { "" } else { "; geometric means so far:" };
         self.say(&format!("round {round}{of} is complete{means}"));
-        if !self.plain {
-            self.means().iter().for_each(|line| self.bar.println(for_terminal(&visible(line))));
-        }
+        lines.iter().for_each(|line| self.say(line));
     }
 
     fn scatter(&mut self, run: &Run) {

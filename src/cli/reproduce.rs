@@ -139,6 +139,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     has_no_other_page(&folder)?;
     let all = planned(arguments, &paper, &folder)?;
     if arguments.dry_run {
+        if arguments.json {
+            let what = "the dry run of a paper prints no JSON\n  try: fsderby run EXPERIMENT --dry-run --json, for each \
+                        experiment that fsderby reproduce PAPER --dry-run names";
+            return Err(Failure::usage(what).into());
+        }
         for one in &all {
             say(&format!("{}:", one.folder.display()));
             let status = child(arguments, one, all.len()).arg("--dry-run").status();

@@ -21,7 +21,8 @@ pub struct Caller {
 
 /// The caller, if this process is root through `sudo`.
 pub fn caller() -> Option<Caller> {
-    let id = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
+    // The largest number is no user's: to the kernel it means "leave the owner as it is".
+    let id = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok().filter(|id| *id != u32::MAX);
     let uid = id("SUDO_UID").filter(|uid| *uid != 0 && geteuid().is_root())?;
     Some(Caller { uid, gid: id("SUDO_GID") })
 }

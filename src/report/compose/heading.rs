@@ -98,12 +98,12 @@ pub fn of(
             .has_findings()
             .then(|| sentence::certainty(verdict, rounds(run)))
             .into_iter()
-            .chain(floor::shifts(&verdict.findings).filter(|_| standing.has_findings()))
             .chain(same.said)
             .chain([turns(run, filesystems, setups, standing, same.is_twice_said)])
             .chain(stopping::of(run, verdict))
             .chain(confounded::in_run(&run.plan, |label| did.contains(label)))
             .chain([terms(run, setups)])
+            .chain(floor::shifts(&verdict.findings).filter(|_| standing.has_findings()))
             .chain(model::unsupported(run))
             .collect(),
     };
@@ -491,7 +491,7 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
         let n = grouped(&sum(|work| work.disturbed_trials[0]).to_string());
         format!(
             "The machine was not idle: in {n} of {of} of {these}, other processes used CPU time of over a tenth \
-             of the workload's time. Random order spreads this disturbance over all candidates.",
+             of the workload's time. These trials count, so the disturbance widens the intervals.",
             of = count(sum(|work| work.disturbed_trials[1]), "trial"),
             these = these("all", workloads, &marked)
         )

@@ -324,8 +324,8 @@ fn listed(labels: &[&str]) -> String {
 pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
     let hold = match (is_found, verdict.findings.len()) {
-        (false, 1) => "the difference is no larger than stated",
-        (false, _) => "none of the differences is larger than stated",
+        (false, 1) => "the difference is no larger than this factor",
+        (false, _) => "no difference is larger than these factors",
         (true, 1) => "the range holds",
         (true, _) => "all ranges hold together",
     };
@@ -336,11 +336,15 @@ pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
             rounds = count(rounds, "round")
         ),
         Basis::Samples { complete, .. } => {
-            let finding = if is_found { "every finding" } else { "no difference" };
-            format!(
-                "How sure: {finding} holds in all {complete} samples of the modelled disk, and in trials with other \
-                 random seeds, with other CPU costs, and on the disk predicted to be least favourable."
-            )
+            let samples = format!("all {complete} samples of the modelled disk");
+            const OTHERS: &str =
+                "with other random seeds, other CPU costs and the disk predicted to be least favourable";
+            match is_found {
+                true => format!("How sure: every finding holds in {samples}, and {OTHERS}."),
+                false => format!(
+                    "How sure: no difference passes all checks: {samples}, {OTHERS}, and the disk model's error."
+                ),
+            }
         }
     }
 }

@@ -57,7 +57,8 @@ fn no_difference(all: &[&Comparison], workloads: &[WorkloadSummary], verdict: &V
         Some(both) if n == 2 => (list(&both.map(|label| named(&label))), "not "),
         _ => (format!("No two of {n}"), ""),
     };
-    let abouts = all.iter().map(|c| about(c, all, workloads));
+    let is_once = |c: &&Comparison| all.iter().filter(|other| other.scenario == c.scenario).count() == 1;
+    let abouts = all.iter().map(|c| if is_once(c) { c.scenario.clone() } else { about(c, all, workloads) });
     let factors = all.iter().map(|c| Some(ratio(sentence::largest(&c.sentence.claims)?)));
     let said = match (factors.collect::<Option<Vec<String>>>(), sentence::largest(&claims)) {
         (Some(factors), _) if all.len() <= NAMED => {

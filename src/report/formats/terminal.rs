@@ -95,7 +95,12 @@ struct Page {
 
 impl Page {
     fn new(width: u16) -> Self {
-        Page { width: width.max(40), out: String::new(), explained: Vec::new(), marks: BTreeSet::new() }
+        Page {
+            width: if width == 0 { 80 } else { width.max(40) },
+            out: String::new(),
+            explained: Vec::new(),
+            marks: BTreeSet::new(),
+        }
     }
 
     fn write(mut self, summary: &Summary, detail: Detail) -> String {

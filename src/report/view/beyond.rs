@@ -112,7 +112,8 @@ fn off(error: &ModelError, Finding { a, b, .. }: &Finding) -> String {
         )
     });
     format!(
-        "the disk model's error may shift the ratio ({there} on the nominal disk) by a factor of {times}{largest_part}",
+        "may lie within the margin if the disk model's error is allowed for (a factor of {times}; the ratio on the \
+         unvaried disk is {there}){largest_part}",
         largest_part = most.unwrap_or_default()
     )
 }
@@ -339,8 +340,8 @@ mod tests {
         assert_eq!((large.finding, refutes(&large)), (Found::CannotTell, Some(Refuted::ModelError)));
         assert_eq!(
             refuted(&large).unwrap_or_default(),
-            "the difference held in 13 of 13 samples, but the disk model's error may shift the ratio (1.54 on the \
-             nominal disk) by a factor of 1.66: models of such disks were off by a factor of up to 2.77 for queued \
+            "the difference held in 13 of 13 samples, but may lie within the margin if the disk model's error is \
+             allowed for (a factor of 1.66; the ratio on the unvaried disk is 1.54): models of such disks were off by a factor of up to 2.77 for queued \
              requests, which take 10% of the time of cedarfs and 60% of the time of birchfs"
         );
         let older = pair(|_| {});

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -89,6 +90,8 @@ impl Machine<'_> {
         };
         self.arguments(&mut command, &ends, &initramfs, &mut inherited)?;
         inherited.hand_to(&mut command);
+        // Ctrl-C in a terminal is for fsderby alone, which then ends the trial as interrupted.
+        command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(complaints.try_clone()?);
         let child = command.spawn().with_context(|| format!("could not start {}", self.qemu.display()))?;
         Ok(Running { child, console, complaints })

@@ -19,9 +19,6 @@ impl Page {
             self.paragraph(NOTICE, &format!("damaged: {line}"));
         }
         self.paragraph(TITLE, &format!("{}: {}", heading.name, lower_first(&heading.title)));
-        if !heading.question.is_empty() {
-            self.paragraph(QUIET, heading.asked());
-        }
         self.line("");
         heading.choice.iter().for_each(|sentence| self.paragraph(Style::new(), sentence));
         let answer = if heading.standing == Standing::Void { NOTICE } else { TITLE };
@@ -29,7 +26,12 @@ impl Page {
         if heading.answer.is_empty() {
             self.lacks(heading);
         }
-        heading.sure.iter().for_each(|sentence| self.paragraph(Style::new(), sentence));
+        let (how_sure, ran) = heading.sure.split_at(heading.sure.len().min(1));
+        how_sure.iter().for_each(|sentence| self.paragraph(Style::new(), sentence));
+        if !heading.question.is_empty() {
+            self.paragraph(QUIET, heading.asked());
+        }
+        ran.iter().for_each(|sentence| self.paragraph(Style::new(), sentence));
         heading.durability.iter().for_each(|sentence| self.paragraph(NOTICE, sentence));
         heading.warnings.iter().for_each(|sentence| self.paragraph(NOTICE, sentence));
         if !heading.answer.is_empty() {
