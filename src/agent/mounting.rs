@@ -11,6 +11,7 @@ use rustix::mount::{
 };
 
 use super::StepError;
+use crate::host::kernel_log::Log;
 use crate::schema::setup::Mounted;
 
 /// Options of the mount rather than the filesystem.
@@ -27,7 +28,8 @@ const ATTRIBUTES: [(&str, MountAttrFlags); 10] = [
     ("defaults", MountAttrFlags::empty()),
 ];
 
-/// Mounts `source` on `target` through fsopen(2), whose errors have messages.
+/// Mounts `source` on `target` through fsopen(2), whose errors have messages. A driver without messages writes into the kernel's
+/// log why it refuses, with the name of the device.
 pub fn mount(source: &Path, target: &Path, fstype: &str, options: &[String]) -> Result<(), StepError> {
     let context = fsopen(fstype, FsOpenFlags::FSOPEN_CLOEXEC).map_err(|e| match e {
         rustix::io::Errno::NODEV => StepError {
@@ -37,6 +39,7 @@ pub fn mount(source: &Path, target: &Path, fstype: &str, options: &[String]) -> 
         e => StepError::io("mount", source, e),
     })?;
     let mut attributes = MountAttrFlags::empty();
+    let log = Log::from_now();
     let configured = (|| -> rustix::io::Result<()> {
         fsconfig_set_string(&context, "source", source)?;
         for option in options {
@@ -53,7 +56,10 @@ pub fn mount(source: &Path, target: &Path, fstype: &str, options: &[String]) -> 
         move_mount(&mount, "", CWD, target, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
     })();
     configured.map_err(|error| {
-        let said = what_the_kernel_said(&context);
+        let mut said = what_the_kernel_said(&context);
+        if let (true, Ok(log), Some(device)) = (said.is_empty(), log, source.file_name()) {
+            said = log.about(&[device.to_string_lossy().into_owned()]).join("; ");
+        }
         let text = if said.is_empty() {
             io::Error::from(error).to_string()
         } else {

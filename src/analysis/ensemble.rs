@@ -11,6 +11,7 @@
 //! finding must hold in all of these trials; `robust.rs` judges the extra trials.
 
 use std::array;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::dataset::{Cell, Series, Work, counted, log_ratio};
@@ -253,12 +254,16 @@ pub fn factors<'s>(samples: impl Iterator<Item = &'s Sampled>) -> [Vec<Factor>; 
 
 /// One filesystem's values and sampled disks, by round.
 fn by_round(work: &Work<'_>, cell: &Cell) -> BTreeMap<u32, (Sampled, f64)> {
-    let disk = |round: u32| {
-        let mut mine = work.counted.iter().filter(|r| r.filesystem == cell.filesystem && r.round == round);
-        mine.find_map(|r| sampled(r))
-    };
+    let mut disks: BTreeMap<u32, Sampled> = BTreeMap::new();
+    for record in work.counted.iter().filter(|record| record.filesystem == cell.filesystem) {
+        if let Entry::Vacant(none_yet) = disks.entry(record.round)
+            && let Some(sampled) = sampled(record)
+        {
+            none_yet.insert(sampled);
+        }
+    }
     let positive = cell.values.iter().filter(|v| v.value > 0.0);
-    positive.filter_map(|v| Some((v.round, (disk(v.round)?, v.value)))).collect()
+    positive.filter_map(|v| Some((v.round, (disks.get(&v.round)?.clone(), v.value)))).collect()
 }
 
 /// The samples that both candidates had in the same round: the disk of `a`, and the log ratio (positive if `a` is better).

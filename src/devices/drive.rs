@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::disk::{Described, attribute, describe};
-use super::log::Log;
 use super::marks::Mark;
 use super::{hold, registry};
+use crate::host::kernel_log::Log;
 use crate::host::programs;
 use crate::schema::drive::{Drive, DriveState, Smart};
 
@@ -44,10 +44,29 @@ impl Watch {
     }
 
     pub fn end(self) -> Drive {
-        let log = self.log.map(|log| log.about(&self.disk));
+        let log = self.log.map(|log| log.about(&names(&self.disk)));
         let now = describe(&self.disk.name).filter(|now| now.sequence == self.disk.sequence);
         Drive { after: now.map(|now| state(&now)), log, ..self.drive }
     }
+}
+
+/// `sda`, `sda1`, `0:0:0:0`, `ata1`, `nvme0`, `virtio3`, `b8:0`.
+fn names(disk: &Described) -> Vec<String> {
+    let (major, minor) = (rustix::fs::major(disk.number), rustix::fs::minor(disk.number));
+    let mut names = vec![disk.name.clone(), format!("b{major}:{minor}")];
+    names.extend(disk.partitions.iter().map(|part| part.name.clone()));
+    let numbered = |text: &str, prefix: &str| {
+        text.strip_prefix(prefix).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    for part in disk.place.components() {
+        let part = part.as_os_str().to_string_lossy();
+        let is_address =
+            part.split(':').count() == 4 && part.bytes().all(|b| b.is_ascii_digit() || b == b':');
+        if is_address || ["ata", "nvme", "virtio", "mmc"].iter().any(|prefix| numbered(&part, prefix)) {
+            names.push(part.into_owned());
+        }
+    }
+    names
 }
 
 fn shown_serial(id: &str, mark: &Mark) -> String {

@@ -14,7 +14,6 @@ mod disk;
 mod drive;
 mod here;
 mod hold;
-mod log;
 mod marks;
 mod refusal;
 mod registry;

@@ -30,6 +30,12 @@ pub struct Unusable {
 pub fn folder(name: &str) -> Result<PathBuf, Unusable> {
     let cache = place()?;
     let folder = cache.join(name);
+    if cache.exists() && !cache.is_dir() {
+        return Err(Unusable {
+            what: format!("{} is not a folder, so it cannot be the cache of guests", cache.display()),
+            remedy: "FSDERBY_CACHE=DIR, a folder that you own".into(),
+        });
+    }
     cache.parent().map_or(Ok(()), |above| is_ours(above, STICKY))?;
     is_ours(&cache, 0)?;
     is_ours(&folder, 0)?;
@@ -69,10 +75,6 @@ pub fn made(name: &str) -> anyhow::Result<PathBuf> {
 /// may write to it.
 pub fn is_ours(path: &Path, unless: u32) -> Result<(), Unusable> {
     match fs::metadata(path) {
-        Ok(about) if !about.is_dir() => Err(Unusable {
-            what: format!("{} is not a folder, so it cannot be the cache of guests", path.display()),
-            remedy: "FSDERBY_CACHE=DIR, a folder that you own".into(),
-        }),
         Ok(about) => is_nobody_elses(path, &about, unless),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         Err(e) => Err(Unusable {

@@ -5,6 +5,7 @@ pub mod control_group;
 pub mod device_group;
 mod fault;
 pub mod interference;
+pub mod kernel_log;
 pub mod memory_group;
 pub mod node;
 pub mod other_runs;

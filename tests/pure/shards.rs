@@ -17,6 +17,7 @@ use fsderby::schema::record::{Circumstances, Record};
 use fsderby::schema::seal::Ended;
 use fsderby::schema::setup::Modelled;
 use fsderby::schema::shard::Shard;
+use fsderby::schema::units::Percent;
 use fsderby::store::{self, Run};
 
 const MODEL: &str = "name = 'shards'\non = 'model:samsung-870-evo'\nsize = '1g'\nworkloads = ['postmark-quick']\n\
@@ -131,6 +132,20 @@ fn what_a_merged_run_keeps_of_its_shards_is_checked_again() {
     let says = |what: &str| found.iter().any(|said| said.contains(what));
     assert!(
         says("shard 1/2: ") && says("r01/postmark-quick/ext4 (attempt 1): no shard has this"),
+        "{found:?}"
+    );
+
+    // Nor can who alters the plan or takes a round away.
+    let mut forger = Forger::of(&out);
+    forger.plan.margin = Percent(40.0);
+    forger.write();
+    assert!(wrong(&forger.folder()).iter().any(|said| said.contains("its plan is not that of the run")));
+    let mut forger = Forger::of(&out);
+    forger.drop_records(|record| record.trial == "r01/postmark-quick/ext4");
+    forger.write();
+    let found = wrong(&forger.folder());
+    assert!(
+        found.iter().any(|said| said.contains("lacks its record of r01/postmark-quick/ext4")),
         "{found:?}"
     );
 

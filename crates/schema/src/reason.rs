@@ -199,7 +199,7 @@ impl fmt::Display for Reason {
             }
             Reason::OtherDisk { why } => write!(f, "the claimed disk may not be used any more: {why}"),
             Reason::Validity(check) | Reason::Integrity(check) => {
-                let (name, asked, seen) = (check.name.title(), &check.asked, &check.seen);
+                let (name, asked, seen) = (check.name.title(), &check.asked, in_words(&check.seen));
                 write!(f, "validity check {name}: required {asked}; observed {seen}")
             }
             Reason::Failed { step, operation, path, text, .. } => {
@@ -208,6 +208,11 @@ impl fmt::Display for Reason {
             Reason::Skipped { text } => write!(f, "{text}"),
         }
     }
+}
+
+/// What a check saw, in the words of today: records keep those in which they were written.
+pub fn in_words(seen: &str) -> String {
+    seen.replace("others had ", "other processes used ").replace("somebody waited ", "a process waited ")
 }
 
 impl fmt::Display for Loss {

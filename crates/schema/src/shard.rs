@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Shard `number` of `of`. Which trials these are follows from the plan alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Stored")]
 pub struct Shard {
     /// From 1.
     pub number: u32,
@@ -15,6 +15,27 @@ pub struct Shard {
     /// The trials to share, by name, in order; empty: all trials that follow from the plan alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub due: Vec<String>,
+}
+
+/// A shard as a plan stores it.
+#[derive(schemars::JsonSchema, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    number: u32,
+    of: u32,
+    #[serde(default)]
+    due: Vec<String>,
+}
+
+impl TryFrom<Stored> for Shard {
+    type Error = String;
+
+    fn try_from(Stored { number, of, due }: Stored) -> Result<Self, String> {
+        match (1..=of).contains(&number) {
+            true => Ok(Shard { number, of, due }),
+            false => Err(format!("there is no shard {number} of {of}")),
+        }
+    }
 }
 
 impl fmt::Display for Shard {
@@ -51,6 +72,9 @@ mod tests {
         assert!(why("0/4").contains("1/4 to 4/4") && why("5/4").contains("1/4 to 4/4"));
         for text in ["", "/", "2", "1/0", "0/0", "-1/4", "1/4/2", "a/b", " 1/4", "99999999999/4"] {
             assert!(why(text).contains("is not a shard"), "{text}");
+        }
+        for stored in [r#"{"number":0,"of":4}"#, r#"{"number":1,"of":0}"#, r#"{"number":5,"of":4}"#] {
+            assert!(serde_json::from_str::<Shard>(stored).is_err(), "{stored}");
         }
     }
 }

@@ -6,10 +6,10 @@ use crate::analysis::dataset::{Cell, Series, Work};
 use crate::analysis::losses;
 use crate::report::view::entry::Entry;
 use crate::report::view::number;
-use crate::report::view::validity::{ValidityLine, told};
+use crate::report::view::validity::ValidityLine;
 use crate::report::view::workload::Label;
 use crate::schema::metric::Owner;
-use crate::schema::reason::{Condition, Held, Outcome};
+use crate::schema::reason::{Condition, Held, Outcome, in_words};
 use crate::schema::record::Record;
 use crate::schema::units::Bytes;
 use crate::schema::work::Amount;
@@ -59,7 +59,7 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
     let disturbed = noted(Condition::Interference).map(|(trials, seen)| {
         format!(
             "in {trials}, other processes used CPU time of over a tenth of the workload's time, {}",
-            told(&seen)
+            in_words(&seen)
         )
     });
     Notes {

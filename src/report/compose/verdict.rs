@@ -270,7 +270,7 @@ mod tests {
         );
         assert!(summary.heading.sure[0].contains("every finding holds in all 13 samples"));
         assert_eq!(
-            summary.heading.sure[1],
+            summary.heading.sure[3],
             "The simulation's own CPU time shifts the ratios by up to 0.2%; the findings hold with and without it."
         );
         assert!(summary.heading.next.is_none());

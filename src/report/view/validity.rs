@@ -1,7 +1,7 @@
 //! The validity checks of all trials; checks with the same outcome are in one line.
 
 use super::number;
-use crate::schema::reason::{Condition, Held};
+use crate::schema::reason::{Condition, Held, in_words};
 
 pub struct ValidityChecks {
     /// Validity checks that did not hold, or that held with a note.
@@ -61,12 +61,7 @@ impl ValidityLine {
 fn example(texts: &[String]) -> String {
     match texts {
         [] => String::new(),
-        [only] => told(only),
-        [first, ..] => format!("e.g. {}", told(first)),
+        [only] => in_words(only),
+        [first, ..] => format!("e.g. {}", in_words(first)),
     }
-}
-
-/// Replaces unclear words in a stored text when it is shown. Stored texts are not changed, because verification compares them.
-pub fn told(stored: &str) -> String {
-    stored.replace("others had ", "other processes used ").replace("somebody waited ", "a process waited ")
 }

@@ -102,12 +102,13 @@ pub fn merge(
     let ended = if due.is_empty() { Ended::Complete } else { Ended::GoesOn };
     let given = verdict::given(&run, &Dataset::of(&run));
     let records = run.records.len();
+    let rounds = run.records.iter().map(|record| record.round).max().unwrap_or(0);
     drop(run);
     let left = due.len();
     if left > 0 {
         tell(&Plan { shard: Some(Shard { number: 1, of: 1, due }), ..plan.clone() })?;
     }
-    merging.end(out, plan.rounds.at_least(), &given, ended)?;
+    merging.end(out, rounds, &given, ended)?;
     Ok(Made { records, left_out, left })
 }
 

@@ -5,7 +5,10 @@ use std::collections::{HashMap, HashSet};
 use minisign::PublicKey;
 
 use super::Verified;
+use crate::schema::job::Purpose;
 use crate::schema::machine::Merged;
+use crate::schema::plan::Plan;
+use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::store::{Run, merge, signature};
 
@@ -18,12 +21,17 @@ pub fn hold(run: &Run, found: &mut Verified) {
         .enumerate()
         .map(|(at, record)| ((record.trial.as_str(), record.attempt), at))
         .collect();
+    let mut cells = Cells::default();
     for merged in &run.machine.shards {
         let wrong = |what: String| format!("shard {}: {what}", merged.shard);
-        match of_shard(run, merged, &own, &mut from_shards) {
+        match of_shard(run, merged, &own, &mut from_shards, &mut cells) {
             Ok(wrongs) => found.wrong.extend(wrongs.into_iter().map(wrong)),
             Err(e) => found.wrong.push(wrong(format!("{e:#}"))),
         }
+    }
+    let is_lost = |(cell, _, _): &&(Cell, String, String)| !cells.failed.contains(cell);
+    if let Some((_, trial, shard)) = cells.absent.iter().find(is_lost) {
+        found.wrong.push(format!("shard {shard}: the run lacks its record of {trial}"));
     }
     let is_foreign = |(at, record): &(usize, &Record)| {
         !from_shards.contains(at) && (*at < from_shards.len() || !record.circumstances.node.is_empty())
@@ -35,18 +43,39 @@ pub fn hold(run: &Run, found: &mut Verified) {
     }
 }
 
-/// Faults of a shard; notes which records of the run it has.
+/// Label and scenario.
+type Cell = (String, String);
+
+/// What a merged run may leave out: trials of cells whose integrity check failed on some node.
+#[derive(Default)]
+struct Cells {
+    failed: HashSet<Cell>,
+    /// Trials of shards that the run lacks: cell, trial, shard.
+    absent: Vec<(Cell, String, String)>,
+}
+
+/// Faults of a shard; notes which records of the run it has, and which the run lacks.
 fn of_shard(
     run: &Run,
     merged: &Merged,
     own: &HashMap<(&str, u32), usize>,
     from_shards: &mut HashSet<usize>,
+    cells: &mut Cells,
 ) -> anyhow::Result<Vec<String>> {
     let mut wrong = Vec::new();
     let (mut seen, mut taken) = (0, 0);
     let shard = merge::read_kept(run, &merged.folder, &mut |mut record, _| {
         seen += 1;
-        let Some(at) = own.get(&(record.trial.as_str(), record.attempt)) else { return };
+        let cell = || (record.filesystem.clone(), record.scenario.clone());
+        if record.purpose == Purpose::Integrity && record.outcome == Outcome::Failed {
+            cells.failed.insert(cell());
+        }
+        let Some(at) = own.get(&(record.trial.as_str(), record.attempt)) else {
+            if record.purpose != Purpose::Integrity {
+                cells.absent.push((cell(), record.trial.clone(), merged.shard.clone()));
+            }
+            return;
+        };
         // In real time every shard checks its own machine, and the run has the checks of one of them.
         let ours = &run.records[*at];
         record.previous.clone_from(&ours.previous);
@@ -56,6 +85,9 @@ fn of_shard(
         }
     })?;
     wrong.extend(shard.damage.clone());
+    if !is_planned_alike(&shard.plan, &run.plan) {
+        wrong.push("its plan is not that of the run".into());
+    }
     match &shard.seal {
         None => wrong.push("its seal is missing".into()),
         Some(_) if merge::seal_hash(&shard)? != merged.seal_blake3 => {
@@ -73,13 +105,26 @@ fn of_shard(
     Ok(wrong)
 }
 
-/// Whether the run, or else each of its shards, was signed by this key.
+/// Whether the shard's plan is the run's, but for the number of rounds: a merged run may be continued.
+fn is_planned_alike(shard: &Plan, run: &Plan) -> bool {
+    Plan { shard: None, rounds: run.rounds, ..shard.clone() } == *run
+}
+
+/// Whether the run, or else each of its shards, was signed by this key. The shards' signatures are not those of a run that was
+/// continued after it was merged.
 ///
 /// # Errors
 /// A description of the problem in one sentence.
 pub fn signed(run: &Run, key: &PublicKey) -> Result<(), String> {
     if run.machine.shards.is_empty() || signature::is_signed(&run.door) {
         return signature::check(run, key);
+    }
+    let merged: usize = run.machine.shards.iter().map(|merged| merged.records).sum();
+    if run.records.len() > merged {
+        return Err(format!(
+            "the merged run is not signed, and {} of its records are of no signed shard",
+            run.records.len() - merged
+        ));
     }
     run.machine.shards.iter().try_for_each(|merged| {
         let of_shard = |what: String| {

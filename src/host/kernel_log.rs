@@ -1,4 +1,4 @@
-//! What the kernel's log says of a disk from one moment to another: `/dev/kmsg`, whose records are
+//! What the kernel's log says of a device from one moment to another: `/dev/kmsg`, whose records are
 //! `priority,sequence,microseconds,flags;text`, then lines ` KEY=value`.
 
 use std::fs::{File, OpenOptions};
@@ -7,8 +7,6 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-
-use super::disk::Described;
 
 /// `KERN_WARNING`; what is less urgent has a greater number.
 const WARNING: u32 = 4;
@@ -29,15 +27,14 @@ impl Log {
         Ok(Log(log))
     }
 
-    /// Errors, warnings and resets since then that name this disk, its partitions or its place on the bus.
-    pub fn about(mut self, disk: &Described) -> Vec<String> {
-        let names = names(disk);
+    /// Errors, warnings and resets since then that have one of these names of a device: `sda`, `ata1`, `b8:0`.
+    pub fn about(mut self, names: &[String]) -> Vec<String> {
         let mut found = Vec::new();
         let mut record = vec![0; RECORD];
         loop {
             match self.0.read(&mut record) {
                 Ok(0) => break,
-                Ok(length) => found.extend(told(&String::from_utf8_lossy(&record[..length]), &names)),
+                Ok(length) => found.extend(told(&String::from_utf8_lossy(&record[..length]), names)),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 // Older records were overwritten.
                 Err(e) if e.raw_os_error() == Some(Errno::PIPE.raw_os_error()) => {}
@@ -47,25 +44,6 @@ impl Log {
         found.truncate(MOST);
         found
     }
-}
-
-/// `sda`, `sda1`, `0:0:0:0`, `ata1`, `nvme0`, `virtio3`, `b8:0`.
-fn names(disk: &Described) -> Vec<String> {
-    let (major, minor) = (rustix::fs::major(disk.number), rustix::fs::minor(disk.number));
-    let mut names = vec![disk.name.clone(), format!("b{major}:{minor}")];
-    names.extend(disk.partitions.iter().map(|part| part.name.clone()));
-    let numbered = |text: &str, prefix: &str| {
-        text.strip_prefix(prefix).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-    };
-    for part in disk.place.components() {
-        let part = part.as_os_str().to_string_lossy();
-        let is_address =
-            part.split(':').count() == 4 && part.bytes().all(|b| b.is_ascii_digit() || b == b':');
-        if is_address || ["ata", "nvme", "virtio", "mmc"].iter().any(|prefix| numbered(&part, prefix)) {
-            names.push(part.into_owned());
-        }
-    }
-    names
 }
 
 /// The text of this record if it is a warning, error or reset about one of these names.
