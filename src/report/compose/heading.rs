@@ -19,7 +19,7 @@ use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
 use crate::runner::experiment::{longer, scaled, typed};
 use crate::schema::candidate::said;
-use crate::schema::finding::Verdict;
+use crate::schema::finding::{Found, Verdict};
 use crate::schema::job::Purpose;
 use crate::schema::plan::Candidate;
 use crate::schema::reason::Outcome;
@@ -111,7 +111,8 @@ pub fn of(
         name: run.plan.name.clone(),
         question: run.plan.analysis.trim().to_owned(),
         standing,
-        title: title(run, standing, progress, timeless.is_some(), did.len()) + &partly(workloads, standing),
+        title: title(run, standing, progress, timeless.is_some(), did.len())
+            + &partly(workloads, standing, verdict),
         choice,
         claims: answer.iter().flat_map(|sentence| sentence.claims.clone()).collect(),
         answer,
@@ -160,10 +161,13 @@ fn title(run: &Run, standing: Standing, progress: Progress, is_timeless: bool, t
     model::heading(run, standing).unwrap_or(plain).to_owned()
 }
 
-/// What a verdict's title adds if the work of some of its workloads is short: `, preliminary for mail-short`.
-fn partly(workloads: &[WorkloadSummary], standing: Standing) -> String {
+/// What a verdict's title adds if nothing was found, or if the work of some of its workloads is short: `, preliminary for
+/// mail-short`.
+fn partly(workloads: &[WorkloadSummary], standing: Standing, verdict: &Verdict) -> String {
     let short: Vec<&WorkloadSummary> = workloads.iter().filter(|work| work.is_short).collect();
+    let is_open = verdict.findings.iter().all(|finding| finding.finding == Found::CannotTell);
     match standing {
+        Standing::Verdict if is_open && !verdict.findings.is_empty() => ", nothing told apart".to_owned(),
         Standing::Verdict if !short.is_empty() && short.len() <= NAMED => {
             format!(", preliminary for {}", these("", workloads, &short))
         }

@@ -336,13 +336,15 @@ pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
             rounds = count(rounds, "round")
         ),
         Basis::Samples { complete, .. } => {
-            let samples = format!("all {complete} samples of the modelled disk");
             const OTHERS: &str =
-                "with other random seeds, other CPU costs and the disk predicted to be least favourable";
+                "other random seeds, other CPU costs and the disk predicted to be least favourable";
             match is_found {
-                true => format!("How sure: every finding holds in {samples}, and {OTHERS}."),
+                true => format!(
+                    "How sure: every finding holds in all {complete} samples of the modelled disk, and with {OTHERS}."
+                ),
                 false => format!(
-                    "How sure: no difference passes all checks: {samples}, {OTHERS}, and the disk model's error."
+                    "How sure: no difference holds in all {complete} samples of the modelled disk, with {OTHERS}, and \
+                     with the disk model's error."
                 ),
             }
         }

@@ -232,5 +232,10 @@ pub fn cut(text: &str, width: f64) -> String {
 
 /// Without the characters that XML forbids even as references.
 fn escaped(text: &str) -> String {
-    visible(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}").replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    visible(text)
+        .replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
