@@ -30,7 +30,15 @@ const ATTRIBUTES: [(&str, MountAttrFlags); 10] = [
 
 /// Mounts `source` on `target` through fsopen(2), whose errors have messages. A driver without messages writes into the kernel's
 /// log why it refuses, with the name of the device.
-pub fn mount(source: &Path, target: &Path, fstype: &str, options: &[String]) -> Result<(), StepError> {
+///
+/// `log` was opened before.
+pub fn mount(
+    source: &Path,
+    target: &Path,
+    fstype: &str,
+    options: &[String],
+    log: Option<&Log>,
+) -> Result<(), StepError> {
     let context = fsopen(fstype, FsOpenFlags::FSOPEN_CLOEXEC).map_err(|e| match e {
         rustix::io::Errno::NODEV => StepError {
             errno: e.raw_os_error(),
@@ -39,7 +47,6 @@ pub fn mount(source: &Path, target: &Path, fstype: &str, options: &[String]) -> 
         e => StepError::io("mount", source, e),
     })?;
     let mut attributes = MountAttrFlags::empty();
-    let log = Log::from_now();
     let configured = (|| -> rustix::io::Result<()> {
         fsconfig_set_string(&context, "source", source)?;
         for option in options {
@@ -57,7 +64,7 @@ pub fn mount(source: &Path, target: &Path, fstype: &str, options: &[String]) -> 
     })();
     configured.map_err(|error| {
         let mut said = what_the_kernel_said(&context);
-        if let (true, Ok(log), Some(device)) = (said.is_empty(), log, source.file_name()) {
+        if let (true, Some(log), Some(device)) = (said.is_empty(), log, source.file_name()) {
             said = log.about(&[device.to_string_lossy().into_owned()]).join("; ");
         }
         let text = if said.is_empty() {

@@ -17,6 +17,7 @@ use super::sandbox::{Sandbox, Tree, WORKER};
 use super::source::{Filling, Source};
 use super::stack::{self, Raise, Stack};
 use super::{StepError, harmless, monotonic_ns, mounting, raw};
+use crate::host::kernel_log::Log;
 use crate::host::own_folder::OwnFolder;
 use crate::probes::Devices;
 use crate::schema::event::{Seen, Space};
@@ -58,6 +59,8 @@ pub struct Site {
     source: Option<Source>,
     /// What was seen while its drives were conditioned.
     conditioned: Vec<Seen>,
+    /// Opened before the agent enters its group of devices, which has none of the kernel's.
+    log: Option<Log>,
 }
 
 impl Site {
@@ -85,6 +88,7 @@ impl Site {
                     folder: Some(folder),
                     source: None,
                     conditioned: Vec::new(),
+                    log: None,
                 };
                 site.give()?;
                 Ok(site)
@@ -93,6 +97,7 @@ impl Site {
     }
 
     fn on_devices(stack: Stack, beside: Option<Box<dyn Device>>, job: &Job) -> Result<Self, StepError> {
+        let log = Log::from_now().ok();
         // Before any object of ours is in it.
         let tree = if job.guest { None } else { Some(Tree::new()?) };
         let base = base(stack.lies_in(), &job.token)?;
@@ -118,6 +123,7 @@ impl Site {
             folder: None,
             source,
             conditioned: Vec::new(),
+            log,
         })
     }
 
@@ -290,9 +296,10 @@ impl Site {
             Some(_) => &harmless::options(device, fstype, options)?,
             None => options,
         };
+        let log = self.log.as_ref().filter(|log| log.skip().is_ok());
         let mount = || {
             let (begin, before) = (monotonic_ns(), thread_usage());
-            mounting::mount(device, target, fstype, options)?;
+            mounting::mount(device, target, fstype, options, log)?;
             Ok((monotonic_ns() - begin, thread_usage().since(before)))
         };
         self.sandbox.as_ref().map_or_else(mount, |sandbox| sandbox.within(mount)?)
@@ -446,7 +453,13 @@ fn base(images: &Path, token: &str) -> Result<PathBuf, StepError> {
     let free = |base: &&&str| Path::new(base).is_dir() && !images.starts_with(base);
     let base =
         BASES.iter().find(free).ok_or_else(|| StepError::new("mount", "/mnt", "there is no mount point"))?;
-    mounting::mount(Path::new(&storage::name(token)), Path::new(base), "tmpfs", &["size=1m".to_owned()])?;
+    mounting::mount(
+        Path::new(&storage::name(token)),
+        Path::new(base),
+        "tmpfs",
+        &["size=1m".to_owned()],
+        None,
+    )?;
     Ok(PathBuf::from(base))
 }
 

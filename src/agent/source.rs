@@ -14,6 +14,7 @@ use super::sandbox::Sandbox;
 use super::work::{Start, Worker};
 use super::worker::WorkerReport;
 use super::{StepError, harmless, mounting, tools};
+use crate::host::kernel_log::Log;
 use crate::schema::job::{Portion, WorkJob};
 use crate::schema::setup::{Argv, DEVICE, Identity, Mount};
 use crate::storage::Device;
@@ -89,7 +90,8 @@ impl Source {
         if filling.sandbox.is_some() {
             options = harmless::options(self.device.path(), mount.fstype(), &options)?;
         }
-        mounting::mount(self.device.path(), &self.mountpoint, mount.fstype(), &options)?;
+        let log = Log::from_now().ok();
+        mounting::mount(self.device.path(), &self.mountpoint, mount.fstype(), &options, log.as_ref())?;
         self.mounted = true;
         Ok(())
     }

@@ -52,9 +52,9 @@ pub fn for_terminal(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<String>>().join("\n")
 }
 
-/// Columns of the terminal; 80 if there is none.
+/// Columns of the terminal; 80 if there is none, or if it does not know (a serial line, a build server's).
 pub fn terminal_width() -> u16 {
-    comfy_table::Table::new().width().unwrap_or(WIDTH)
+    comfy_table::Table::new().width().filter(|width| *width > 0).unwrap_or(WIDTH)
 }
 
 /// Writes to standard output; a closed pipe is not an error.

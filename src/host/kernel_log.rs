@@ -22,17 +22,22 @@ impl Log {
     /// If this process may not read the log.
     pub fn from_now() -> io::Result<Self> {
         let flags = OFlags::NONBLOCK.bits().cast_signed();
-        let mut log = OpenOptions::new().read(true).custom_flags(flags).open("/dev/kmsg")?;
-        log.seek(SeekFrom::End(0))?;
-        Ok(Log(log))
+        let log = Log(OpenOptions::new().read(true).custom_flags(flags).open("/dev/kmsg")?);
+        log.skip()?;
+        Ok(log)
     }
 
-    /// Errors, warnings and resets since then that have one of these names of a device: `sda`, `ata1`, `b8:0`.
-    pub fn about(mut self, names: &[String]) -> Vec<String> {
+    /// Passes over what was said until now.
+    pub fn skip(&self) -> io::Result<()> {
+        (&self.0).seek(SeekFrom::End(0)).map(drop)
+    }
+
+    /// Errors, warnings and resets since the last [`Log::skip`] that have one of these names of a device: `sda`, `ata1`, `b8:0`.
+    pub fn about(&self, names: &[String]) -> Vec<String> {
         let mut found = Vec::new();
         let mut record = vec![0; RECORD];
         loop {
-            match self.0.read(&mut record) {
+            match (&self.0).read(&mut record) {
                 Ok(0) => break,
                 Ok(length) => found.extend(told(&String::from_utf8_lossy(&record[..length]), names)),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
