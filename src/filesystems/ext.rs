@@ -228,7 +228,11 @@ impl Filesystem for Ext {
             own.next().filter(|value| !value.ends_with("=0"))
         };
         let is_kept = asked::is_on(&variant.mount, "init_itable") == Some(false);
-        let tables = last("lazy_itable_init").filter(|_| !is_kept);
+        // Only checksums of block groups can mark a group as not written yet.
+        let feature = |name: &str| asked::feature(&variant.mkfs, name);
+        let can_be_lazy = feature("metadata_csum").unwrap_or(self.types[0] == "ext4")
+            || feature("uninit_bg").or_else(|| feature("gdt_csum")).unwrap_or(false);
+        let tables = last("lazy_itable_init").filter(|_| can_be_lazy && !is_kept);
         let tables = tables
             .map(|asked| format!("{asked}: a kernel thread writes the inode tables during the workload"));
         let has_journal = self.can_with(variant).journal.value != Journal::None;

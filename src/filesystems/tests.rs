@@ -295,6 +295,8 @@ fn initialisation_that_was_left_for_later_is_named() {
         "nothing is written after the mount"
     );
     assert!(!tables(&["-E", "lazy_itable_init=1", "-E", "lazy_itable_init=0"], &[]), "the last one counts");
+    let without = ["-E", "lazy_itable_init=1", "-O", "^metadata_csum"];
+    assert!(!tables(&without, &[]), "no checksum of a group can mark it as unwritten");
     assert!(!tables(&[], &[]) && defers("xfs", &[], &[]).is_empty());
     assert!(defers("ext3-ordered", &["-E", "lazy_journal_init=1"], &[]).contains("journal"));
     assert!(defers("ext2", &["-E", "lazy_journal_init=1"], &[]).is_empty(), "it has no journal");

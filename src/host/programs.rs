@@ -20,6 +20,14 @@ pub fn find(program: &str) -> Option<PathBuf> {
     files(program).find(|path| path.is_file() && can_run(path))
 }
 
+/// The same for a program of the user's own environment, such as a scheduler's: first in the folders of `PATH`.
+pub fn find_on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut files =
+        std::env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|f| f.join(program));
+    files.find(|path| path.is_file() && access(path, Access::EXEC_OK).is_ok()).or_else(|| find(program))
+}
+
 /// A file with the program's name that [`find`] rejects.
 pub fn find_unusable(program: &str) -> Option<PathBuf> {
     files(program).find(|path| path.exists())

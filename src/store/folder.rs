@@ -70,7 +70,8 @@ impl Folder {
         // A link without a target is in the way, too.
         if path.symlink_metadata().is_ok() {
             return Err(Failure::usage(format!(
-                "{} already exists and is not overwritten\n  try: another --output, or --resume {0}",
+                "{} already exists and is not overwritten\n  try: a folder of another name, or fsderby run --resume {0} if \
+                 it is an unfinished run",
                 path.display()
             )));
         }

@@ -119,7 +119,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(What::Status(arguments)) = &arguments.what {
         return status::run(arguments);
     }
-    if arguments.submit && programs::find("sbatch").is_none() {
+    if arguments.submit && programs::find_on_path("sbatch").is_none() {
         let text = "there is no sbatch on this machine\n  try: --write here and sh DIR/submit.sh on a login node, or --shard with another scheduler";
         return Err(Failure::missing(text).into());
     }

@@ -179,7 +179,7 @@ fn queue(jobs: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, St
     if jobs.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let squeue = programs::find("squeue").ok_or("there is no squeue on this machine")?;
+    let squeue = programs::find_on_path("squeue").ok_or("there is no squeue on this machine")?;
     let said = Command::new(squeue).args(["--noheader", "--array", "--format=%i %T", "--me"]).output();
     let said = said.map_err(|e| e.to_string())?;
     if !said.status.success() {
@@ -196,7 +196,7 @@ fn queue(jobs: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, St
 /// What Slurm's accounting says of a task that ended without a code.
 fn accounted(task: &str) -> String {
     let unknown = || "killed, or never started".to_owned();
-    let Some(sacct) = programs::find("sacct") else { return unknown() };
+    let Some(sacct) = programs::find_on_path("sacct") else { return unknown() };
     let said = Command::new(sacct)
         .args(["--noheader", "--parsable2", "--allocations", "--format=State", "--jobs", task])
         .output();

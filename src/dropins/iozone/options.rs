@@ -404,6 +404,11 @@ impl Read {
                 "several processes must share one file size and one record size\n  try: one -s and one -r",
             ));
         }
+        if self.tests.contains(&(Test::Mixed as u8)) {
+            return Err(refused(format!(
+                "the mixed test (8) is not supported\n  try: -i {TESTS_TOGETHER}, without -i 8"
+            )));
+        }
         let has_one = |number: u8| TESTS_TOGETHER_NUMBERS.contains(&number);
         if !self.tests.is_empty() && !self.tests.iter().copied().any(has_one) {
             return Err(refused(format!(

@@ -22,7 +22,7 @@ use crate::schema::candidate::said;
 use crate::schema::finding::{Found, Verdict};
 use crate::schema::job::Purpose;
 use crate::schema::plan::Candidate;
-use crate::schema::reason::Outcome;
+use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::Record;
 use crate::schema::setup::{ClockKind, Fidelity, ImageState};
 use crate::schema::units::Bytes;
@@ -111,8 +111,11 @@ pub fn of(
         name: run.plan.name.clone(),
         question: run.plan.analysis.trim().to_owned(),
         standing,
-        title: title(run, standing, progress, timeless.is_some(), did.len())
-            + &partly(workloads, standing, verdict),
+        title: found(
+            title(run, standing, progress, timeless.is_some(), did.len()) + &partly(workloads, standing),
+            standing,
+            verdict,
+        ),
         choice,
         claims: answer.iter().flat_map(|sentence| sentence.claims.clone()).collect(),
         answer,
@@ -161,13 +164,21 @@ fn title(run: &Run, standing: Standing, progress: Progress, is_timeless: bool, t
     model::heading(run, standing).unwrap_or(plain).to_owned()
 }
 
-/// What a verdict's title adds if nothing was found, or if the work of some of its workloads is short: `, preliminary for
-/// mail-short`.
-fn partly(workloads: &[WorkloadSummary], standing: Standing, verdict: &Verdict) -> String {
-    let short: Vec<&WorkloadSummary> = workloads.iter().filter(|work| work.is_short).collect();
+/// The title of a verdict that found nothing: `No finding over samples of the disk model`.
+fn found(title: String, standing: Standing, verdict: &Verdict) -> String {
     let is_open = verdict.findings.iter().all(|finding| finding.finding == Found::CannotTell);
     match standing {
-        Standing::Verdict if is_open && !verdict.findings.is_empty() => ", nothing told apart".to_owned(),
+        Standing::Verdict if is_open && !verdict.findings.is_empty() => {
+            title.replacen("Verdict", "No finding", 1)
+        }
+        _ => title,
+    }
+}
+
+/// What a verdict's title adds if the work of some of its workloads is short: `, preliminary for mail-short`.
+fn partly(workloads: &[WorkloadSummary], standing: Standing) -> String {
+    let short: Vec<&WorkloadSummary> = workloads.iter().filter(|work| work.is_short).collect();
+    match standing {
         Standing::Verdict if !short.is_empty() && short.len() <= NAMED => {
             format!(", preliminary for {}", these("", workloads, &short))
         }
@@ -571,8 +582,11 @@ fn next(run: &Run, progress: Progress) -> Next {
 /// Rounds with as many trials as any other, whatever their outcome; excludes an interrupted round.
 fn rounds_over(run: &Run) -> usize {
     let mut trials: BTreeMap<u32, usize> = BTreeMap::new();
-    let current = run.current().into_iter().filter(|r| r.purpose == Purpose::Measure);
-    current.for_each(|r| *trials.entry(r.round).or_default() += 1);
+    let current: Vec<&Record> = run.current().into_iter().filter(|r| r.purpose == Purpose::Measure).collect();
+    current.iter().for_each(|r| *trials.entry(r.round).or_default() += 1);
+    for interrupted in current.iter().filter(|r| r.reason == Some(Reason::Interrupted)) {
+        trials.remove(&interrupted.round);
+    }
     let most = trials.values().max().copied().unwrap_or(0);
     trials.values().filter(|n| **n == most).count()
 }

@@ -335,19 +335,16 @@ pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
             percent = digits(100.0 * (1.0 - alpha)),
             rounds = count(rounds, "round")
         ),
-        Basis::Samples { complete, .. } => {
-            const OTHERS: &str =
-                "other random seeds, other CPU costs and the disk predicted to be least favourable";
-            match is_found {
-                true => format!(
-                    "How sure: every finding holds in all {complete} samples of the modelled disk, and with {OTHERS}."
-                ),
-                false => format!(
-                    "How sure: no difference holds in all {complete} samples of the modelled disk, with {OTHERS}, and \
-                     with the disk model's error."
-                ),
-            }
-        }
+        Basis::Samples { complete, .. } => match is_found {
+            true => format!(
+                "How sure: every finding holds in all {complete} samples of the modelled disk, and with other random \
+                     seeds, other CPU costs and the disk predicted to be least favourable."
+            ),
+            false => format!(
+                "How sure: no difference passes every check: the {complete} samples of the modelled disk, other random \
+                     seeds, other CPU costs, the disk predicted to be least favourable, and the disk model's error."
+            ),
+        },
     }
 }
 

@@ -180,7 +180,8 @@ pub fn why_open_briefly(pair: &Finding) -> Option<&'static str> {
     if !is_open_despite_interval(pair) {
         return None;
     }
-    let withheld = Withheld::of(pair).map(|_| "the disk model's overhead could cause the difference");
+    let withheld = Withheld::of(pair)
+        .map(|_| "allowing for the disk model's overhead, the difference may lie within the margin");
     withheld.or_else(|| beyond::refuted_briefly(pair))
 }
 
