@@ -97,6 +97,10 @@ pub fn of(
         _ => standing
             .has_findings()
             .then(|| sentence::certainty(verdict, rounds(run)))
+            .map(|said| match standing {
+                Standing::Short => said.replacen("How sure: ", "How sure: preliminary; ", 1),
+                _ => said,
+            })
             .into_iter()
             .chain(same.said)
             .chain([turns(run, filesystems, setups, standing, same.is_twice_said)])

@@ -337,12 +337,12 @@ pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
         ),
         Basis::Samples { complete, .. } => match is_found {
             true => format!(
-                "How sure: every finding holds in all {complete} samples of the modelled disk, and with other random \
-                     seeds, other CPU costs and the disk predicted to be least favourable."
+                "How sure: every finding holds in all {complete} samples of the modelled disk, with other seeds and CPU \
+                 costs, and on the least favourable disk."
             ),
             false => format!(
-                "How sure: no difference passes every check: the {complete} samples of the modelled disk, other random \
-                     seeds, other CPU costs, the disk predicted to be least favourable, and the disk model's error."
+                "How sure: no difference passes every check: {complete} samples of the modelled disk, other seeds and CPU \
+                 costs, the least favourable disk, the disk model's error."
             ),
         },
     }

@@ -176,6 +176,7 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
             }
             said.extend(decides(pairs));
             said.extend(beyond::said_of_cost(pairs));
+            said.extend(beyond::said_of_model_error(pairs));
             said.extend(beyond::said(pairs));
             said.extend(floor::withheld(pairs));
             said

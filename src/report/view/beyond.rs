@@ -63,7 +63,7 @@ pub fn refuted(finding: &Finding) -> Option<String> {
         ));
     }
     if let (Refuted::ModelError, Some(error)) = (refuted, model_error(finding)) {
-        return Some(format!("the difference held in {n} of {n} samples, but {}", off(error, finding)));
+        return Some(format!("the difference held in {n} of {n} samples, but {}", off(error)));
     }
     Some(match (refuted, chaos(finding), worst(finding)) {
         (Refuted::Chaos, Some(chaos), _) => {
@@ -93,29 +93,39 @@ pub fn refuted_briefly(finding: &Finding) -> Option<&'static str> {
     Some(match refuted {
         Refuted::Chaos => "other workload seeds change the ratio as much",
         Refuted::Cost => "the difference depends on the assumed CPU cost",
-        Refuted::ModelError => "the disk model's error could cause the difference",
+        Refuted::ModelError => {
+            "allowing for the disk model's error, the difference may lie within the margin"
+        }
         Refuted::Corner => "the difference fails in the worst corner",
         Refuted::Untried => "other seeds, CPU costs and the worst corner were not tried",
     })
 }
 
-/// How far the model error may shift a ratio, and its largest part.
-fn off(error: &ModelError, Finding { a, b, .. }: &Finding) -> String {
+/// How far the model error may shift a ratio.
+fn off(error: &ModelError) -> String {
     let (there, times) = (ratio(error.ratio), ratio(error.times));
-    let most = error.parts.first().map(|part| {
-        let [ours, theirs] = part.shares.map(|share| format!("{:.0}%", 100.0 * share));
-        let worst = ratio(part.worst[0].max(part.worst[1]));
-        format!(
-            ": models of such disks were off by a factor of up to {worst} for {accesses}, which take {ours} of the \
-             time of {a} and {theirs} of the time of {b}",
-            accesses = part.access.title()
-        )
-    });
     format!(
         "may lie within the margin if the disk model's error is allowed for (a factor of {times}; the ratio on the \
-         unvaried disk is {there}){largest_part}",
-        largest_part = most.unwrap_or_default()
+         unvaried disk is {there})"
     )
+}
+
+/// The sentence about the largest part of the model's error, of the pair that it moves most; `None` if it prevents no finding.
+pub fn said_of_model_error(findings: &[Finding]) -> Option<String> {
+    let prevents = |finding: &&Finding| {
+        matches!(finding.evidence, Evidence::Samples { refuted: Some(Refuted::ModelError), .. })
+    };
+    let all = findings.iter().filter(prevents).filter_map(|finding| Some((finding, model_error(finding)?)));
+    let (Finding { a, b, .. }, error) =
+        all.max_by(|(_, one), (_, other)| one.times.total_cmp(&other.times))?;
+    let part = error.parts.first()?;
+    let [ours, theirs] = part.shares.map(|share| format!("{:.0}%", 100.0 * share));
+    Some(format!(
+        "Models of such disks were off by a factor of up to {worst} for {accesses}, which take {ours} of the time of {a} and \
+         {theirs} of the time of {b}.",
+        worst = ratio(part.worst[0].max(part.worst[1])),
+        accesses = part.access.title()
+    ))
 }
 
 /// The sentence about pairs whose result depends on the instruction cost; `None` if there are no such pairs.
@@ -340,9 +350,13 @@ mod tests {
         assert_eq!((large.finding, refutes(&large)), (Found::CannotTell, Some(Refuted::ModelError)));
         assert_eq!(
             refuted(&large).unwrap_or_default(),
-            "the difference held in 13 of 13 samples, but may lie within the margin if the disk model's error is \
-             allowed for (a factor of 1.66; the ratio on the unvaried disk is 1.54): models of such disks were off by a factor of up to 2.77 for queued \
-             requests, which take 10% of the time of cedarfs and 60% of the time of birchfs"
+            "the difference held in 13 of 13 samples, but may lie within the margin if the disk model's error is allowed for \
+             (a factor of 1.66; the ratio on the unvaried disk is 1.54)"
+        );
+        assert_eq!(
+            said_of_model_error(&[large]).unwrap_or_default(),
+            "Models of such disks were off by a factor of up to 2.77 for queued requests, which take 10% of the time of \
+             cedarfs and 60% of the time of birchfs."
         );
         let older = pair(|_| {});
         assert_eq!((older.finding, model_error(&older)), (Found::Better, None), "it did not count them");
