@@ -345,7 +345,11 @@ fn a_folder_that_exists_is_never_written_to() {
     let desk = Desk::new();
     fs::create_dir(desk.path("out")).unwrap();
     let said = desk.say(&on_directory(&desk, "out"));
-    desk.refused(&said, USAGE, &["out already exists", "try: another --output, or --resume"]);
+    desk.refused(
+        &said,
+        USAGE,
+        &["out already exists", "try: a folder of another name, or fsderby run --resume "],
+    );
     assert_eq!(fs::read_dir(desk.path("out")).unwrap().count(), 0);
 }
 
