@@ -315,6 +315,26 @@ mod tests {
     }
 
     #[test]
+    fn a_map_is_the_sorted_map_of_its_keys_and_shares_them() {
+        let mut known = Known::default();
+        let given = [("b", 2), ("a", 1), ("c", 3), ("a", 4)];
+        let (mut map, mut plain) = (Keyed::new(), BTreeMap::new());
+        for (key, value) in given {
+            map.insert(key.to_owned(), value);
+            plain.insert(key.to_owned(), value);
+        }
+        assert_eq!(serde_json::to_string(&map).unwrap(), serde_json::to_string(&plain).unwrap());
+        let mut read: Keyed<i32> = serde_json::from_str(&serde_json::to_string(&plain).unwrap()).unwrap();
+        assert!(read == map && read == plain.into());
+        map.share(&mut known);
+        read.share(&mut known);
+        assert!(Arc::ptr_eq(&map.keys.0, &read.keys.0));
+        *read.or_default("aa") += 7;
+        assert_eq!((read.get("aa"), map.get("aa"), read["b"], map.len()), (Some(&7), None, 2, 3));
+        assert_eq!((read.remove("a"), read.get("a"), map.get("a")), (Some(4), None, Some(&4)));
+    }
+
+    #[test]
     fn more_values_than_are_compared_are_kept_apart() {
         let mut known = Known::default();
         let mut all: Vec<Shared<usize>> = (0..=MOST).chain(0..=MOST).map(Shared::from).collect();

@@ -636,6 +636,7 @@ mod tests {
             ("-t 2 -N", exit::USAGE, "-N cannot"),
             ("-t 2 -r 4k -r 8k", exit::USAGE, "one record size"),
             ("-t 2 -i 4", exit::USAGE, "none of these tests"),
+            ("-t 2 -i 0 -i 8", exit::USAGE, "the mixed test (8) is not supported"),
             ("-F f1 f2 -t 2", exit::USAGE, "-t N before -F"),
             ("-t 2 -F f1", exit::USAGE, "names only 1 of 2 files"),
             ("-t 2 -F f1 -i 0", exit::USAGE, "names only 1 of 2 files"),

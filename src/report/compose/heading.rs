@@ -96,11 +96,7 @@ pub fn of(
         Standing::Nothing => vec![sentences[0].clone()],
         _ => standing
             .has_findings()
-            .then(|| sentence::certainty(verdict, rounds(run)))
-            .map(|said| match standing {
-                Standing::Short => said.replacen("How sure: ", "How sure: preliminary; ", 1),
-                _ => said,
-            })
+            .then(|| sentence::certainty(verdict, rounds(run), standing))
             .into_iter()
             .chain(same.said)
             .chain([turns(run, filesystems, setups, standing, same.is_twice_said)])
@@ -115,11 +111,7 @@ pub fn of(
         name: run.plan.name.clone(),
         question: run.plan.analysis.trim().to_owned(),
         standing,
-        title: found(
-            title(run, standing, progress, timeless.is_some(), did.len()) + &partly(workloads, standing),
-            standing,
-            verdict,
-        ),
+        title: title(run, (standing, progress), workloads, verdict, timeless.is_some(), did.len()),
         choice,
         claims: answer.iter().flat_map(|sentence| sentence.claims.clone()).collect(),
         answer,
@@ -152,44 +144,39 @@ fn longer(run: &Run) -> Option<Next> {
     longer::than(run).map(|longer| Next { command: longer.command, minutes: Some(longer.minutes) })
 }
 
-fn title(run: &Run, standing: Standing, progress: Progress, is_timeless: bool, taking_part: usize) -> String {
-    if standing == Standing::Preliminary {
-        return progress.title(taking_part > 1, model::is_model_only(run));
-    }
-    let plain = match standing {
-        Standing::Verdict if is_timeless => "Verdict over counters, without times",
-        Standing::Nothing => "Nothing was measured",
-        Standing::Preliminary => "Preliminary result",
-        Standing::Short => "Preliminary, because the work is short",
-        Standing::Verdict => "Verdict",
-        Standing::Void => "Void",
-        Standing::Medians => "Medians and ranges",
-    };
-    model::heading(run, standing).unwrap_or(plain).to_owned()
-}
-
-/// The title of a verdict that found nothing: `No finding over samples of the disk model`.
-fn found(title: String, standing: Standing, verdict: &Verdict) -> String {
+fn title(
+    run: &Run,
+    (standing, progress): (Standing, Progress),
+    workloads: &[WorkloadSummary],
+    verdict: &Verdict,
+    is_timeless: bool,
+    taking_part: usize,
+) -> String {
     let is_open = verdict.findings.iter().all(|finding| finding.finding == Found::CannotTell);
-    match standing {
-        Standing::Verdict if is_open && !verdict.findings.is_empty() => {
-            title.replacen("Verdict", "No finding", 1)
+    let (what, why) = match standing {
+        Standing::Nothing => ("Nothing was measured", String::new()),
+        Standing::Preliminary => {
+            return progress.title(taking_part > 1, model::is_model_only(run));
         }
-        _ => title,
-    }
+        Standing::Short => ("Preliminary", ", because the work is short".to_owned()),
+        Standing::Verdict if is_open && !verdict.findings.is_empty() => ("No finding", partly(workloads)),
+        Standing::Verdict => ("Verdict", partly(workloads)),
+        Standing::Void => ("Void", String::new()),
+        Standing::Medians => ("Medians and ranges", String::new()),
+    };
+    let counters =
+        || (is_timeless && standing == Standing::Verdict).then_some(" over counters, without times");
+    let basis = model::basis(run, standing).or_else(counters).unwrap_or_default();
+    format!("{what}{basis}{why}")
 }
 
 /// What a verdict's title adds if the work of some of its workloads is short: `, preliminary for mail-short`.
-fn partly(workloads: &[WorkloadSummary], standing: Standing) -> String {
+fn partly(workloads: &[WorkloadSummary]) -> String {
     let short: Vec<&WorkloadSummary> = workloads.iter().filter(|work| work.is_short).collect();
-    match standing {
-        Standing::Verdict if !short.is_empty() && short.len() <= NAMED => {
-            format!(", preliminary for {}", these("", workloads, &short))
-        }
-        Standing::Verdict if !short.is_empty() => {
-            format!(", preliminary for {} of {} workloads", short.len(), workloads.len())
-        }
-        _ => String::new(),
+    match short.len() {
+        0 => String::new(),
+        1..=NAMED => format!(", preliminary for {}", these("", workloads, &short)),
+        many => format!(", preliminary for {many} of {} workloads", workloads.len()),
     }
 }
 

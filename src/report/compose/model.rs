@@ -131,20 +131,14 @@ pub fn is_model_only(run: &Run) -> bool {
     coverage(run) == Some(Coverage::ModelOnly)
 }
 
-/// The heading of findings on a modelled disk; `None` without findings or modelled disk.
-pub fn heading(run: &Run, standing: Standing) -> Option<&'static str> {
+/// What findings on a modelled disk rest on, behind the first word of their title; `None` without findings or modelled disk.
+pub fn basis(run: &Run, standing: Standing) -> Option<&'static str> {
     Some(match (coverage(run)?, standing) {
-        (_, Standing::Nothing | Standing::Preliminary | Standing::Void | Standing::Medians) => return None,
-        (Coverage::Tested { .. }, Standing::Short) => "Preliminary, because the work is short",
-        (Coverage::ModelOnly, Standing::Verdict) => "Verdict on the model only",
-        (Coverage::ModelOnly, Standing::Short) => "Preliminary on the model only, because the work is short",
-        (Coverage::Untested { .. }, Standing::Verdict) => {
-            "Verdict on a disk model that was tested with too few real drives"
-        }
-        (Coverage::Untested { .. }, Standing::Short) => {
-            "Preliminary on a disk model that was tested with too few real drives; the work is short"
-        }
-        (Coverage::Tested { .. }, Standing::Verdict) => "Verdict over samples of the disk model",
+        (_, standing) if !standing.has_findings() => return None,
+        (Coverage::ModelOnly, _) => " on the model only",
+        (Coverage::Untested { .. }, _) => " on a disk model that was tested with too few real drives",
+        (Coverage::Tested { .. }, Standing::Short) => "",
+        (Coverage::Tested { .. }, _) => " over samples of the disk model",
     })
 }
 

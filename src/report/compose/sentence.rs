@@ -4,6 +4,7 @@
 use super::pairs::{Pair, Pairs};
 use super::words::{Beside, Ends, Words};
 use crate::report::view::comparison::Comparison;
+use crate::report::view::heading::Standing;
 use crate::report::view::number::{count, list, named, ratio};
 use crate::report::view::row::Row;
 use crate::report::view::sentence::{Claim, Said, Sentence};
@@ -321,7 +322,8 @@ fn listed(labels: &[&str]) -> String {
 
 /// How sure the findings are, and on what basis: `How sure: with 95 % confidence all ranges hold together (12 rounds in random
 /// order).`
-pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
+pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String {
+    let sure = if standing.is_preliminary() { "How sure: preliminary;" } else { "How sure:" };
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
     let hold = match (is_found, verdict.findings.len()) {
         (false, 1) => "the difference is no larger than this factor",
@@ -331,17 +333,17 @@ pub fn certainty(verdict: &Verdict, rounds: usize) -> String {
     };
     match &verdict.basis {
         Basis::Rounds { alpha, .. } => format!(
-            "How sure: with {percent} % confidence {hold} ({rounds} in random order).",
+            "{sure} with {percent} % confidence {hold} ({rounds} in random order).",
             percent = digits(100.0 * (1.0 - alpha)),
             rounds = count(rounds, "round")
         ),
         Basis::Samples { complete, .. } => match is_found {
             true => format!(
-                "How sure: every finding holds in all {complete} samples of the modelled disk, with other seeds and CPU \
+                "{sure} every finding holds in all {complete} samples of the modelled disk, with other seeds and CPU \
                  costs, and on the least favourable disk."
             ),
             false => format!(
-                "How sure: no difference passes every check: {complete} samples of the modelled disk, other seeds and CPU \
+                "{sure} no difference passes every check: {complete} samples of the modelled disk, other seeds and CPU \
                  costs, the least favourable disk, the disk model's error."
             ),
         },
