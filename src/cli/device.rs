@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::list::PIPED;
 use super::output::{print_json, print_line};
+use super::pages::VERSION;
 use crate::devices::{self, Check, Content, Described, Examined, Mark, Refusal, Word};
 use crate::exit::{self, Failure};
 use crate::text::visible::visible;
@@ -70,9 +71,16 @@ fn failure(why: Refusal) -> anyhow::Error {
     Failure::new(code, why.to_string()).into()
 }
 
+/// `fsderby device list --json`.
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct Page {
+    schema_version: u32,
+    disks: Vec<Listed>,
+}
+
 /// A disk, and what speaks against claiming it.
 #[derive(Serialize, schemars::JsonSchema)]
-pub struct Listed {
+struct Listed {
     #[serde(flatten)]
     disk: Described,
     /// The name to claim it by.
@@ -120,7 +128,7 @@ fn list(json: bool) -> anyhow::Result<()> {
     let (all, claims) = (devices::all(), devices::claims());
     let listed: Vec<Listed> = all.iter().map(|disk| Listed::of(disk, &all, &claims)).collect();
     if json {
-        return print_json(&listed);
+        return print_json(&Page { schema_version: VERSION, disks: listed });
     }
     if listed.is_empty() {
         return print_line("this machine has no disk");

@@ -2,7 +2,7 @@
 
 use super::foresight::{self, Guess, Known};
 use super::output::{print_json, print_line};
-use super::pages::DryRun;
+use super::pages::{DryRun, VERSION};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::filesystems::adds_stored;
 use crate::report::view::number::count;
@@ -69,7 +69,14 @@ pub fn print(
         let skipped = reasons(skips);
         let took = known.map_or(time.parallel(at_once), |known| known.time);
         let notes = notes(plan, took);
-        print_json(&DryRun { plan: plan.plan, jobs: Some(jobs), skipped, foresight, notes: Some(notes) })?;
+        print_json(&DryRun {
+            schema_version: VERSION,
+            plan: plan.plan,
+            jobs: Some(jobs),
+            skipped,
+            foresight,
+            notes: Some(notes),
+        })?;
         return Ok(());
     }
     let differ = plan.setups().len() > 1;
@@ -185,7 +192,8 @@ pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> a
     let known = Known::of_itself(run);
     let foresight = known.and_then(|known| foresight::of(plan, skips, Guess::default(), Some(&known)));
     if as_json {
-        print_json(&DryRun { plan, jobs: None, skipped: reasons(skips), foresight, notes: None })?;
+        let skipped = reasons(skips);
+        print_json(&DryRun { schema_version: VERSION, plan, jobs: None, skipped, foresight, notes: None })?;
         return Ok(());
     }
     let lines = foresight.map_or_else(

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::complete::known;
 use super::output::{print_json, print_line};
-use super::pages::{self, Subject};
+use super::pages::{self, Subject, VERSION};
 use super::terms;
 use crate::analysis::metrics;
 use crate::exit::Failure;
@@ -60,10 +60,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Err(Failure::usage(names::unknown("name", name, known().iter().map(String::as_str))).into());
     }
     // A set of parameters and an experiment may have one name.
-    let (texts, mut shown): (Vec<String>, Vec<Subject>) = all.into_iter().unzip();
+    let (texts, subjects): (Vec<String>, Vec<Subject>) = all.into_iter().unzip();
     if arguments.json {
-        let only = if shown.len() == 1 { shown.pop() } else { None };
-        print_json(&only.map_or(pages::Explained::Several(shown), |one| pages::Explained::One(one.into())))?;
+        print_json(&pages::Explained { schema_version: VERSION, subjects })?;
     } else {
         let texts: Vec<&str> = texts.iter().map(|text| text.trim_end()).collect();
         print_line(&texts.join("\n\n\n"))?;

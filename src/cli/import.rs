@@ -1,21 +1,20 @@
 //! `fsderby import TOOL FILE…`: imports figures of another program, so that a report can show them.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 
 use clap::Args;
-use rustix::fs::{Mode, OFlags};
 
 use super::config::{checked, results};
 use super::output::{print, print_json, print_line, say, terminal_width};
 use super::pages::{VERSION, VerifiedImport};
 use crate::config::Config;
 use crate::exit::{self, Failure};
+use crate::host::given;
 use crate::imports::{self, Given, MOST_SOURCES, SOURCE_MOST};
 use crate::report::compose::imported::{self, Loaded};
+use crate::report::formats::json::Imports;
 use crate::report::formats::terminal;
 use crate::report::view::number::count;
 use crate::schema::import::{Asked, Import, Naming};
@@ -93,14 +92,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     tell(&import);
     let loaded = Loaded { folder: folder.display().to_string(), import };
     if arguments.json {
-        print_json(&imported::alone(&loaded))?;
+        print_json(&Imports::of(&imported::alone(&loaded)))?;
     } else {
         print(&terminal::imported::text(&imported::alone(&loaded), terminal_width()))?;
     }
     Ok(ExitCode::from(exit::OK))
 }
 
-/// Reads a regular file of limited size; refuses a FIFO.
+/// Reads a file of limited size.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let failed = |why: &dyn std::fmt::Display| {
         Failure::usage(format!(
@@ -108,20 +107,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
             path.display()
         ))
     };
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(
-        rustix::fs::open(path, flags, Mode::empty()).map_err(|e| failed(&std::io::Error::from(e)))?,
-    );
-    let about = file.metadata().map_err(|e| failed(&e))?;
-    if !about.is_file() {
-        return Err(failed(&"the path is not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(SOURCE_MOST.0 + 1).read_to_end(&mut bytes).map_err(|e| failed(&e))?;
-    if bytes.len() as u64 > SOURCE_MOST.0 {
-        return Err(failed(&format!("it is larger than {SOURCE_MOST}")));
-    }
-    Ok(bytes)
+    given::bytes(path, SOURCE_MOST).map_err(|e| failed(&e))
 }
 
 /// `results/bonnie-raid`

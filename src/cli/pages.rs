@@ -9,7 +9,6 @@ use super::foresight::Foresight;
 use super::terms::Term;
 use crate::filesystems::{Capabilities, Fact, KernelNeed};
 use crate::papers::Paper;
-use crate::report::view::imported::Imported;
 use crate::runner::experiment::eras::Options;
 use crate::schema::declared::Declared;
 use crate::schema::description::Description;
@@ -45,12 +44,13 @@ pub struct Lists {
     terms: Option<Vec<Term>>,
 }
 
-/// `fsderby explain NAME --json`: one subject, or all that share the name.
+/// `fsderby explain NAME --json`.
 #[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Explained {
-    One(Box<Subject>),
-    Several(Vec<Subject>),
+#[schemars(deny_unknown_fields)]
+pub struct Explained {
+    pub schema_version: u32,
+    /// All that have the name.
+    pub subjects: Vec<Subject>,
 }
 
 /// What `fsderby explain` explains.
@@ -205,6 +205,7 @@ pub struct Metric {
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct DryRun<'a> {
+    pub schema_version: u32,
     pub plan: &'a Plan,
     /// The jobs of the first rounds; absent if a run is resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -280,6 +281,3 @@ pub struct ShardState {
     pub trials: usize,
     pub of: usize,
 }
-
-/// `fsderby import --json`.
-pub type ImportShown = Vec<Imported>;

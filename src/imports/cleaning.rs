@@ -1,7 +1,7 @@
 //! Cuts off what mails, web pages and shells put around a line of a tool, so that the line inside is found.
 //!
 //! ```text
-//! > >host,31G,…                quote marks of a mail (as &gt; too)
+//! > >host,31G,…                quote marks of a mail (as &gt;, |, or DC> too)
 //! <p>host,31G,…<br />          tags of a page, at both ends
 //! host,31G,…\                  a backslash at the end
 //! `host,31G,…`                 quotes around the whole line
@@ -89,9 +89,16 @@ fn without(line: &str, with_quotes: bool) -> Clean<'_> {
     Clean { text, before: line[..at].chars().count(), cut }
 }
 
+/// Some mail programs put the writer's initials before the mark, and some use a bar.
 fn marks(text: &str) -> Option<&str> {
+    const INITIALS: std::ops::RangeInclusive<usize> = 1..=4;
     let inner = text.trim_start();
-    inner.strip_prefix('>').or_else(|| inner.strip_prefix("&gt;"))
+    let with_initials = || {
+        let (initials, rest) = inner.split_once('>')?;
+        let is_one = INITIALS.contains(&initials.len()) && initials.chars().all(|c| c.is_ascii_uppercase());
+        is_one.then_some(rest)
+    };
+    inner.strip_prefix(['>', '|']).or_else(|| inner.strip_prefix("&gt;")).or_else(with_initials)
 }
 
 /// The text without a tag at one end; `None` if there is no tag.
@@ -142,6 +149,8 @@ mod tests {
             ("> >a,1", 3, vec![QuoteMarks]),
             (">> > a,1", 4, vec![QuoteMarks]),
             ("&gt; a,1", 4, vec![QuoteMarks]),
+            ("| a,1", 1, vec![QuoteMarks]),
+            ("| > DC> a,1", 7, vec![QuoteMarks]),
             ("a,1<br />", 0, vec![Tags]),
             ("a,1<BR>", 0, vec![Tags]),
             ("<pre><code class=\"x\">a,1</code></pre>", 21, vec![Tags]),

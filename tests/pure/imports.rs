@@ -306,14 +306,17 @@ fn what_our_bonnie_prints_in_each_form_is_imported() {
         desk.file("line.csv", well(&desk, &[&options[..], user].concat()).out);
         let out = format!("out-{version}");
         let all = json(&desk, &["import", "bonnie", "line.csv", "--json", "--output", &out]);
-        let host = &all[0]["filesystems"][0];
+        let host = &all["imported"][0]["filesystems"][0];
         assert_eq!(
             (&host["label"], &host["passes"][0]["program"]),
             (&"host".into(), &format!("Bonnie++ {program}").into())
         );
-        assert!(all[0]["work"].as_str().unwrap().starts_with("a file of 2 MiB"), "{all}");
+        assert!(all["imported"][0]["work"].as_str().unwrap().starts_with("a file of 2 MiB"), "{all}");
         assert!(
-            all[0]["work"].as_str().unwrap().ends_with("1024 files of 20 to 300 bytes in 3 folders"),
+            all["imported"][0]["work"]
+                .as_str()
+                .unwrap()
+                .ends_with("1024 files of 20 to 300 bytes in 3 folders"),
             "{all}"
         );
         well(&desk, &["verify", &out]);
@@ -349,8 +352,8 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
     refuses(&["postmark", "ended.txt"], &["no PostMark result found", "line 1: the run ran out of files"]);
     refuses(&["bony", "raid.txt"], &["unknown tool to import from 'bony'"]);
     refuses(&["bonnie", "absent.txt"], &["could not read absent.txt", "try: "]);
-    refuses(&["bonnie", "fifo"], &["not a regular file"]);
-    refuses(&["bonnie", "."], &["not a regular file"]);
+    refuses(&["bonnie", "fifo"], &["it is a pipe to which nobody writes"]);
+    refuses(&["bonnie", "."], &["it is a directory"]);
     refuses(
         &["bonnie", "raid.txt", "--label", "white=xfs"],
         &["has the machine, file or line 'white'", "raid.txt:3 (black)"],
@@ -381,15 +384,16 @@ fn what_our_iozone_prints_is_imported_as_the_same_figures() {
         json(&desk, &["import", "iozone", file, "--json", "--output", out, "--label", "x"])
     };
     let figures = |all: &Value| -> Vec<Value> {
-        all.as_array()
+        all["imported"]
+            .as_array()
             .unwrap()
             .iter()
             .map(|group| group["filesystems"][0]["passes"][0]["parts"].clone())
             .collect()
     };
     let rows = import("rows.txt", "rows");
-    assert_eq!(rows.as_array().map(Vec::len), Some(2), "{rows}");
-    assert_eq!(rows[1]["work"], "a file of 64 KiB in records of 64 KiB");
+    assert_eq!(rows["imported"].as_array().map(Vec::len), Some(2), "{rows}");
+    assert_eq!(rows["imported"][1]["work"], "a file of 64 KiB in records of 64 KiB");
     assert_eq!(figures(&rows), figures(&import("tables.txt", "tables")));
     assert_eq!(figures(&rows), figures(&import("mail.txt", "mail")));
     well(&desk, &["verify", "rows"]);
@@ -408,7 +412,7 @@ fn what_fio_prints_as_json_stands_alone() {
     desk.file("fio.json", job);
     let all = json(&desk, &["import", "fio", "fio.json", "--json", "--output", "out"]);
     assert_eq!(
-        (&all[0]["work"], &all[0]["filesystems"][0]["label"]),
+        (&all["imported"][0]["work"], &all["imported"][0]["filesystems"][0]["label"]),
         (&"rw=write bs=4k".into(), &"mail".into())
     );
     assert!(well(&desk, &["report", "out"]).out.contains("500"), "{all}");

@@ -90,6 +90,23 @@ fn each_command_that_prints_json_has_a_schema() {
     assert!(found >= 12, "{found}");
 }
 
+/// What a reader of a page of `--json` looks at first.
+#[test]
+fn each_page_of_json_has_a_version() {
+    let print = |words: &[&str]| String::from_utf8(fsderby().args(words).output().unwrap().stdout).unwrap();
+    let listed = print(&["schema"]);
+    let pages = listed.lines().filter(|line| line.contains("--json"));
+    let mut found = 0;
+    for name in pages.map(|line| line.split_whitespace().next().unwrap()) {
+        let schema: Value = serde_json::from_str(&print(&["schema", name])).unwrap();
+        let required = schema["required"].as_array().unwrap_or_else(|| panic!("{name} is no object"));
+        let has = |key: &str| required.iter().any(|required| required == key);
+        assert!(has("schema_version") || has("schema"), "{name} requires {required:?}");
+        found += 1;
+    }
+    assert!(found >= 15, "{found}");
+}
+
 #[test]
 fn what_needs_no_run_is_as_its_schema_says() {
     let (schemas, desk) = (Schemas::new(), Desk::new());

@@ -51,19 +51,19 @@ impl Tool for BonnieLines {
 
     fn read(&self, text: &str) -> Result<Read, Vec<Wrong>> {
         let (mut read, mut wrong) = (Read::default(), Vec::new());
-        let mut seen = Vec::new();
+        let mut seen: Vec<(&str, bool)> = Vec::new();
         for (number, whole) in (1..).zip(text.lines()) {
             let clean = cleaned(whole);
             let text = clean.text.trim();
+            let is_copy = clean.cut.contains(&Cut::Command);
+            let is_same = |(before, was_copy): &(&str, bool)| *before == text && (is_copy || *was_copy);
             match line::read(number, clean.text, clean.before) {
-                // A line in an `echo` command is a copy of a printed line, so it is skipped if that line was already read.
-                Some(Ok(_)) if clean.cut.contains(&Cut::Command) && seen.contains(&text) => {
-                    read.other_lines += 1
-                }
+                // A line in an `echo` command is a copy of a printed line, which counts once.
+                Some(Ok(_)) if seen.iter().any(is_same) => read.other_lines += 1,
                 Some(Ok(mut found)) => {
                     found.notes.extend(note(clean.cut));
                     read.found.push(found);
-                    seen.push(text);
+                    seen.push((text, is_copy));
                 }
                 Some(Err(one)) => wrong.push(one),
                 None => read.other_lines += 1,

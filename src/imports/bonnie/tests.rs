@@ -210,6 +210,8 @@ fn lines_in_mails_pages_and_commands_are_found_with_a_note_of_what_was_cut_off()
     let twice = format!("> {line}\\\n> $ echo {line} | bon_csv2html >>x\n");
     let read = BonnieLines.read(&twice).expect("text");
     assert_eq!((read.found.len(), read.other_lines), (1, 1));
+    let echo_first = format!("$ echo {line} | bon_csv2html\n{line}\n");
+    assert_eq!(BonnieLines.read(&echo_first).expect("text").found.len(), 1, "whichever stands first");
     let different = format!("{line}\n$ echo {} | bon_csv2html\n", line.replace("106862", "106863"));
     assert_eq!(BonnieLines.read(&different).expect("text").found.len(), 2);
 }

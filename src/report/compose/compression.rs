@@ -55,6 +55,13 @@ impl Compressing {
         let stored = self.share.map_or_else(String::new, |share| {
             format!(", with {:.0}% of the written bytes on the device in the integrity check", share * 100.0)
         });
+        // Then nothing is said of its gain.
+        let has_gain = self.share.is_none_or(|share| share < 1.0);
+        if !has_gain {
+            let text =
+                format!("compresses{by}{stored}: it saved nothing, so the figures show its cost alone");
+            return Label { filesystem: self.filesystem.clone(), text, page_cache: false };
+        }
         let warnings: Vec<&str> = self.content.iter().map(|content| content.warning()).collect();
         let warned = if warnings.is_empty() { String::new() } else { format!(": {}", warnings.join("; ")) };
         let text = format!("compresses{by}{stored}{warned}");
@@ -131,6 +138,14 @@ mod tests {
             !is_marked && notes.iter().any(|note| note.contains("compresses (compress=zstd):")),
             "{notes:?}"
         );
+    }
+
+    #[test]
+    fn where_nothing_was_saved_no_gain_is_overstated() {
+        let (notes, _) = notes(&with("postmark", "compress=zstd", Some(1040)));
+        let told = notes.iter().find(|note| note.contains("compresses")).expect("it is told");
+        assert!(told.contains("104% of the written bytes") && told.contains("saved nothing"), "{told}");
+        assert!(!told.contains("overstated"), "{told}");
     }
 
     #[test]

@@ -34,6 +34,12 @@ pub struct Imports<'i> {
     imported: &'i [Imported],
 }
 
+impl<'i> Imports<'i> {
+    pub fn of(imported: &'i [Imported]) -> Self {
+        Imports { schema_version: SCHEMA, imported }
+    }
+}
+
 pub struct Json;
 
 impl Format for Json {
@@ -62,7 +68,7 @@ impl Format for Json {
 
     fn write_imported(&self, all: &[Imported], to: &mut dyn Write) -> anyhow::Result<()> {
         let mut to = VisibleJson(to);
-        let page = Imports { schema_version: SCHEMA, imported: all };
+        let page = Imports::of(all);
         serde_json::to_writer_pretty(&mut to, &page).map_err(io::Error::from).context("write the JSON")?;
         writeln!(to).context("write the JSON")
     }

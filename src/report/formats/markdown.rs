@@ -378,7 +378,7 @@ fn escaped(text: &str) -> String {
     for c in text.chars() {
         match c {
             '\n' | '\r' => out.push(' '),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' => out.extend(['\\', c]),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&' => out.extend(['\\', c]),
             _ => out.push(c),
         }
     }

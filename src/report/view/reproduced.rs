@@ -9,6 +9,7 @@ use crate::papers::here::{Ends, Here};
 /// The page of one paper.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Reproduced {
+    pub schema_version: u32,
     /// The name or path by which the paper was given.
     pub paper: String,
     /// Authors, title and year.

@@ -72,6 +72,7 @@ pub fn of(
     });
     let offer = |why: &crate::papers::Why| Offer { change: why.change.clone(), command: why.command.clone() };
     Ok(Reproduced {
+        schema_version: 1,
         paper: named.to_owned(),
         title: format!("{}, {}", paper.title, paper.year),
         columns: columns.collect(),
