@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::output::{print_json, print_line, say};
+use super::pages::VERSION;
 use crate::config::{self, Config, Key, Setting, Source, TABLE, Value, Whose, variables, wrong};
 use crate::exit::Failure;
 use crate::schema::units::Percent;
@@ -177,7 +178,7 @@ fn page(config: &Config) -> Page {
     let unknown = variables::unknown();
     let unknown = unknown.iter().map(|name| variable(name, "unknown", ""));
     Page {
-        schema_version: 1,
+        schema_version: VERSION,
         settings: TABLE.iter().map(shown).collect(),
         files: config::files().into_iter().map(file).collect(),
         variables: of_program.chain(of_tests).chain(unknown).collect(),

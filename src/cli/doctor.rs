@@ -7,15 +7,16 @@ use serde::Serialize;
 
 use super::output::{print, print_json};
 use super::pages::VERSION;
+use crate::config::{Config, Key};
 use crate::devices::{self, Check, Mark, Undo};
-use crate::exit;
+use crate::exit::{self, Failure};
 use crate::filesystems::{self, Filesystem};
 use crate::host::{memory_group, programs};
 use crate::runner::preflight::machine;
 use crate::schema::units::{Bytes, GIB};
 use crate::storage::layers::{self, LayerKind};
 use crate::testbeds::vm::Vm;
-use crate::testbeds::{self, Need, Testbed};
+use crate::testbeds::{self, Need, TABLE, Testbed, Usual};
 use crate::text::visible::visible;
 
 #[derive(Args)]
@@ -34,7 +35,7 @@ pub struct Page {
     missing_packages: Vec<String>,
 }
 
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Clone, Serialize, schemars::JsonSchema)]
 struct Finding {
     state: State,
     what: String,
@@ -54,8 +55,9 @@ enum State {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let mut findings = machine_findings();
-    findings.extend(filesystems::TABLE.iter().map(|kind| filesystem(*kind)));
+    let configured = Configured::read();
+    let mut findings = machine_findings(&configured);
+    findings.extend(filesystems::TABLE.iter().map(|kind| filesystem(*kind, &configured)));
     findings.extend(layers::TABLE.iter().map(|kind| layer(*kind)));
     let packages = missing_packages();
     let usable = findings.iter().any(|f| f.what.starts_with("testbed ") && f.state == State::Ok);
@@ -95,8 +97,37 @@ fn finding(state: State, what: &str, found: impl Into<String>, try_this: impl In
     Finding { state, what: what.to_owned(), found: found.into(), try_this: try_this.into() }
 }
 
-fn machine_findings() -> Vec<Finding> {
-    let mut findings = Vec::new();
+/// What the configuration says of testbeds, if it can be read.
+struct Configured {
+    usual: Usual,
+    /// The testbed of experiments that name none.
+    on: String,
+    finding: Finding,
+}
+
+impl Configured {
+    fn read() -> Self {
+        let failed = |failure: Failure| {
+            let (why, hint) = failure.message.split_once("\n  try: ").unwrap_or((&failure.message, ""));
+            finding(State::Missing, "configuration", why, hint)
+        };
+        let (config, finding) = match super::config::checked() {
+            Ok(config) => (config.clone(), finding(State::Ok, "configuration", config.to_string(), "")),
+            Err(failure) => (Config::default(), failed(failure)),
+        };
+        let usual = Usual { images: config.text(Key::Images), machine: config.text(Key::Machine) };
+        let on = config.text(Key::On).filter(|on| on != testbeds::AUTO);
+        Configured { on: usual.on_machine(&on.unwrap_or_else(|| testbeds::LOOP.to_owned())), usual, finding }
+    }
+
+    /// This testbed with the configured folder of images.
+    fn testbed(&self, text: &str) -> Result<Box<dyn Testbed>, String> {
+        testbeds::parse(&self.usual.in_images(text))
+    }
+}
+
+fn machine_findings(configured: &Configured) -> Vec<Finding> {
+    let mut findings = vec![configured.finding.clone()];
     let root = rustix::process::geteuid().is_root();
     findings.push(match root {
         true => finding(State::Ok, "root", "yes", ""),
@@ -123,9 +154,11 @@ fn machine_findings() -> Vec<Finding> {
         source: false,
         preconditioned: false,
     };
-    for kind in testbeds::TABLE.iter().filter(|kind| !kind.needs_argument()) {
-        let what = format!("testbed {}", kind.name());
-        findings.push(match kind.with(None).map(|testbed| testbed.ready(&need)) {
+    let ready = TABLE.iter().filter(|kind| !kind.needs_argument()).map(|kind| kind.name());
+    let own = Some(configured.on.as_str()).filter(|on| ready.clone().all(|name| name != *on));
+    for text in ready.chain(own) {
+        let what = format!("testbed {text}");
+        findings.push(match configured.testbed(text).map(|testbed| testbed.ready(&need)) {
             Ok(Ok(())) => finding(State::Ok, &what, "for volumes of 1 GiB", ""),
             Ok(Err(missing)) => finding(State::Missing, &what, missing.what, missing.try_this),
             Err(text) => finding(State::Missing, &what, text, ""),
@@ -135,7 +168,7 @@ fn machine_findings() -> Vec<Finding> {
     findings.extend(devices::claims().iter().flat_map(left_on));
     findings.push(guests());
     findings.push(binary());
-    findings.push(images());
+    findings.push(images(configured));
     findings
 }
 
@@ -211,8 +244,8 @@ fn binary() -> Finding {
 }
 
 /// The filesystem and device that hold the images.
-fn images() -> Finding {
-    let Ok(testbed) = testbeds::parse(testbeds::AUTO) else {
+fn images(configured: &Configured) -> Finding {
+    let Ok(testbed) = configured.testbed(testbeds::LOOP) else {
         return finding(State::Missing, "images", "no testbed", "");
     };
     let disk = machine::disk(testbed.folder());
@@ -229,13 +262,13 @@ fn missing_tools(kind: &dyn Filesystem) -> Vec<String> {
     filesystems::tools(kind).into_iter().filter(|program| programs::find(program).is_none()).collect()
 }
 
-fn filesystem(kind: &dyn Filesystem) -> Finding {
+fn filesystem(kind: &dyn Filesystem, configured: &Configured) -> Finding {
     let tools = missing_tools(kind);
     if !tools.is_empty() {
         let found = format!("no {}", tools.join(", "));
         return finding(State::Missing, kind.name(), found, format!("apt-get install {}", kind.package()));
     }
-    let Ok(testbed) = testbeds::parse(testbeds::AUTO) else {
+    let Ok(testbed) = configured.testbed(&configured.on) else {
         return finding(State::Missing, kind.name(), "no testbed", "");
     };
     let in_guests = Vm::default().serves(&kind.kernel()).is_ok();
@@ -276,7 +309,7 @@ fn missing_layer_tools(kind: &dyn LayerKind) -> Vec<&'static str> {
 fn missing_packages() -> Vec<&'static str> {
     let filesystems = filesystems::TABLE.iter().filter(|kind| !missing_tools(**kind).is_empty());
     let layers = layers::TABLE.iter().filter(|kind| !missing_layer_tools(**kind).is_empty());
-    let programs = testbeds::TABLE.iter().filter_map(|kind| kind.brought_by());
+    let programs = TABLE.iter().filter_map(|kind| kind.brought_by());
     let of_testbeds = programs.filter(|(program, _)| programs::find(program).is_none());
     let of_kinds = filesystems.map(|kind| kind.package()).chain(layers.map(|kind| kind.package()));
     let mut packages: Vec<&str> = of_kinds.chain(of_testbeds.map(|(_, package)| package)).collect();

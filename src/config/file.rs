@@ -2,6 +2,7 @@
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -18,6 +19,8 @@ use crate::text::{mistakes, names};
 const MOST: u64 = 1 << 16;
 /// Readable by every user.
 const OTHERS_READ: u32 = 0o004;
+/// Can be entered by every user.
+const OTHERS_ENTER: u32 = 0o001;
 
 /// The values of a file; none if it does not exist.
 pub fn read(file: &File) -> Result<Vec<(Key, Value)>, Failure> {
@@ -57,12 +60,19 @@ fn text(file: &File) -> Result<Option<String>, Refused> {
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(&file.path)?;
     let about = opened.metadata()?;
     is_regular(&about)?;
-    let folder = file.path.parent().unwrap_or(Path::new("/"));
-    let places = [(folder, &fs::metadata(folder)?), (&file.path, &about)];
-    for (path, about) in places {
-        if let Some(why) = untrusted(about, file.whose, path == file.path) {
-            return Err(Refused::Untrusted(path.display().to_string(), why));
+    // Where a link leads to is checked as well.
+    let real = fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd()))?;
+    let refused = |path: &Path, why| Err(Refused::Untrusted(path.display().to_string(), why));
+    for path in [&file.path, &real].into_iter().filter_map(|path| path.parent()) {
+        if let Some(why) = changed_by(&fs::metadata(path)?, file.whose) {
+            return refused(path, why);
         }
+    }
+    if let Some(why) = changed_by(&about, file.whose) {
+        return refused(&file.path, why);
+    }
+    if file.whose == Whose::Caller && !is_readable_by_caller(&about, &real)? {
+        return refused(&file.path, "is not readable by the user who called sudo".to_owned());
     }
     let mut text = String::new();
     opened.take(MOST).read_to_string(&mut text)?;
@@ -79,18 +89,29 @@ fn is_regular(about: &Metadata) -> io::Result<()> {
     }
 }
 
-/// Why a file or its folder is not trusted. Root reads the caller's file with root's rights, so a link in the caller's home must not
-/// lead to a file that the caller cannot read: errors quote it.
-fn untrusted(about: &Metadata, whose: Whose, is_file: bool) -> Option<String> {
-    let mode = about.mode();
-    let is_callers = caller().is_some_and(|caller| caller.uid == about.uid());
-    match whose {
-        Whose::System if about.uid() != 0 => Some(Who::Owner(about.uid()).to_string()),
-        Whose::Caller if is_file && !is_callers && mode & OTHERS_READ == 0 => {
-            Some("is not readable by the user who called sudo".to_owned())
-        }
-        _ => who(about.uid(), about.gid(), mode).map(|who| who.to_string()),
+/// Who else may change a file or its folder.
+fn changed_by(about: &Metadata, whose: Whose) -> Option<String> {
+    let who = match whose {
+        Whose::System if about.uid() != 0 => Some(Who::Owner(about.uid())),
+        _ => who(about.uid(), about.gid(), about.mode()),
+    };
+    who.map(|who| who.to_string())
+}
+
+/// Root reads the caller's file with root's rights, so a link in the caller's home must not lead to a file that the caller cannot
+/// read: errors quote it. A file of another user must be readable for everybody, and so must each folder above it.
+fn is_readable_by_caller(about: &Metadata, real: &Path) -> io::Result<bool> {
+    let is_callers = |about: &Metadata| caller().is_some_and(|caller| caller.uid == about.uid());
+    if is_callers(about) {
+        return Ok(true);
     }
+    for folder in real.ancestors().skip(1) {
+        let about = fs::metadata(folder)?;
+        if !is_callers(&about) && about.mode() & OTHERS_ENTER == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(about.mode() & OTHERS_READ != 0)
 }
 
 fn parsed(text: &str, path: &Path) -> Result<Vec<(Key, Value)>, Failure> {
@@ -105,7 +126,9 @@ fn parsed(text: &str, path: &Path) -> Result<Vec<(Key, Value)>, Failure> {
         let name = name.get_ref().as_ref();
         let Some(setting) = TABLE.iter().find(|setting| setting.name == name) else {
             let unknown = names::unknown("key", name, TABLE.iter().map(|setting| setting.name));
-            return Err(Failure::usage(format!("{from}: {unknown}\n  try: fsderby config show")));
+            return Err(Failure::usage(format!(
+                "{from}: {unknown}\n  try: one of these keys, or remove the line"
+            )));
         };
         let DeValue::String(text) = value.get_ref() else {
             let text = format!(

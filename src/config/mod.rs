@@ -140,6 +140,11 @@ impl Config {
         Some(self.get(key)?.text.clone())
     }
 
+    /// The configured values, in the table's order.
+    fn values(&self) -> impl Iterator<Item = (&'static Setting, &Value)> {
+        TABLE.iter().filter_map(|setting| Some((setting, self.get(setting.key)?)))
+    }
+
     /// # Errors
     /// If a file or a variable is wrong; names file, line and the nearest right key.
     pub fn read(
@@ -169,6 +174,17 @@ impl Config {
             }
         }
         Ok(Config(values))
+    }
+}
+
+/// `on = vm, images = /srv/images`
+impl fmt::Display for Config {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.values().map(|(setting, value)| format!("{} = {}", setting.name, value.text));
+        match all.collect::<Vec<_>>().as_slice() {
+            [] => to.write_str("built-in values"),
+            some => to.write_str(&some.join(", ")),
+        }
     }
 }
 

@@ -87,7 +87,10 @@ fn a_value_that_its_option_would_refuse_is_refused_with_its_place() {
         ("images = '/a,b'", &["line 1: images: '/a,b' has a comma"]),
         (
             "result = '/a'",
-            &["line 1: unknown key 'result'; did you mean 'results'?", "try: fsderby config show"],
+            &[
+                "line 1: unknown key 'result'; did you mean 'results'?",
+                "try: one of these keys, or remove the line",
+            ],
         ),
         ("on = true", &["line 1: on is a boolean, not text", "try: on = \"vm\""]),
         ("on = 'vm", &["could not parse ", "config.toml", "line 1"]),
@@ -143,6 +146,13 @@ fn a_file_that_others_can_write_is_not_trusted() {
         fs::set_permissions(path, before).unwrap();
     }
     assert_eq!(show(&[]).code, i32::from(OK));
+    let elsewhere = desk.path("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::rename(&file, elsewhere.join("own.toml")).unwrap();
+    symlink(elsewhere.join("own.toml"), &file).unwrap();
+    assert_eq!(show(&[]).code, i32::from(OK), "a link to a file of one's own");
+    fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o777)).unwrap();
+    is_refused(&show(&[]), &["elsewhere", "can be written by every user"]);
     let fifo = desk.path("config/fsderby/config.toml");
     fs::remove_file(&fifo).unwrap();
     let mode = rustix::fs::Mode::RUSR;
@@ -192,9 +202,14 @@ fn below_sudo_the_callers_file_counts_and_nothing_that_the_caller_cannot_read_is
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
     fs::remove_file(&file).unwrap();
     symlink(&secret, &file).unwrap();
-    let said = as_called_by(&desk, ":", &["config", "show"]);
-    is_refused(&said, &["is not readable by the user who called sudo"]);
-    assert!(!said.err.contains("hunter2"), "{said:#?}");
+    // Readable for everybody who can enter its folder, which the caller cannot.
+    for mode in [0o600, 0o644] {
+        fs::set_permissions(&secret, fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(desk.path("."), fs::Permissions::from_mode(0o700)).unwrap();
+        let said = as_called_by(&desk, ":", &["config", "show"]);
+        is_refused(&said, &["is not readable by the user who called sudo"]);
+        assert!(!said.err.contains("hunter2"), "{said:#?}");
+    }
     // The system's file must be root's.
     fs::remove_file(&file).unwrap();
     let own = "mkdir -p fsderby; printf \"margin = '8%%'\\n\" > fsderby/config.toml";

@@ -17,11 +17,20 @@ pub fn roff(text: &str) -> String {
             table(line, &mut lines, &mut page);
         } else if let Some(item) = line.strip_prefix("- ") {
             page += &format!(".IP \\(bu 2\n{}\n", inline(&joined(item, &mut lines)));
+        } else if let Some((number, item)) = numbered(line) {
+            page += &format!(".IP {number} 3\n{}\n", inline(&joined(item, &mut lines)));
         } else if !line.trim().is_empty() && !line.starts_with("# ") {
             page += &format!("{}{}\n", apart(&page), inline(&joined(line, &mut lines)));
         }
     }
     page
+}
+
+/// The number and the text of `1. text`.
+fn numbered(line: &str) -> Option<(&str, &str)> {
+    let (number, item) = line.split_once(' ')?;
+    let digits = number.strip_suffix('.')?;
+    (!digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())).then_some((number, item))
 }
 
 /// A paragraph is set apart from what is before it, but a heading does that itself.
@@ -53,7 +62,8 @@ pub fn columns(help: &str) -> String {
 fn joined(first: &str, lines: &mut Peekable<Lines<'_>>) -> String {
     let mut text = first.trim().to_owned();
     let ends = |line: &str| {
-        line.trim().is_empty() || ["```", "|", "- ", "## "].iter().any(|mark| line.starts_with(mark))
+        let is_marked = ["```", "|", "- ", "## "].iter().any(|mark| line.starts_with(mark));
+        line.trim().is_empty() || is_marked || numbered(line).is_some()
     };
     while let Some(line) = lines.next_if(|line| !ends(line)) {
         text.push(' ');
@@ -121,7 +131,7 @@ fn inline(text: &str) -> String {
         if number % 2 == 1 {
             out += &format!("\\fB{}\\fR", escaped(part));
         } else {
-            out += &escaped(&without_links(part));
+            out += &escaped(&without_links(&part.replace("\\_", "_")));
         }
     }
     if out.starts_with(['.', '\'']) { format!("\\&{out}") } else { out }
@@ -177,6 +187,11 @@ mod tests {
     #[test]
     fn links_are_their_words_and_lines_of_a_paragraph_are_joined() {
         assert_eq!(roff("# Title\n\nSee [a\npage](x.md#y), or\n`-b`.\n"), "See a page, or \\fB\\-b\\fR.\n");
+    }
+
+    #[test]
+    fn a_numbered_list_is_a_list() {
+        assert_eq!(roff("1. one\n   more\n2. $A\\_B\n"), ".IP 1. 3\none more\n.IP 2. 3\n$A_B\n");
     }
 
     #[test]

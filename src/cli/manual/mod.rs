@@ -24,6 +24,7 @@ use crate::version;
 /// Its sections have the examples of each command.
 const EXAMPLES: &str = include_str!("../../../docs/reference/commands.md");
 const EXPERIMENT: &str = include_str!("../../../docs/reference/experiment.md");
+const CONFIGURATION: &str = include_str!("../../../docs/reference/configuration.md");
 
 #[derive(Args)]
 pub struct Man {
@@ -105,6 +106,11 @@ fn page(command: Command, name: &str) -> io::Result<String> {
     }
     if let Some(text) = own_options {
         page += &format!(".SH NOTES\n{}", columns(&text));
+    }
+    if name == "fsderby-config" {
+        let (_, text) = CONFIGURATION.split_once('\n').unwrap_or_default();
+        let (of_users, _) = text.split_once("\n## Variables of tests").unwrap_or((text, ""));
+        page += &format!(".SH CONFIGURATION\n{}", roff(of_users));
     }
     if let Some(examples) = examples(&words) {
         page += &format!(".SH EXAMPLES\n{}", roff(examples));

@@ -53,8 +53,13 @@ static FILES: [Row<'static>; 11] = [
     ("FILE, FILE.pub", "Secret and public key in the format of minisign.", &["fsderby-key"]),
 ];
 
-static ENVIRONMENT: [Row<'static>; 4] = [
+static ENVIRONMENT: [Row<'static>; 5] = [
     ("NO_COLOR", "If set, fsderby prints no colours.", &[]),
+    (
+        "XDG_CONFIG_HOME",
+        "The user's configuration is `$XDG_CONFIG_HOME/fsderby/config.toml`, or `~/.config/fsderby/config.toml`.",
+        CONFIGURED,
+    ),
     (
         "XDG_CACHE_HOME, HOME",
         "The cache is `$XDG_CACHE_HOME/fsderby`, or `$HOME/.cache/fsderby`. The folder must belong to the user.",
