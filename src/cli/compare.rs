@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Label of a control: a candidate that the change cannot have affected. The ratios of the other candidates are
     /// divided by that of the controls. Default: the candidates whose setup is identical in both runs, if the setup of
     /// others differs
-    #[arg(long, value_name = "LABEL")]
+    #[arg(long, value_name = "LABEL", add = super::complete::kinds())]
     control: Vec<String>,
     /// Print JSON instead of the tables
     #[arg(long)]

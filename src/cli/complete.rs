@@ -12,11 +12,16 @@ use super::config::results;
 use super::terms;
 use crate::analysis::metrics;
 use crate::config::Config;
+use crate::guest::{bundle, kernel};
 use crate::runner::experiment::options::TESTBED;
 use crate::runner::experiment::{SHIPPED, eras, profiles};
+use crate::schema::setup::ImageState;
 use crate::store::PLAN;
 use crate::testbeds::model::{disks, machines};
 use crate::{config, filesystems, papers, probes, stages, states, storage, testbeds, workloads};
+
+/// Gives the names that fit an option.
+type Names = fn() -> ArgValueCandidates;
 
 /// Answers a shell and ends, if a shell asks.
 pub fn answer() {
@@ -25,8 +30,23 @@ pub fn answer() {
 
 /// The command line; options that the runner declares get their completions here.
 fn command() -> Command {
-    Cli::command().mut_subcommand("run", |run| {
-        run.mut_arg(TESTBED, |on| on.add(testbeds())).mut_arg("needs", |profile| profile.add(needs()))
+    let with = |command: Command, argument: &'static str, names: Names| {
+        command.mut_arg(argument, |argument| argument.add(names()))
+    };
+    let of_run: [(&str, Names); 7] = [
+        (TESTBED, testbeds),
+        ("needs", needs),
+        ("state", states),
+        ("layers", layers),
+        ("image", images),
+        ("kernel", kernels),
+        ("guest", guests),
+    ];
+    let run = |run| of_run.into_iter().fold(run, |run, (name, names)| with(run, name, names));
+    let guest = |command| with(command, "guest", guests);
+    let all = Cli::command().mut_subcommand("run", run).mut_subcommand("reproduce", guest);
+    all.mut_subcommand("slurm", guest).mut_subcommand("guest", |guest| {
+        guest.mut_subcommand("build", |build| with(build, "kernel", kernels))
     })
 }
 
@@ -61,6 +81,29 @@ pub fn machines() -> ArgValueCandidates {
 
 fn needs() -> ArgValueCandidates {
     names(|| of_table(profiles::TABLE))
+}
+
+/// The states that need no size or set, and the beginning of others.
+fn states() -> ArgValueCandidates {
+    names(|| states::TABLE.iter().map(|state| state.name().to_owned()).collect())
+}
+
+fn layers() -> ArgValueCandidates {
+    names(|| {
+        storage::layers::TABLE.iter().flat_map(|layer| layer.examples()).map(|of| (*of).to_owned()).collect()
+    })
+}
+
+fn images() -> ArgValueCandidates {
+    names(|| ImageState::ALL.iter().map(|state| state.name().to_owned()).collect())
+}
+
+fn kernels() -> ArgValueCandidates {
+    names(|| kernel::all().into_iter().map(|kernel| kernel.index.release).collect())
+}
+
+fn guests() -> ArgValueCandidates {
+    names(bundle::named_in_cache)
 }
 
 /// The shipped experiments, and files.

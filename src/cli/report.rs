@@ -39,10 +39,10 @@ pub struct Options {
     #[command(flatten)]
     asked: Asked,
     /// Label of the candidate with which all others are compared, instead of the best
-    #[arg(long, value_name = "LABEL")]
+    #[arg(long, value_name = "LABEL", add = super::complete::kinds())]
     baseline: Option<String>,
     /// Show the figures of this import next to the run's; imported figures never enter a verdict
-    #[arg(long, value_name = "IMPORT")]
+    #[arg(long, value_name = "IMPORT", add = super::complete::runs())]
     beside: Vec<PathBuf>,
     /// Print every metric, and latencies
     #[arg(long)]

@@ -64,7 +64,7 @@ pub struct Arguments {
     #[command(flatten)]
     settings: Flags,
     /// Label of the candidate with which the report compares all others, instead of the best
-    #[arg(long, value_name = "LABEL")]
+    #[arg(long, value_name = "LABEL", add = complete::kinds())]
     baseline: Option<String>,
     /// Condition of a later `fsderby compare --fail-if`; the run is refused if it could never decide this condition;
     /// may be repeated

@@ -17,10 +17,20 @@ _fsderby() {
     # Bash does not split what is quoted.
     if [[ -z $breaks || $typed != *["$breaks"]* || $typed == *[\"\'\\]* ]]; then
         _clap_complete_fsderby "$@"
+        [[ $typed == *[\"\']* ]] || _fsderby_quote
         return
     fi
     local COMP_WORDS=("${words[@]}") COMP_CWORD=$at
     _clap_complete_fsderby "$1" "$typed" "$3"
     COMPREPLY=("${COMPREPLY[@]#"${typed%"${typed##*["$breaks"]}"}"}")
+    _fsderby_quote
+}
+# Bash inserts a reply as it is, so blanks and the shell's own characters in a name are quoted.
+_fsderby_quote() {
+    local i
+    for i in "${!COMPREPLY[@]}"; do
+        [[ ${COMPREPLY[i]} == *[[:space:]\"\'\\\$\`\(\)\<\>\|\&\;\*\?]* ]] && printf -v "COMPREPLY[i]" %q "${COMPREPLY[i]}"
+    done
+    return 0
 }
 complete -F _fsderby $(complete -p fsderby | grep -o -e '-o [a-z]*') fsderby

@@ -216,11 +216,20 @@ impl Files for Bundle {
 /// If the cache is unusable.
 pub fn all() -> anyhow::Result<Vec<anyhow::Result<Bundle>>> {
     let guests = cache::folder(GUESTS)?;
-    let entries = fs::read_dir(&guests).into_iter().flatten().flatten();
+    Ok(ids(&guests).iter().map(|id| open(&guests, id)).collect())
+}
+
+/// The IDs of the bundles of the cache, damaged ones too; none if there is no cache.
+pub fn named_in_cache() -> Vec<String> {
+    cache::folder(GUESTS).map(|guests| ids(&guests)).unwrap_or_default()
+}
+
+fn ids(guests: &Path) -> Vec<String> {
+    let entries = fs::read_dir(guests).into_iter().flatten().flatten();
     let mut ids: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     ids.retain(|name| is_sha256(name));
     ids.sort();
-    Ok(ids.iter().map(|id| open(&guests, id)).collect())
+    ids
 }
 
 /// The bundle with this ID prefix.

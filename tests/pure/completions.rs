@@ -38,6 +38,10 @@ fn names_are_completed_where_they_are_expected() {
     has(&["run", "mail"], &["mail-2008", "mailserver"]);
     has(&["run", "--on", "model:ssd"], &["model:ssd-nvme"]);
     has(&["run", "--needs", ""], &["mail-server"]);
+    has(&["run", "--state", ""], &["fresh", "filled"]);
+    has(&["run", "--layer", "md:"], &["md:raid1", "md:raid10"]);
+    has(&["run", "--image", "w"], &["written"]);
+    has(&["report", "run", "--baseline", "xf"], &["xfs"]);
     has(&["explain", "transactions.r"], &["transactions.rate"]);
     has(&["explain", "athlon"], &["athlon-64"]);
     has(&["reproduce", "lau"], &["lauper-2002"]);
@@ -73,6 +77,12 @@ fn bash_completes_names_that_contain_the_characters_at_which_it_splits() {
         completed("fsderby run --filesystems = ext4,xf", "fsderby run --filesystems=ext4,xf"),
         ["ext4,xfs"]
     );
+    // What holds blanks is inserted as a shell reads it, unless its quotes are typed already.
+    fs::create_dir_all(desk.path("results/my run")).unwrap();
+    desk.file("results/my run/plan.toml", "");
+    assert_eq!(completed("fsderby report results/m", "fsderby report results/m"), ["results/my\\ run"]);
+    let typed = completed("fsderby report '\"results/m'", "fsderby report \"results/m");
+    assert!(typed.iter().all(|reply| !reply.contains('\\')), "{typed:?}");
     let after = "fsderby run --on model:zero --filesystems nil";
     assert_eq!(completed("fsderby run --on model : zero --filesystems nil", after), ["nilfs2"]);
 }

@@ -37,6 +37,10 @@ impl LayerKind for CryptKind {
         "crypt[:cipher=CIPHER-MODE-IV,sector=BYTES]"
     }
 
+    fn examples(&self) -> &'static [&'static str] {
+        &["crypt"]
+    }
+
     fn description(&self) -> Description {
         Description {
             what: "Encrypts each device below this layer with dm-crypt. Ciphers: aes, serpent, twofish, camellia; \

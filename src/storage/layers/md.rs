@@ -27,6 +27,10 @@ impl LayerKind for MdKind {
         "md:LEVEL[,chunk=SIZE,bitmap=none|internal]"
     }
 
+    fn examples(&self) -> &'static [&'static str] {
+        &["md:raid0", "md:raid1", "md:raid5", "md:raid10"]
+    }
+
     fn description(&self) -> Description {
         Description {
             what: "The kernel's software RAID over all devices below this layer. LEVEL is raid0, raid1, raid5 or \

@@ -33,6 +33,8 @@ pub trait LayerKind: Sync {
     fn name(&self) -> &'static str;
     /// Syntax of the layer with its settings.
     fn usage(&self) -> &'static str;
+    /// The layer as users write it, for a shell to complete.
+    fn examples(&self) -> &'static [&'static str];
     fn description(&self) -> Description;
     /// Programs that the layer's commands call.
     fn tools(&self) -> &'static [&'static str];
