@@ -17,7 +17,8 @@ use crate::guest::bundle::{self, Bundle, Package};
 use crate::guest::gather::{self, Pins, Wanted};
 use crate::guest::kernel::{self, Kernel};
 use crate::guest::{apt, bundle_file, cache};
-use crate::schema::units::Bytes;
+use crate::host::given;
+use crate::schema::units::{Bytes, MIB};
 use crate::storage::layers;
 
 #[derive(Subcommand)]
@@ -156,8 +157,11 @@ fn build(release: Option<&str>, packages: Option<&Path>) -> anyhow::Result<()> {
     print_line(&shown(&built.bundle))
 }
 
+/// Largest list of packages.
+const LONGEST_LIST: Bytes = Bytes(16 * MIB);
+
 fn pins(file: &Path) -> anyhow::Result<Pins> {
-    let text = std::fs::read_to_string(file)
+    let text = given::text(file, LONGEST_LIST)
         .map_err(|e| Failure::usage(format!("could not read {}: {e}", file.display())))?;
     let wrong = |e| {
         Failure::usage(format!(

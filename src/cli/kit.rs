@@ -22,6 +22,7 @@ use crate::report;
 use crate::report::formats::html;
 use crate::report::view::number::count;
 use crate::report::view::reproduced::Reproduced;
+use crate::runner::experiment;
 use crate::schema::record::Record;
 use crate::schema::units::Bytes;
 use crate::store::keys::{self, Key};
@@ -94,7 +95,7 @@ fn own_files(named: &str) -> anyhow::Result<BTreeMap<String, Content>> {
             return Err(Failure::usage(text).into());
         }
         let path = folder.join(&run.experiment);
-        let text = fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;
+        let text = experiment::read(&path)?;
         files.insert(format!("paper/{}", run.experiment), Content::Text(text));
     }
     Ok(files)

@@ -20,6 +20,7 @@ use crate::guest::bundle_file;
 use crate::host::caller::hand_over;
 use crate::host::node;
 use crate::imports;
+use crate::report::view::number::count;
 use crate::runner::experiment::planned;
 use crate::runner::plan::jobs;
 use crate::runner::plan::resolved::Resolved;
@@ -173,7 +174,12 @@ pub fn verified(arguments: &Arguments) -> anyhow::Result<u8> {
             &found;
         let folder = run.folder.display();
         let mut lines = vec![format!(
-            "{folder}: {records} records, {metrics} metrics and {findings} findings recomputed, {histograms} histogram files, {consoles} consoles"
+            "{folder}: {}, {} and {} recomputed, {}, {}",
+            count(*records, "record"),
+            count(*metrics, "metric"),
+            count(*findings, "finding"),
+            count(*histograms, "histogram file"),
+            count(*consoles, "console")
         )];
         lines.extend(notes.iter().map(|what| format!("note: {what}")));
         lines.extend(not_verified(uncovered));

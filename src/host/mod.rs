@@ -4,6 +4,7 @@ pub mod caller;
 pub mod control_group;
 pub mod device_group;
 mod fault;
+pub mod given;
 pub mod interference;
 pub mod kernel_log;
 pub mod memory_group;

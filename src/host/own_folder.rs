@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, flock, fstat, mkdirat, openat,
-    openat2, statat, unlinkat,
+    Access, AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, flock, fstat, mkdirat,
+    openat, openat2, statat, statfs, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -27,6 +27,19 @@ const A_FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC);
+/// Filesystems in which the kernel shows its own state, by the number that `statfs` gives (`linux/magic.h`): proc, sysfs, cgroup,
+/// cgroup2, debugfs, tracefs, securityfs, configfs, devpts.
+const OF_THE_KERNEL: [i64; 9] = [
+    0x9fa0,
+    0x6265_6572,
+    0x0027_e0eb,
+    0x6367_7270,
+    0x6462_6720,
+    0x7472_6163,
+    0x7363_6673,
+    0x6265_6570,
+    0x1cd1,
+];
 /// Time that a killed creator may take to release its lock.
 const PATIENCE: Duration = Duration::from_secs(5);
 const WORK: &str = "work";
@@ -157,6 +170,18 @@ fn empty(folder: impl AsFd, but: Option<&str>) -> rustix::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether this process may create files in this folder.
+///
+/// # Errors
+/// If it may not, or if the folder can hold none but the kernel's own, even for root.
+pub fn takes_files(folder: &Path) -> io::Result<()> {
+    rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)?;
+    match OF_THE_KERNEL.contains(&statfs(folder)?.f_type) {
+        true => Err(io::Error::other("it holds no files but the kernel's own")),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]

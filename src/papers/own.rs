@@ -1,16 +1,16 @@
 //! A paper by its name, or by the path of a user's own file.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use super::{Claim, Paper, TABLE, find};
 use crate::exit::Failure;
+use crate::host::given;
+use crate::schema::units::Bytes;
 use crate::text::{mistakes, names};
 use crate::{filesystems, workloads};
 
 /// Larger than any paper: the largest shipped one has 23 KB.
-const LONGEST: u64 = 1 << 20;
+const LONGEST: Bytes = Bytes(1 << 20);
 
 /// The paper of that name, or of that file.
 ///
@@ -42,14 +42,9 @@ pub fn text(named: &str) -> Result<String, Failure> {
         let unknown = names::unknown("paper", named, TABLE.iter().map(|(name, _)| *name));
         return Err(Failure::usage(format!("{unknown}\n  try: the path of a paper's .toml file")));
     }
-    let fault = |e: &dyn std::fmt::Display| Failure::usage(format!("could not read the paper {named}: {e}"));
-    let mut text = String::new();
-    let file = File::open(path).map_err(|e| fault(&e))?;
-    file.take(LONGEST + 1).read_to_string(&mut text).map_err(|e| fault(&e))?;
-    if text.len() as u64 > LONGEST {
-        return Err(fault(&"it is larger than 1 MiB, too large for a paper"));
-    }
-    Ok(text)
+    given::text(path, LONGEST).map_err(|e| {
+        Failure::usage(format!("could not read the paper {named}: {e}\n  try: the path of a TOML file"))
+    })
 }
 
 /// A paper's text.

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::ensure;
-use rustix::fs::{Access, FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::beside::{self, Attached, CONSOLES, HISTOGRAMS, REQUESTS};
@@ -16,6 +16,7 @@ use super::unready::Unready;
 use super::{MACHINE, PLAN, Run, TRIALS, lines, sync_folder, verdict};
 use crate::exit::{DAMAGED, Failure};
 use crate::host::caller::create_folders;
+use crate::host::own_folder;
 use crate::schema::finding::{Interim, Verdict};
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
@@ -81,8 +82,7 @@ impl Folder {
         if !holds.is_dir() {
             return Err(not_created(path, format!("{} is not a directory", holds.display())));
         }
-        rustix::fs::access(holds, Access::WRITE_OK | Access::EXEC_OK)
-            .map_err(|e| not_created(path, format!("{}: {e}", holds.display())))
+        own_folder::takes_files(holds).map_err(|e| not_created(path, format!("{}: {e}", holds.display())))
     }
 
     /// Opens an existing run to continue it, and returns its content. It is read after the lock is taken, so nobody else can

@@ -210,13 +210,23 @@ fn what_is_no_experiment_is_not_read() {
     desk.file("noise.toml", [0xff, 0xfe, 0x00, 0x80].repeat(1000));
     desk.file("long.toml", "x".repeat(1 << 19));
     desk.refuses(&["run", "./folder"], USAGE, &["could not read the experiment ./folder", "directory"]);
-    desk.refuses(
-        &["run", "big.toml"],
-        USAGE,
-        &["big.toml is larger than 1 MiB", "too large for an experiment"],
-    );
-    desk.refuses(&["run", "/dev/zero"], USAGE, &["/dev/zero is larger than 1 MiB"]);
-    desk.refuses(&["run", "noise.toml"], USAGE, &["noise.toml is not text"]);
+    desk.refuses(&["run", "big.toml"], USAGE, &["big.toml: it is larger than 1 MiB"]);
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        desk.path("pipe"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
+    for words in
+        [&["run", "./pipe"][..], &["explain", "./pipe"], &["slurm", "./pipe"], &["reproduce", "./pipe"]]
+    {
+        desk.refuses(words, USAGE, &["./pipe: it is a pipe to which nobody writes"]);
+    }
+    desk.refuses(&["run", "--fio", "pipe"], USAGE, &["pipe: it is a pipe to which nobody writes"]);
+    desk.refuses(&["run", "/dev/zero"], USAGE, &["/dev/zero: it is not a regular file"]);
+    desk.refuses(&["run", "noise.toml"], USAGE, &["noise.toml: it is not text"]);
     desk.refuses(&["run", "absent.toml"], USAGE, &["could not read the experiment absent.toml"]);
     let said = desk.say(&["run", "long.toml"]);
     desk.refused(&said, USAGE, &["could not parse long.toml"]);

@@ -190,7 +190,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("dropins", &["workloads", "host"]),
     ("store", &["host"]),
     ("analysis", &["store", "filesystems", "workloads", "probes"]),
-    ("papers", &["filesystems", "workloads"]),
+    ("papers", &["filesystems", "workloads", "host"]),
     ("imports", &["workloads", "store"]),
     ("states", &["workloads"]),
     ("runner", &["testbeds", "analysis", "states"]),
@@ -367,7 +367,6 @@ fn a_runs_folder_is_opened_by_its_door_alone() {
     let before_there_is_a_run = [
         ("src/store/folder.rs", "fs::create_dir_all(parent)"),
         ("src/store/folder.rs", "fs::remove_dir(p)"),
-        ("src/store/folder.rs", "rustix::fs::access(holds"),
         ("src/store/merge.rs", "std::fs::create_dir_all(parent)"),
         ("src/store/mod.rs", "File::open(folder)"),
     ];

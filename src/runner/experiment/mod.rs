@@ -17,8 +17,6 @@ pub mod scaled;
 pub mod typed;
 mod usual;
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -29,6 +27,7 @@ use self::entry::{FILESYSTEM_KEYS, FilesystemEntry, WorkloadEntry};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::exit::Failure;
 use crate::filesystems;
+use crate::host::given;
 use crate::runner::plan::resolved::Resolved;
 use crate::runner::plan::{bounds, floor, labels, sharded};
 use crate::runner::plan::{scenarios, values};
@@ -47,7 +46,7 @@ use crate::text::{mistakes, names};
 use crate::{store, testbeds, workloads};
 
 /// Largest experiment file; a larger one is something else.
-const LONGEST_FILE: u64 = MIB;
+const LONGEST_FILE: Bytes = Bytes(MIB);
 /// Default size of a volume. Below 512 MiB some kinds choose other block sizes; some kinds cannot be larger than a little less than
 /// 2 GiB.
 pub(super) const SIZE: Bytes = Bytes(2 * GIB);
@@ -447,17 +446,10 @@ impl Experiment {
 /// # Errors
 /// If it cannot be read, is too large, or is not text.
 pub fn read(path: &Path) -> Result<String, Failure> {
-    let shown = path.display();
-    let fault = |e: std::io::Error| Failure::usage(format!("could not read the experiment {shown}: {e}"));
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(fault)?;
-    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(fault)?;
-    if bytes.len() as u64 > LONGEST_FILE {
-        let most = Bytes(LONGEST_FILE);
-        return Err(Failure::usage(format!("{shown} is larger than {most}, too large for an experiment")));
-    }
-    String::from_utf8(bytes)
-        .map_err(|_| Failure::usage(format!("{shown} is not text; an experiment is a TOML file")))
+    given::text(path, LONGEST_FILE).map_err(|e| {
+        let shown = path.display();
+        Failure::usage(format!("could not read the experiment {shown}: {e}\n  try: the path of a TOML file"))
+    })
 }
 
 fn known_keys(table: &Table, what: &str, known: &[&str], from: &str) -> Result<(), Failure> {

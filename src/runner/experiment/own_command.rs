@@ -7,7 +7,9 @@ use toml::{Table, Value};
 
 use super::entry::WorkloadEntry;
 use crate::exit::Failure;
+use crate::host::given;
 use crate::schema::plan::{Plan, PlannedWork};
+use crate::schema::units::{Bytes, MIB};
 use crate::workloads::command::{self, Parameters};
 use crate::workloads::{Workload, fio, programs as own};
 
@@ -85,10 +87,13 @@ pub fn of_job(path: &Path) -> Result<WorkloadEntry, Failure> {
     Ok(entry)
 }
 
+/// Largest job file of fio.
+const LONGEST_JOB: Bytes = Bytes(MIB);
+
 /// The text of a job file becomes part of the plan.
 fn read_job(entry: &mut WorkloadEntry, job: Value, from: &Path) -> Result<(), String> {
     let path = job.as_str().ok_or("fio: write the path of a job file")?;
-    let text = fs::read_to_string(from.join(path))
+    let text = given::text(&from.join(path), LONGEST_JOB)
         .map_err(|e| format!("could not read the job file {path}: {e}"))?;
     entry.label.get_or_insert(stem(path));
     entry.changed.insert("job".into(), text.into());
