@@ -29,8 +29,8 @@ pub struct Validate {
     /// alone
     #[arg(long)]
     guest: bool,
-    /// A disk of `fsderby list disks`, or a disk file; default: all disks with published results, with --guest also a cloud
-    /// volume
+    /// A disk of `fsderby list disks`, or a disk file; default: all disks with published results; with --guest a cloud volume
+    /// is added
     #[arg(value_name = "DISK", add = super::complete::disks())]
     disks: Vec<String>,
     /// Run only this job, by its name in crates/diskmodel/src/validation/measured.toml; repeatable

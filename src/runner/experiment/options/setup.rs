@@ -156,8 +156,8 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "layers",
         flag: Some(|| {
-            let help = "Layer between disks and filesystem: md:raid5,chunk=64k or crypt; repeat to stack, lowest \
-                        first; replaces the experiment's layers";
+            let help = "RAID or encryption (a layer) between disks and filesystem: md:raid5,chunk=64k or \
+                        crypt; repeat to stack several layers, lowest first; replaces the experiment's layers";
             repeated("layers", "layer", "SPEC", help)
         }),
         read: |flags, to| {
