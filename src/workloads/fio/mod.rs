@@ -137,11 +137,13 @@ impl Workload for Fio {
             what: "Runs the fio of this machine with a job file, whose files lie in the filesystem under test, and takes the \
                    figures from fio's json+ output.",
             origin: "fio by Jens Axboe (fio(1)). The job file is the user's own.",
-            limits: "fio starts its clock after it has laid out files, so the layout is not part of a rate. By default it \
-                     preallocates files (fallocate=native), so writes go to unwritten extents; fallocate=none avoids that. \
-                     ioengine=libaio is asynchronous only with direct=1. A filesystem may serve direct=1 through \
-                     the page cache; fio.direct.cached says whether it did. With a rate limit, latencies \
-                     begin at the intended start of an I/O only with io_submit_mode=offload. What a job leaves in memory is synced afterwards and is not part of its rates.",
+            limits: "fio starts its clock after it has laid out files, so the layout is not part of a rate. By \
+                     default fio preallocates files (fallocate=native), so writes go to unwritten extents; \
+                     with fallocate=none they do not. ioengine=libaio is asynchronous only with direct=1. A \
+                     filesystem may serve direct=1 through the page cache; fio.direct.cached says whether it \
+                     did. With a rate limit, latencies begin at the intended start of an I/O only with \
+                     io_submit_mode=offload. Data that a job leaves in memory is synced afterwards; the time \
+                     of this sync is not part of the job's rates.",
         }
     }
 
