@@ -63,7 +63,7 @@ pub struct Arguments {
     own: own_program::Commands,
     #[command(flatten)]
     settings: Flags,
-    /// Label of the candidate with which the report compares all others, instead of the best
+    /// Label of the filesystem entry (candidate) with which the report compares all others, instead of the best
     #[arg(long, value_name = "LABEL")]
     baseline: Option<String>,
     /// Condition that `fsderby compare --fail-if` will judge later; the run is refused if it is too short to decide
@@ -73,7 +73,7 @@ pub struct Arguments {
     /// Folder of the run; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Number of parallel trials, only in virtual time; default: as many as there are CPUs
+    /// Number of trials that run at the same time, only with --on model; default: as many as there are CPUs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
     /// The fsderby binary that guests run as their agent, instead of this one
