@@ -69,8 +69,9 @@ pub static TERMS: [Term; 28] = [
         name: "withheld",
         also: &[],
         meaning: "All samples (variants of the modelled disk) show a difference between two candidates, but \
-                  disk-model overhead could explain it: the program that serves the disk runs inside the guest \
-                  and takes part of the measured time. So the candidates count as not told apart.",
+                  disk-model overhead could explain this difference: the program that serves the disk runs \
+                  inside the guest and takes part of the measured time. So the candidates count as not told \
+                  apart.",
     },
     Term {
         name: "rank",
@@ -152,7 +153,7 @@ pub static TERMS: [Term; 28] = [
         also: &["corner"],
         meaning: "Each uncertain property of a modelled disk has two extreme values. The worst corner is the \
                   combination of extremes in which the difference of two candidates is predicted to be \
-                  smallest. fsderby runs a trial in it, and a finding must hold there too.",
+                  smallest. fsderby runs trials with this combination, and a finding must hold in them too.",
     },
     Term {
         name: "disk-model overhead",
@@ -184,7 +185,7 @@ pub static TERMS: [Term; 28] = [
         name: "deciding factor",
         also: &["factor"],
         meaning: "An uncertain property of a class of disks, such as how far the firmware reorders requests. \
-                  The result of an undecided comparison depends on it.",
+                  The result of an undecided comparison depends on its value.",
     },
 ];
 
