@@ -16,9 +16,9 @@ pub const TRIALS: u8 = 4;
 pub const DAMAGED: u8 = 5;
 /// Data read back differs from data written, or a synced file did not survive a power cut.
 pub const INTEGRITY: u8 = 6;
-/// A repeated trial gave another result, although its provenance is unchanged.
+/// A repeated trial gave another result with the same program, kernel and inputs.
 pub const HASH: u8 = 7;
-/// Shards cannot be merged: one is missing, doubled, unfinished, or of another plan or program.
+/// Shards (parts of a run) do not merge: one is missing, doubled, unfinished or does not fit.
 pub const SHARDS: u8 = 8;
 /// The run was stopped by Ctrl-C; finished trials are kept.
 pub const INTERRUPTED: u8 = 130;
@@ -32,8 +32,8 @@ pub static MEANINGS: [(u8, &str); 10] = [
     (TRIALS, "The run ended, but some trials failed or are void."),
     (DAMAGED, "Records are damaged."),
     (INTEGRITY, "Data read back differs from data written, or a synced file did not survive a power cut."),
-    (HASH, "A repeated trial gave another result, although its provenance is unchanged."),
-    (SHARDS, "Shards cannot be merged: one is missing, doubled, unfinished, or of another plan or program."),
+    (HASH, "A repeated trial gave another result with the same program, kernel and inputs."),
+    (SHARDS, "Shards (parts of a run) do not merge: one is missing, doubled, unfinished or does not fit."),
     (INTERRUPTED, "Stopped by Ctrl-C; finished trials are kept."),
 ];
 

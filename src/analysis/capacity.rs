@@ -45,9 +45,10 @@ static GIVEN: Declared = Declared {
     better: Better::Lower,
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "Free space lost since mkfs ÷ size of all existing files, measured in the integrity check. A ratio above 1 means \
-                that space also went to names, inodes, unused ends of blocks, or second copies of data or metadata. A ratio below \
-                1 means that the filesystem compresses data or packs small files.",
+    explained: "Free space lost since mkfs ÷ size of all existing files, measured in the integrity check (a \
+                trial before the first round). A ratio above 1 means that space also went to names, inodes, \
+                unused ends of blocks, or second copies of data or metadata. A ratio below 1 means that the \
+                filesystem compresses data or packs small files.",
     ..Declared::ratio("given for each byte")
 };
 

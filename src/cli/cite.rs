@@ -15,10 +15,10 @@ pub struct Arguments {
     /// The run's folder; the run must have ended
     #[arg(add = super::complete::runs())]
     run: PathBuf,
-    /// Print only this form
+    /// Print only this form; default: all three
     #[arg(long, value_name = "FORM")]
     form: Option<Form>,
-    /// An author; repeatable. Without one, AUTHOR stands for you to replace
+    /// An author; repeatable. Without this option the text has the word AUTHOR, for you to replace
     #[arg(long = "author", value_name = "NAME")]
     authors: Vec<String>,
 }
@@ -29,7 +29,7 @@ enum Form {
     Bibtex,
     /// A file CITATION.cff
     Cff,
-    /// An artifact appendix in Markdown: claims, commands, minutes, needs, tolerance
+    /// An artifact appendix in Markdown: claims, commands, duration, requirements, and how much a repetition may differ
     Appendix,
 }
 
@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         forms.into_iter().filter(|(form, _)| is_asked(*form)).map(|(_, text)| text).collect();
     print(&texts.join("\n"))?;
     if citation.lacks_authors() {
-        say("note: no author is named; --author NAME replaces AUTHOR");
+        say("note: no author is named; --author NAME puts a name where the text has AUTHOR");
     }
     Ok(ExitCode::from(exit::OK))
 }

@@ -31,14 +31,13 @@ pub struct Arguments {
     /// Folder of the run after the change, with the same workloads in the same setup
     #[arg(add = super::complete::runs())]
     second: PathBuf,
-    /// Exit with code 1 if any finding meets this condition: "worse > 5%", "different > 3% in METRIC", "better > 0% for
-    /// LABEL". The whole interval of the ratio must lie beyond the threshold; with "worse > 5% by estimate", only the
-    /// ratio itself must
+    /// Exit with code 1 if any finding meets this condition: "worse > 5%", "different > 3% in METRIC", "better > 0% for LABEL".
+    /// The condition is met if the whole interval of the ratio lies beyond the threshold; with "worse > 5% by estimate" it is
+    /// enough that the ratio itself does
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
-    /// Label of a control: a candidate that the change cannot have affected. The ratios of the other candidates are
-    /// divided by that of the controls. Default: the candidates whose setup is identical in both runs, if the setup of
-    /// others differs
+    /// Label of a control: a candidate that the change cannot have affected. The ratio of each other candidate is divided by
+    /// the controls' ratio. Default: if some candidates differ between the runs, those that do not differ
     #[arg(long, value_name = "LABEL", add = super::complete::kinds())]
     control: Vec<String>,
     /// Print JSON instead of the tables
@@ -47,8 +46,8 @@ pub struct Arguments {
     /// Write Markdown, for a bug report or pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write JUnit XML for a build server; - prints the XML instead of the tables. Each candidate and metric is a test
-    /// case, which fails if it meets a --fail-if condition, or, without --fail-if, if it is found worse
+    /// Write JUnit XML for a build server; - prints the XML instead of the tables. Each candidate and metric is a test case.
+    /// The case fails if it meets a --fail-if condition; without --fail-if, it fails if the candidate is found worse
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }

@@ -10,8 +10,8 @@ pub enum DiskCommand {
     /// Run standard jobs on the modelled disks and print the results next to published results of the real disks, as
     /// Markdown
     Validate(validate::Validate),
-    /// Overwrite a modelled flash disk at random, once from its initial state and once preconditioned; print rates and
-    /// write amplification as Markdown
+    /// Overwrite a modelled flash disk at random, once from its initial state and once preconditioned (already overwritten
+    /// until its speed was steady); print rates and write amplification as Markdown
     Steady(steady::Steady),
     /// Run the same workload on a modelled disk in virtual time and in real time, and print both rates as Markdown
     Twin(twin::Twin),

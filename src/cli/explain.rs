@@ -18,7 +18,7 @@ use crate::filesystems::{self, Filesystem};
 use crate::runner::experiment::eras::{self, Era};
 use crate::runner::experiment::profiles::{self, Profile};
 use crate::runner::experiment::{self, Experiment, SHIPPED};
-use crate::schema::declared::{self, Declared};
+use crate::schema::declared::{self, Declared, Over};
 use crate::schema::description::Description;
 use crate::schema::metric::Better;
 use crate::schema::setup::Variant;
@@ -176,7 +176,7 @@ fn profile(name: &str) -> Explained {
     let mut text =
         format!("{name}, a profile of needs\n\n{}{}\n", line("What", &story), line("Origin", &source));
     for (key, weight) in needs.weights() {
-        text.push_str(&format!("  {key:<12} {weight:>5}  {:>3.0}% of all\n", 100.0 * weight / all));
+        text.push_str(&format!("  {key:<12} {weight:>5}  {:>3.0}% of all weights\n", 100.0 * weight / all));
     }
     let required: Vec<String> = needs.require.iter().map(|required| format!("\"{required}\"")).collect();
     text.push_str(&format!("\n{}", line("Requires", &required.join(", "))));
@@ -203,7 +203,7 @@ fn era(name: &str) -> Explained {
         for (what, options) in [("mkfs", of.mkfs.join(" ")), ("Mount", of.mount.join(","))] {
             text.push_str(&if options.is_empty() { String::new() } else { line(what, &options) });
         }
-        text.push_str(&line("Lost", &of.lost));
+        text.push_str(&line("Missing", &of.lost));
     }
     let kind = kinds.iter().find_map(|of| of.names.first()).cloned().unwrap_or_default();
     text.push_str(&format!("\nIn an experiment:\n\n[[filesystem]]\nkind = \"{kind}\"\nera = \"{name}\"\n"));
@@ -341,12 +341,16 @@ fn metric(name: &str) -> Explained {
     let better = match declared.better {
         Better::Higher => "higher",
         Better::Lower => "lower",
-        Better::Neither => "neither",
+        Better::Neither => "neither higher nor lower",
+    };
+    let measured = match declared.over {
+        Over::Moment => "at one moment of the trial".to_owned(),
+        over => format!("over {}", over.said()),
     };
     let text = [
         format!("{name}: {}\n\n", declared.title_of(name)),
         line("What", declared.explained),
-        line("Measured", &format!("over {}", declared.over.said())),
+        line("Measured", &measured),
         line("Unit", unit),
         line("Better", better),
         line("Declared by", by),

@@ -30,12 +30,12 @@ pub struct Arguments {
     /// Folder of the import; default results/TOOL-FILE
     #[arg(long, value_name = "DIR", visible_alias = "out")]
     output: Option<PathBuf>,
-    /// Label for the imported results. If it is the label of a candidate or filesystem, reports show the results next
-    /// to that one. OF gives the label only to the results of one machine (its name), file or line (FILE:LINE). Default
-    /// label: the machine's name, else the file name
+    /// Label for the imported results. If a candidate or filesystem has the same label, reports show the results next to it.
+    /// With OF=, only the results of one machine (OF is its name), file or line (FILE:LINE) get the label. Default: the
+    /// machine's name, or the file name if the file names no machine
     #[arg(long, value_name = "[OF=]LABEL")]
     label: Vec<Named>,
-    /// Name of the parameter set that was measured; an error if the files contradict this set
+    /// Name of the parameter set that was measured; the import fails if the files contradict it
     #[arg(long, value_name = "SET")]
     set: Option<String>,
     /// Print the imported figures as JSON
@@ -49,7 +49,7 @@ Input:
   fio       JSON of fio (--output-format=json or json+)
   iozone    the table of IOzone in kBytes/sec, or its -R tables
   postmark  verbose and terse reports of PostMark 1.5 to 1.53
-Around lines, quote marks of mails, tags of web pages and an echo command are ignored, with a note.
+fsderby ignores quote marks of mails, tags of web pages and an echo command around a line, and prints a note.
 
 Several results with the same label and workload count as repetitions. To show imported results:
   fsderby report IMPORT

@@ -25,7 +25,7 @@ pub struct Commands {
     /// replaces the experiment's workloads
     #[arg(long = "fio", value_name = "FILE", conflicts_with = "workloads")]
     fio: Vec<PathBuf>,
-    /// Count a trial as valid whatever the exit code of its --command is
+    /// Count a trial as valid even if its --command exits with an error
     #[arg(long, requires = "commands")]
     ignore_failure: bool,
 }

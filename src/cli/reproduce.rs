@@ -39,25 +39,27 @@ pub struct Arguments {
     /// Name of a paper, or path of a paper's .toml file
     #[arg(required_unless_present = "check", default_value = "", hide_default_value = true, add = super::complete::papers())]
     paper: String,
-    /// Judge these runs, and run nothing
+    /// Judge the paper by these existing runs, and run nothing
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with_all = ["column", "on", "scale", "budget", "rounds", "output", "dry_run"])]
     from: Vec<PathBuf>,
-    /// The disks and machines to run on: the paper's, today's, or both
+    /// Modelled disks and machines to run on: the paper's (`then`), today's (`now`) or both; each is a column of the
+    /// page
     #[arg(long, value_enum, default_value = "both")]
     column: Which,
-    /// Run on this testbed instead
+    /// Run on this testbed instead of the modelled disks and machines of --column
     #[arg(long, value_name = "TESTBED", conflicts_with = "column")]
     on: Option<String>,
-    /// Scale of the work, memory with it; default: the paper's, at which a column takes about half an hour on two cores
+    /// Scale of workloads and memory: 1/16; default: the scale in the paper's file, at which the runs of one column take about
+    /// half an hour on two cores
     #[arg(long, value_name = "N/M")]
     scale: Option<Scale>,
-    /// Time for all runs together
+    /// Limit for the time of all runs together
     #[arg(long, value_name = "TIME")]
     budget: Option<Span>,
-    /// Rounds of each run; default: those that a range needs
+    /// Number of rounds of each run; default: as many as a range of ratios needs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
-    /// Folder of the runs and their page; if it exists, its runs are continued
+    /// Folder for the runs and the page of results; if it exists, its runs are continued
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Print what would run, and run nothing
@@ -66,7 +68,8 @@ pub struct Arguments {
     /// Also print the range of every comparison
     #[arg(long)]
     all: bool,
-    /// Also print commands that change one thing alone: options of the time, the write barrier, memory, the disk
+    /// Also print commands for further runs that show why results differ: each changes only options of the time, the
+    /// write barrier, memory or the disk
     #[arg(long)]
     why: bool,
     /// Write one HTML file that opens from disk, without network or scripts
@@ -81,19 +84,20 @@ pub struct Arguments {
     /// Start the runs' guests from this bundle: the ID that `fsderby guest list` prints
     #[arg(long, value_name = "ID", conflicts_with = "from")]
     guest: Option<String>,
-    /// Pack runs, guest bundle, paper and page into this new file, with which others can check them; the runs must name a guest
+    /// Pack runs, guest bundle, paper and page into this new file (a kit), so that others can check them with --check; the runs
+    /// must name their guest bundle (--guest)
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     kit: Option<PathBuf>,
     /// Sign the kit with this secret key, made by `fsderby key` or minisign
     #[arg(long, value_name = "KEYFILE", requires = "kit")]
     sign: Option<PathBuf>,
-    /// Check a kit: verify its hashes and runs, judge its page anew, and execute a random share of its trials again
+    /// Check a kit: verify its hashes and runs, recompute its page, and execute a random share of its trials again
     #[arg(long, value_name = "KIT", conflicts_with_all = ["paper", "from", "column", "on", "scale", "budget", "rounds", "output", "dry_run", "all", "why", "html", "markdown", "json", "guest", "kit"])]
     check: Option<PathBuf>,
-    /// With --check: so many trials of each run, or this share of them
+    /// With --check: number or share of each run's trials to execute again
     #[arg(long, value_name = "N|PERCENT|all", default_value = "1%", requires = "check")]
     share: Sample,
-    /// With --check: choose the trials by this number; default: a random one, which is printed
+    /// With --check: seed of the choice of trials; default: a random seed, which is printed
     #[arg(long, value_name = "N", requires = "check")]
     seed: Option<u64>,
     /// With --check: number of parallel trials; default: as many as there are CPUs

@@ -51,9 +51,9 @@ pub struct Arguments {
     /// names
     #[arg(long, value_delimiter = ',', value_name = "A,B", add = complete::filesystems())]
     filesystems: Vec<String>,
-    /// A filesystem with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or with its own kernel,
-    /// memory, CPUs or testbed: 'ext4 label=old kernel=6.1 memory=64m cpus=2 on=vm'; is added to --filesystems, and
-    /// without that option replaces the experiment's filesystems
+    /// A filesystem with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or with its own kernel, memory,
+    /// CPUs or testbed: 'ext4 label=old kernel=6.1 memory=64m cpus=2 on=vm'. It is added to the list of --filesystems; without
+    /// --filesystems it replaces the experiment's filesystems
     #[arg(long = "filesystem", value_name = "SPEC", add = complete::kinds())]
     filesystem: Vec<FilesystemEntry>,
     /// Workloads: ready parameter sets by name; replaces the experiment's workloads
@@ -63,17 +63,17 @@ pub struct Arguments {
     own: own_program::Commands,
     #[command(flatten)]
     settings: Flags,
-    /// Label of the candidate with which the report compares all others, instead of the best
+    /// Label of the filesystem entry (candidate) with which the report compares all others, instead of the best
     #[arg(long, value_name = "LABEL", add = complete::kinds())]
     baseline: Option<String>,
-    /// Condition of a later `fsderby compare --fail-if`; the run is refused if it could never decide this condition;
-    /// may be repeated
+    /// Condition that `fsderby compare --fail-if` will judge later; the run is refused if it is too short to decide
+    /// this condition; may be repeated
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
     /// Folder of the run; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Number of parallel trials, only in virtual time; default: as many as there are CPUs
+    /// Number of trials that run at the same time, only with --on model; default: as many as there are CPUs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
     /// The fsderby binary that guests run as their agent, instead of this one
@@ -82,7 +82,8 @@ pub struct Arguments {
     /// Continue an interrupted run, or add rounds to it with --rounds or --budget
     #[arg(long, value_name = "DIR", add = complete::runs(), conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "commands", "jobs", "fail_if"])]
     resume: Option<PathBuf>,
-    /// With --resume: continue although the folder, or a file in it, belongs to another user; that user's plan is executed
+    /// With --resume: continue although the folder, or a file in it, belongs to another user; fsderby then executes that user's
+    /// plan
     #[arg(long, requires = "resume")]
     trust: bool,
     /// Sign the run at its end with this secret key, made by `fsderby key` or minisign

@@ -19,7 +19,8 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "trial",
         also: &[],
-        meaning: "One candidate does one workload once: mkfs, mount, work, sync, unmount, fsck.",
+        meaning: "One candidate (a filesystem with its options) does one workload once: mkfs, mount, work, \
+                  sync, unmount, fsck.",
     },
     Term {
         name: "round",
@@ -36,27 +37,27 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "preliminary",
         also: &["preliminary result", "short"],
-        meaning: "All work of the run was short: no trial both wrote twice its memory and lasted three commit \
-                  intervals. Findings of such a run hold for a burst of work, and say little about hours of the same \
-                  work.",
+        meaning: "The trials of the run were short: each wrote less than twice its memory, or lasted less than \
+                  three commit intervals (on ext4 3 × 5 s). The findings hold for a burst of work and say \
+                  little about hours of the same work.",
     },
     Term {
         name: "no verdict yet",
         also: &["no verdict"],
-        meaning: "The run has fewer rounds than a verdict takes. Ratios are shown, and no candidate is called better. \
-                  The report gives the command that adds the missing rounds.",
+        meaning: "The run has fewer rounds than a verdict needs. The report shows ratios but calls no \
+                  candidate better. The report gives the command that adds the missing rounds.",
     },
     Term {
         name: "headline metric",
         also: &["headline", "compared metric"],
-        meaning: "A metric that is compared and judged: one or two of each workload, such as transactions per second. \
-                  All other metrics are measured and printed, but not compared.",
+        meaning: "A metric that is compared and judged. Each workload has one or two of them, such as \
+                  transactions per second. All other metrics are measured and printed, but not compared.",
     },
     Term {
         name: "not told apart",
         also: &["cannot tell", "not-told-apart", "?", "○"],
-        meaning: "The run found neither a difference nor equivalence. The candidates may differ: more rounds can show \
-            such a difference.",
+        meaning: "The run found neither a difference nor equivalence. The candidates may still differ: with \
+            more rounds, the run could find that difference.",
     },
     Term {
         name: "equivalent",
@@ -67,29 +68,30 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "withheld",
         also: &[],
-        meaning: "All samples of the modelled disk show a difference, but the two candidates count as not told apart, \
-                  because disk-model overhead could explain the difference: the program that serves the disk inside \
-                  the guest takes part of the measured time.",
+        meaning: "All samples (variants of the modelled disk) show a difference between two candidates, but \
+                  disk-model overhead could explain this difference: the program that serves the disk runs \
+                  inside the guest and takes part of the measured time. So the candidates count as not told \
+                  apart.",
     },
     Term {
         name: "rank",
         also: &["ranks"],
-        meaning: "The place of a candidate in one comparison; 1 is the best. `2–3` means that the findings leave both \
-                  places open: the candidate was found neither better nor worse than another one with these places.",
+        meaning: "The place of a candidate in one comparison; 1 is the best. `2–3` means second or third: the \
+                  run found the candidate neither better nor worse than another candidate with the rank 2–3.",
     },
     Term {
         name: "ratio",
         also: &["geometric mean", "ratio of geometric means"],
-        meaning: "The geometric mean of one candidate over the rounds ÷ that of the reference, which is the best \
-                  candidate or the baseline. For a rate 0.50 is half the speed. This ratio is the estimate of every \
-                  comparison; metrics that are not compared show medians.",
+        meaning: "A candidate's geometric mean over the rounds ÷ the reference's geometric mean. The reference \
+                  is the best candidate, or the baseline. For a rate, a ratio of 0.50 means half the speed. \
+                  Every comparison shows this ratio; metrics that are not compared show medians.",
     },
     Term {
         name: "interval",
         also: &["range"],
-        meaning: "The range of a ratio. If the ratio comes from rounds: a confidence interval; all intervals of the \
-                  run hold together with the stated confidence. If it comes from samples of a modelled disk: the \
-                  smallest and the largest ratio of the samples.",
+        meaning: "The range of a ratio. For a ratio over rounds, it is a confidence interval; with the stated \
+                  confidence, all intervals of the run contain the true ratios. For a ratio over samples of a \
+                  modelled disk, it reaches from the smallest to the largest ratio of the samples.",
     },
     Term {
         name: "margin",
@@ -111,15 +113,15 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "void",
         also: &["void trial"],
-        meaning: "A trial that broke a validity check, for example because the machine stopped or caches were not \
-                  cold. A void trial is repeated and counts in no figure; its record is kept.",
+        meaning: "A trial that broke a validity check, for example because the machine stopped for a time or \
+                  caches were not cold. A void trial is repeated and counts in no figure; its record is kept.",
     },
     Term {
         name: "validity check",
         also: &["check"],
-        meaning: "A condition that each trial must meet, tested by its effect: caches were cold, data was written to \
-                  the device, nothing disturbed the trial. A trial that breaks the check is void, or the report prints \
-                  a label beside its figures.",
+        meaning: "A condition that each trial must meet, tested by its effect: caches were cold, data was \
+                  written to the device, nothing disturbed the trial. A trial that breaks the check is void, \
+                  or its figures get a label in the report.",
     },
     Term {
         name: "integrity check",
@@ -130,8 +132,9 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "‡",
         also: &["weaker durability", "durability"],
-        meaning: "The candidate sends no flush to the device where others do (such as with nobarrier), so synced data \
-                  can be lost in a power cut. The candidate is measured, but not ranked with the others.",
+        meaning: "The candidate sends no flushes to the device although other candidates do, for example \
+                  because of the mount option nobarrier. So a power cut can destroy synced data. The candidate \
+                  is measured, but not ranked with the others.",
     },
     Term {
         name: "virtual time",
@@ -142,33 +145,34 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "sample",
         also: &["samples"],
-        meaning: "One variant of a modelled setup: its disk's uncertain properties, the position of the volume on it and the \
-                  CPU speed. A finding holds in all samples.",
+        meaning: "One variant of a modelled setup: its disk's uncertain properties, the position of the volume \
+                  on it and the CPU speed. A difference is a finding only if all samples show it.",
     },
     Term {
         name: "worst corner",
         also: &["corner"],
-        meaning: "The combination of extremes of the disk's uncertain properties in which a difference is predicted to \
-                  be smallest. This combination is tried, and a finding must hold in it too.",
+        meaning: "Each uncertain property of a modelled disk has two extreme values. The worst corner is the \
+                  combination of extremes in which the difference of two candidates is predicted to be \
+                  smallest. fsderby runs trials with this combination, and a finding must hold in them too.",
     },
     Term {
         name: "disk-model overhead",
         also: &["overhead"],
-        meaning: "The time that the program which serves the modelled disk inside the guest takes from the guest's \
-                  CPU. The overhead is measured by letting this program do its work twice and three times.",
+        meaning: "The CPU time that the program that serves the modelled disk takes from the guest's CPU. To \
+                  measure this overhead, extra trials let the program do its work twice or three times.",
     },
     Term {
         name: "CPU cost",
         also: &["cost of an instruction"],
-        meaning: "How much time the modelled CPU takes for an instruction. Real CPUs differ, so instructions that only one \
-                  candidate of a pair executes are tried at 0.77 and 1.3 times their cost (0.4 and 2.5 times for a \
-                  filesystem in user space).",
+        meaning: "The time that the modelled CPU takes for an instruction. Real CPUs differ, so a finding must \
+                  still hold if instructions of only one candidate cost 0.77 or 1.3 times as much (0.4 or 2.5 \
+                  times for a filesystem in user space).",
     },
     Term {
         name: "commit interval",
         also: &["commit intervals"],
-        meaning: "The time after which a filesystem writes its changes to the disk by itself, such as 5 s of ext4 and \
-                  30 s of btrfs. Work that is over before this time has passed never shows what these writes cost.",
+        meaning: "The time after which a filesystem writes its changes to the disk by itself, such as 5 s of \
+                  ext4 and 30 s of btrfs. Work that ends earlier does not show what these writes cost.",
     },
     Term {
         name: "shard",
@@ -180,8 +184,8 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "deciding factor",
         also: &["factor"],
-        meaning: "An uncertain property of a class of disks on which an undecided comparison depends, such as how far the \
-                  firmware reorders requests.",
+        meaning: "An uncertain property of a class of disks, such as how far the firmware reorders requests. \
+                  The result of an undecided comparison depends on its value.",
     },
 ];
 

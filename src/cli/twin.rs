@@ -31,10 +31,10 @@ pub struct Twin {
     /// Filesystems of this machine's kernel, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "ext4,xfs,btrfs")]
     filesystems: Vec<String>,
-    /// Number of rounds in virtual time; as many follow in real time
+    /// Number of rounds in virtual time; the same number follows in real time
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
-    /// Million instructions per second in virtual time; the default is so fast that the disk is the bottleneck
+    /// Million instructions per second in virtual time; with the default, the disk is the bottleneck
     #[arg(long, default_value_t = 8000)]
     mips: u32,
     /// Folder for the runs; it is created

@@ -25,12 +25,12 @@ const SECTOR: u64 = 512;
 
 #[derive(Args)]
 pub struct Validate {
-    /// Run the jobs in a guest on its block device, in virtual time, and print the results next to those of the models
-    /// alone
+    /// Run the jobs in a virtual machine on its block device, in virtual time, and print the results next to those of the
+    /// models alone
     #[arg(long)]
     guest: bool,
-    /// A disk of `fsderby list disks`, or a disk file; default: all disks with published results, with --guest also a cloud
-    /// volume
+    /// A disk of `fsderby list disks`, or a disk file; default: all disks with published results; with --guest a cloud volume
+    /// is added
     #[arg(value_name = "DISK", add = super::complete::disks())]
     disks: Vec<String>,
     /// Run only this job, by its name in crates/diskmodel/src/validation/measured.toml; repeatable

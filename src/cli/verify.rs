@@ -46,14 +46,15 @@ pub struct Arguments {
     #[arg(add = super::complete::runs())]
     run: PathBuf,
     /// Run trials of the run again and compare the results bit by bit: a number or share (1%) of trials (spread over
-    /// the run), all trials, or one trial by its name. Only trials in virtual time; with --console, --keep-image or
-    /// --shell also a trial on vm. Of a merged run, N and PERCENT choose trials that ran on other nodes than this one
+    /// the run), all trials, or one trial by its name. This works only for trials in virtual time, and with
+    /// --console, --keep-image or --shell also for a trial on vm. Of a merged run, N and PERCENT choose trials that
+    /// ran on other nodes than this one
     #[arg(long, value_name = "N|PERCENT|all|TRIAL", num_args = 0..=1, default_missing_value = "2")]
     rerun: Option<Sample>,
     /// With --rerun TRIAL: also print the console of its guest
     #[arg(long, requires = "rerun")]
     console: bool,
-    /// With --rerun TRIAL: keep the disk, as it is at the end of the trial, in this new file; several disks in FILE.1,
+    /// With --rerun TRIAL: write the disk's content at the end of the trial to this new file; several disks go to FILE.1,
     /// FILE.2 and so on
     #[arg(long, value_name = "FILE", requires = "rerun")]
     keep_image: Option<PathBuf>,
@@ -61,7 +62,7 @@ pub struct Arguments {
     /// left them, are /dev/vda, /dev/vdb and so on
     #[arg(long, requires = "rerun")]
     shell: bool,
-    /// With --rerun: repetitions of each trial
+    /// With --rerun: how often to repeat each trial
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     times: u16,
     /// With --rerun: number of parallel trials; default: as many as there are CPUs
@@ -70,7 +71,8 @@ pub struct Arguments {
     /// With --rerun N or PERCENT: choose the trials at random with this seed, instead of at equal distances
     #[arg(long, value_name = "N", requires = "rerun")]
     seed: Option<u64>,
-    /// With --rerun: continue although the folder, or a file in it, belongs to another user; that user's plan is executed
+    /// With --rerun: continue although the folder, or a file in it, belongs to another user; fsderby then executes that user's
+    /// plan
     #[arg(long, requires = "rerun")]
     trust: bool,
     /// With --rerun: file with the guest bundle (kernel, tools and agent of the virtual machine) that the run used, if it is not in

@@ -30,9 +30,10 @@ impl Filesystem for Btrfs {
             origin: "Written by Chris Mason at Oracle, in Linux since 2.6.29 of 2009. Btrfs is described in 'BTRFS, the Linux \
                      B-Tree \
                 Filesystem' (ACM TOS 2013) and btrfs(5).",
-            limits: "Btrfs checksums all data and keeps two copies of metadata (profile DUP); most other filesystems \
-                here do neither, so Btrfs does more work. fsderby mounts Btrfs with nodiscard, which is not the \
-                default. btrfs check reads all metadata but does not verify the data checksums.",
+            limits: "Btrfs checksums all data and keeps two copies of metadata (profile DUP); most other \
+                filesystems of fsderby do neither, so Btrfs does more work. fsderby mounts Btrfs with \
+                nodiscard, which is not the default. btrfs check reads all metadata but does not verify the \
+                data checksums.",
         }
     }
 

@@ -61,9 +61,9 @@ pub static EXT2: Ext = Ext {
         origin: "Written by Rémy Card, Theodore Ts'o and Stephen Tweedie, 1993 (Design and Implementation of the Second Extended \
             Filesystem); Documentation/filesystems/ext2.rst describes it.",
         limits: "On most kernels the ext4 driver mounts ext2, so results say little about the old ext2 driver. \
-            ext2 guarantees no order of writes in a power cut; its speed is not comparable with that of a \
-            journaling filesystem. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs. Volumes \
-            below 512 MiB have blocks of 1 KiB.",
+            ext2 has no journal and guarantees no order of writes in a power cut, so its speed is not \
+            comparable with that of a journaling filesystem. Defaults come from /etc/mke2fs.conf of the \
+            machine that runs mke2fs. Volumes below 512 MiB have blocks of 1 KiB.",
     },
 };
 
@@ -121,10 +121,10 @@ pub static EXT4: Ext = Ext {
         what: "The fourth extended filesystem: extents, delayed allocation and a checksummed journal of metadata.",
         origin: "Written by Mingming Cao, Andreas Dilger, Theodore Ts'o and others, stable since Linux 2.6.28 of 2008; \
             Documentation/filesystems/ext4 describes it.",
-        limits: "Lazy initialisation is turned off, so mkfs writes the inode tables and the journal. By default, a \
-            kernel thread writes the inode tables after the mount. So mkfs is slower, and the first minutes after the \
-            mount are faster, than with default options. Defaults come from /etc/mke2fs.conf of the machine that runs \
-            mke2fs. Volumes below 512 MiB have blocks of 1 KiB.",
+        limits: "fsderby turns lazy initialisation off: mkfs writes the inode tables and the journal. With \
+            default options, a kernel thread writes the inode tables after the mount. So here mkfs is slower, \
+            and the first minutes after the mount are faster, than with default options. Defaults come from \
+            /etc/mke2fs.conf of the machine that runs mke2fs. Volumes below 512 MiB have blocks of 1 KiB.",
     },
 };
 

@@ -113,7 +113,8 @@ impl Claim {
         let by_figures = match (&self.untested, standing) {
             (Some(why), _) => format!("Not tested. {why}"),
             (None, Standing::NotMeasured) => "The paper's figures do not decide this claim.".to_owned(),
-            (None, standing) => format!("{} by its own figures.", capitalised(&standing.to_string())),
+            (None, Standing::Held) => "The paper's own figures support this claim.".to_owned(),
+            (None, Standing::Contradicted) => "The paper's own figures contradict this claim.".to_owned(),
         };
         let mut said: Vec<String> = self.tests.iter().map(Test::shown).collect();
         if !self.tests.is_empty() {
@@ -148,11 +149,6 @@ impl Test {
 fn dimensions(at: &std::collections::BTreeMap<String, String>) -> String {
     let all: Vec<String> = at.iter().map(|(name, value)| format!("{name} {value}")).collect();
     if all.is_empty() { String::new() } else { format!(" ({})", all.join(", ")) }
-}
-
-fn capitalised(word: &str) -> String {
-    let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
-    format!("{}{rest}", first.to_uppercase())
 }
 
 /// A heading, and the text next to it.

@@ -50,9 +50,9 @@ static SHARE: Declared = Declared {
     short: "CPU",
     section: Section::Processor,
     over: Over::Work,
-    explained: "CPU time of the workload process and of the filesystem's daemons ÷ elapsed time; 100 % is \
-                one CPU fully busy. Neither a high nor a low share is better: a workload that waits for the \
-                disk has a small one.",
+    explained: "CPU time of the workload process and of the filesystem's daemons ÷ elapsed time; 100 % is one \
+                CPU fully busy. A high share is neither better nor worse than a low one: a workload that waits \
+                for the disk has a low share.",
     key: true,
     ..Declared::PERCENT_OF_TIME
 };

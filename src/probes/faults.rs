@@ -24,8 +24,8 @@ static MINOR: Declared = Declared {
 static MAJOR: Declared = Declared {
     name: "faults.major",
     title: "major page faults",
-    explained: "Page faults of the workload process that read from a device, by getrusage. read and write calls \
-        cause none.",
+    explained: "Page faults of the workload process that read from a device, by getrusage. Calls of read and \
+        write cause no major page faults.",
     ..FAULTS
 };
 

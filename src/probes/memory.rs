@@ -35,9 +35,9 @@ impl Probe for Memory {
         Description {
             what: "Peak memory of the workload and its page cache.",
             origin: "memory.max_usage_in_bytes or memory.peak of the cgroup. In a guest, from /proc/meminfo: \
-                     free, cached and reclaimable memory when the workload begins, plus the per-CPU free \
-                     pages (/proc/zoneinfo). In a guest, the value is therefore all usable memory less 8 MiB \
-                     for the kernel's writeback.",
+                     free, cached and reclaimable memory when the workload begins, plus the per-CPU free pages \
+                     (/proc/zoneinfo). In a guest, the value is therefore all usable memory, minus 8 MiB that \
+                     the kernel needs for writeback.",
             limits: "Some filesystems' writeback is not charged to the cgroup that dirtied the pages. Guest RAM limits \
                 all filesystems alike.",
         }

@@ -108,7 +108,7 @@ impl<'r> Citation<'r> {
         let heading = Report::of(run).summary.heading;
         let answer = heading.choice.iter().chain(&heading.answer).map(|sentence| sentence.to_string());
         let claims: Vec<String> = answer.chain(heading.sure).map(|said| format!("> {said}\n")).collect();
-        let nothing = "> Nothing: the run has too few rounds for findings.\n".to_owned();
+        let nothing = "> This run claims nothing, because it has too few rounds for findings.\n".to_owned();
         let claims = if claims.is_empty() { nothing } else { claims.concat() };
         let counted = counted(run);
         let minutes = (elapsed(run.records.iter()).as_secs_f64() / 60.0).ceil();
@@ -117,22 +117,24 @@ impl<'r> Citation<'r> {
             self.hashes.iter().map(|(name, hash)| format!("| {name} | `{hash}` |\n")).collect();
         let checked = match is_virtual {
             true => {
-                "The trials are in virtual time: with the same QEMU and the same guest, every figure is the same to the nanosecond on \
-                 any x86-64 machine. A single differing byte means that something differs; `verify` then ends with 7 and \
-                 names it."
+                "The trials use virtual time, a clock that counts executed instructions: with the same QEMU and the same guest \
+                 bundle, every figure is the same to the nanosecond on any x86-64 machine. If a single byte of a repeated trial \
+                 differs, `verify` names the trial and ends with exit code 7."
             }
             false => {
-                "The trials are in real time, so another machine gives other figures. What must hold are the findings: no interval of a \
-                 repeated run may exclude what this run found. `fsderby compare` of both runs says so pair by pair."
+                "The trials use the machine's own clock, so figures differ between machines. The findings must agree: if this run \
+                 found that one filesystem is better than another, the repeated run must not find the opposite. `fsderby run` \
+                 prints the findings of the repeated run. `fsderby compare` prints how each filesystem's figures differ \
+                 between the two runs."
             }
         };
         let rerun = if is_virtual { "fsderby verify RUN --rerun 10%\n" } else { "" };
         format!(
             "# Artifact appendix\n\n\
              **Claims**, of {title}; {trials}, {day}:\n\n{claims}\n\
-             **Check.** RUN is the run's folder. The first line recomputes every figure and finding from the raw records.\n\n\
+             **Check.** RUN is the run's folder. `fsderby verify` recomputes every figure and finding from the raw records.\n\n\
              ```\nfsderby verify RUN\n{rerun}fsderby report RUN\n```\n\n\
-             **Repeat.** It took {minutes:.0} min on {cpus} of {cpu}.\n\n```\nfsderby run RUN/plan.toml --output AGAIN\n\
+             **Repeat.** The original run took {minutes:.0} min on {cpus} of {cpu}.\n\n```\nfsderby run RUN/plan.toml --output AGAIN\n\
              fsderby compare RUN AGAIN\n```\n\n\
              **Needs.** Linux on {architecture}, {program}; memory of a trial: {memory}, volume: {size}.\n\n\
              **Tolerance.** {checked}\n\n| BLAKE3 of | |\n|---|---|\n{hashes}",

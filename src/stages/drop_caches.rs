@@ -20,7 +20,8 @@ impl StageKind for DropCaches {
             what: "Syncs, drops all clean pages, dentries and inodes of the machine, and verifies with a test \
                 file that reads reach the device.",
             origin: "/proc/sys/vm/drop_caches with 3 (Documentation/admin-guide/sysctl/vm.rst).",
-            limits: "Needs root or a guest. Open or mapped files stay cached; the stage remount is stricter.",
+            limits: "Needs root or a guest. Open or mapped files stay cached; the stage remount is stricter, \
+                     because it unmounts the filesystem.",
         }
     }
 

@@ -41,7 +41,7 @@ impl StageKind for Cut {
             what: "Cuts the machine's power right after an operation of the preceding workload: an operation \
                    number, a share of all operations, or, without a value, the last one. The machine then boots \
                    from the disk as the cut left it.",
-            origin: "Journals of filesystems exist for this case.",
+            origin: "A power cut is the case for which filesystems have journals.",
             limits: "Possible only on testbeds that can cut power, once per scenario, and with one client.",
         }
     }

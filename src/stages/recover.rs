@@ -17,8 +17,9 @@ impl StageKind for Recover {
 
     fn description(&self) -> Description {
         Description {
-            what: "Repairs the filesystem if its kind needs that, mounts it, creates a first new file, and syncs file \
-                   and directory. The time of these steps together is the recovery time.",
+            what: "Repairs the filesystem if it needs a repair before the mount, mounts it, creates a first \
+                   new file, and syncs file and directory. The time of these steps together is the recovery \
+                   time.",
             origin: "Runs the commands that an administrator runs after a crash; `fsderby explain KIND` \
                      lists them.",
             limits: "Possible only right after a power cut.",

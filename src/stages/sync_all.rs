@@ -19,8 +19,8 @@ impl StageKind for SyncAll {
         Description {
             what: "Writes all dirty pages of the filesystem and waits until the device is idle.",
             origin: "syncfs(2), then the device's counters.",
-            limits: "A timed sync follows each workload anyway, but without waiting for an idle device: without this \
-                     stage, background writes of one workload count in the next.",
+            limits: "A timed sync follows each workload anyway, but it does not wait until the device is idle. \
+                     Without this stage, background writes of one workload count in the next workload.",
         }
     }
 

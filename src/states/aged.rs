@@ -39,8 +39,9 @@ impl StateKind for Aged {
             what: "A workload has run on the filesystem, and the files that it left are still there. SET is \
                    a ready parameter set of a workload.",
             origin: "A substitute for years of use; the set gives the number of operations.",
-            limits: "The filesystem is only as old as that workload makes it. The experiment's `scale` also scales \
-                     the set and the volume; the report then says aged by SET at 1/8.",
+            limits: "The filesystem is only as old as that workload makes it. The experiment's `scale` also \
+                     scales the set and the volume; with a scale of 1/8 the report says \"aged by SET at \
+                     1/8\".",
         }
     }
 

@@ -26,8 +26,8 @@ impl StateKind for Allocated {
                    without content (fallocate). The workload gets the remaining free space, wherever it lies \
                    on the disk. Meant for volumes that would take too long to write.",
             origin: "Uses the workload fill with allocate = true, which calls fallocate(2).",
-            limits: "The files are not aged, and they are few for so much space. Filesystems without \
-                fallocate do not take part.",
+            limits: "The files are not aged, and a real filesystem would have more files in so much space. \
+                Filesystems without fallocate do not take part.",
         }
     }
 

@@ -21,8 +21,8 @@ impl StateKind for Filled {
 
     fn description(&self) -> Description {
         Description {
-            what: "SHARE of the space available to an ordinary user is filled with files of mixed sizes, drawn \
-                from the workload's seed.",
+            what: "SHARE of the space available to an ordinary user is filled with files of mixed sizes; the \
+                workload's seed decides the sizes.",
             origin: "Uses the workload fill, with the sizes of its set fill-80 (fsderby explain fill-80).",
             limits: "The files are written in one go to an empty filesystem: it is full, but not aged or \
                      fragmented.",

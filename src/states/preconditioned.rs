@@ -17,17 +17,17 @@ impl StateKind for Preconditioned {
 
     fn description(&self) -> Description {
         Description {
-            what: "The filesystem is empty, but the flash drive below is not: it was written completely and then \
-                   overwritten at random until its write rate was steady. So garbage collection slows every write from \
-                   the first one on. Possible on modelled flash drives and on a claimed disk. Of a claimed disk, the \
-                   part that fsderby uses is written twice in order, and then at random until the write rates of five \
-                   rounds are steady; this is done once in a run. Before each trial a sixteenth of the part is \
-                   overwritten at random.",
+            what: "The filesystem is empty, but the flash drive below is not: it was written completely and \
+                   then overwritten at random until its write rate was steady. Garbage collection therefore \
+                   slows every write, even the first. Possible on modelled flash drives and on a claimed disk. \
+                   On a claimed disk, fsderby writes the part that it uses twice in order, and then at random \
+                   until the write rates of five passes are steady. fsderby does this once in a run. Before \
+                   each trial a sixteenth of the part is overwritten at random.",
             origin: "SNIA's Solid State Storage Performance Test Specification: purge, precondition, steady \
                      state. `fsderby disk steady DISK` shows that the model reaches the steady state.",
-            limits: "A claimed disk is not purged first, so its state is only like SNIA's. A drive in use lies between \
-                     this state and the initial state in its disk file, because discards and idle time give the drive \
-                     erased blocks.",
+            limits: "A claimed disk is not purged first, so its state is only similar to SNIA's. A drive in \
+                     real use lies between this state and the initial state in its disk file: discards and \
+                     idle time give it erased blocks, which a preconditioned drive lacks.",
         }
     }
 

@@ -32,14 +32,14 @@ impl TestbedKind for DeviceKind {
 
     fn description(&self) -> Description {
         Description {
-            what: "A disk of this machine, named by the serial number with which `fsderby device claim` allowed runs \
-                   to format it; several disks for layers such as RAID. All candidates use the same part of the disk. \
-                   Before each trial, this part is overwritten with zeros (the default), discarded, or left as the \
-                   trial before left it. Needs root.",
+            what: "A disk of this machine, named by the serial number with which `fsderby device claim` \
+                   allowed runs to format it. Layers such as RAID combine several disks. All candidates use \
+                   the same part of the disk. Before each trial, this part is overwritten with zeros (the \
+                   default), discarded, or left as the trial before left it. Needs root.",
             origin: "The kernel's own driver, with a linear device-mapper target over the part between the claim's marks.",
-            limits: "A verdict holds for this disk, for this part of it, and for the disk's present wear and \
-                     temperature. The device mapper adds some CPU time to each request. A flash disk that was \
-                     discarded or is nearly empty is faster than a full one.",
+            limits: "A verdict holds only for this disk, for the part that was used, and for the disk's \
+                     present wear and temperature. The device mapper adds some CPU time to each request. A \
+                     flash disk that was discarded or is nearly empty is faster than a full one.",
         }
     }
 

@@ -35,13 +35,14 @@ impl TestbedKind for TwinKind {
                    FUSE server provides; the server delays each read and write for as long as the model \
                    says. DISK is a name from `fsderby list disks` (default hdd-16tb), or the path of a TOML file \
                    that describes a disk. Needs root.",
-            origin: "The disks of disks/*.toml; the kernel's FUSE and loop drivers. This testbed checks --on \
-                     model: in one workload and two rounds, two of three filesystems had the same rates within \
-                     10 % in virtual and in real time; over all workloads the ratio was 0.66 to 1.39.",
-            limits: "The disk's content is held in memory. The model uses CPU time of this machine; on a \
-                     busy machine requests complete late, and the probe `disk` counts the late ones. FUSE \
-                     and the loop driver add overhead that a disk does not have, so use this testbed for \
-                     hard disks, whose milliseconds hide the overhead.",
+            origin: "The disks of disks/*.toml; the kernel's FUSE and loop drivers. This testbed shows how \
+                     well --on model agrees with real time. In a test of two rounds with three workloads and \
+                     three filesystems, the rates in real time were 0.66 to 1.39 times those of --on model; in \
+                     one workload, maildir-quick, two of the filesystems agreed within 10 %.",
+            limits: "The disk's content is held in memory. The model uses CPU time of this machine; on a busy \
+                     machine requests complete late, and the probe `disk` counts the late ones. FUSE and the \
+                     loop driver add overhead that a disk does not have, so use this testbed for hard disks: \
+                     their requests take milliseconds, and the overhead hardly matters.",
         }
     }
 

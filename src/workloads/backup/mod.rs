@@ -51,7 +51,8 @@ static RATES: [Rate; 6] = [
             title: "create (phase full)",
             section: Section::Files,
             over: Over::Phase("full"),
-            explained: "Files created per second; each is written under a temporary name and renamed.",
+            explained: "Files created per second; each file is written under a temporary name and then \
+                        renamed.",
             ..Declared::PER_SECOND
         },
     },

@@ -102,7 +102,7 @@ macro_rules! all {
             ),
             measured!(
                 $of, $label, "stat-ordered", "rate", "stat and read in order", "files", Section::Files,
-                "Small files per second that are stat'ed and, if not empty, read, in directory order.",
+                "Small files stat'ed per second, in directory order; files that are not empty are also read.",
                 Declared::PER_SECOND
             ),
             measured!(
@@ -117,7 +117,7 @@ macro_rules! all {
             ),
             measured!(
                 $of, $label, "stat-random", "rate", "stat and read at random", "files", Section::Files,
-                "Small files per second that are stat'ed and, if not empty, read, in random order.",
+                "Small files stat'ed per second, in random order; files that are not empty are also read.",
                 Declared::PER_SECOND
             ),
             measured!(

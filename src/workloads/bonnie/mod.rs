@@ -70,11 +70,11 @@ impl Workload for Bonnie {
                    small files, stats and reads them, and deletes them, in order and at random.",
             origin: "T. Bray, Bonnie, 1990; R. Coker, Bonnie++, 1999 to today. The operations are those of versions 1.0x \
                      (semantics classic) and 1.9x and 2.00 (semantics 2.00); the code is fsderby's own.",
-            limits: "With a data file that fits into memory the test measures the page cache, and with `semantics = \
-                     classic` only the page cache: without an fsync nothing has to reach the disk. The data \
-                     is nearly constant, so a compressing filesystem writes almost nothing. The \
-                     single-character tests measure the CPU; in 1.0x they use fsderby's buffer instead of \
-                     the C library's.",
+            limits: "A data file that fits into memory is served from the page cache. With `semantics = \
+                     classic` there is no fsync, so the data of such a file need not reach the disk at all. \
+                     The data is nearly constant, so a compressing filesystem writes almost nothing. The \
+                     single-character tests measure the CPU; in 1.0x they use fsderby's buffer instead of the \
+                     C library's.",
         }
     }
 

@@ -77,8 +77,8 @@ static RETURNED: Declared = Declared {
     short: "command",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Time from the start of the command until the last process that it started has ended; written data may \
-                still be in memory. With several clients, the mean of their times.",
+    explained: "Time from the start of the command until the last process that it started has ended; written \
+                data may still be in memory. With several clients, the metric is the mean of their times.",
     key: true,
     ..Declared::SECONDS
 };
@@ -107,8 +107,8 @@ static PRINTED: Declared = Declared {
     section: Section::Throughput,
     over: Over::Phase(PHASE),
     key: true,
-    explained: "A number that the command prints; the key `metric` of the workload says how to find it in the output. \
-        Only with a single client.",
+    explained: "A number that the command prints; the key `metric` of the workload says how to find it in the \
+        output. The number is read only if there is a single client.",
     ..Declared::base("", Of::Time, Better::Neither)
 };
 

@@ -50,8 +50,9 @@ static IOPS: Declared = Declared {
     did: "did fio's I/O",
     section: Section::Headline,
     over: Over::Phase(PHASE),
-    explained: "Reads, writes and trims of all jobs ÷ fio's run time. Groups of jobs run one after another, so the run \
-                time is the sum over the groups of the longest run time that fio reports in the group.",
+    explained: "Reads, writes and trims of all jobs ÷ fio's run time. fio runs groups of jobs one after \
+                another. The longest run time that fio reports in a group counts for the group; fio's run time \
+                is the sum over all groups.",
     ..Declared::PER_SECOND
 };
 static READ: Declared = Declared {
@@ -60,7 +61,7 @@ static READ: Declared = Declared {
     short: "read",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Bytes read ÷ fio's run time, the same as in fio.iops.",
+    explained: "Bytes read ÷ fio's run time, which fio.iops defines.",
     key: true,
     ..Declared::MIB_PER_SECOND
 };
@@ -70,8 +71,8 @@ static WRITTEN: Declared = Declared {
     short: "write",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Bytes written ÷ fio's run time, the same as in fio.iops. Without direct I/O or fsync the bytes may \
-                still be in memory at the end.",
+    explained: "Bytes written ÷ fio's run time, which fio.iops defines. Without direct I/O or fsync the bytes \
+                may still be in memory at the end.",
     key: true,
     ..Declared::MIB_PER_SECOND
 };
@@ -90,8 +91,8 @@ static CPU: Declared = Declared {
     title: "CPU of fio's jobs",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "User and system time of all jobs, as fio reports them, ÷ fio's run time, the same as in fio.iops, in \
-        percent.",
+    explained: "User and system time of all jobs, as fio reports them, ÷ fio's run time, which fio.iops \
+        defines, in percent.",
     drawn: false,
     ..Declared::PERCENT_OF_TIME
 };
@@ -109,9 +110,9 @@ static CACHED: Declared = Declared {
     title: "O_DIRECT through the page cache",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Before fio with direct=1, fsderby writes and reads a file of 64 KiB with O_DIRECT. This is the share \
-                of the pages that the kernel nevertheless served through its page cache. If it is not 0, direct=1 does \
-                not bypass the page cache on this filesystem.",
+    explained: "Before fio with direct=1, fsderby writes and reads a file of 64 KiB with O_DIRECT. The metric \
+                is the share of this file's pages that the kernel served through its page cache all the same. \
+                If it is not 0, direct=1 does not bypass the page cache on this filesystem.",
     drawn: false,
     ..Declared::PERCENT
 };
@@ -120,8 +121,8 @@ static SYNCED: Declared = Declared {
     title: "fio and sync",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Time from the start of fio, which first lays out files, to the end of the sync of the filesystem that \
-        follows when fio has ended.",
+    explained: "Time from the start of fio to the end of the sync that follows fio. The time includes the \
+        layout of fio's files.",
     drawn: false,
     ..Declared::SECONDS
 };
@@ -136,11 +137,13 @@ impl Workload for Fio {
             what: "Runs the fio of this machine with a job file, whose files lie in the filesystem under test, and takes the \
                    figures from fio's json+ output.",
             origin: "fio by Jens Axboe (fio(1)). The job file is the user's own.",
-            limits: "fio starts its clock after it has laid out files, so the layout is not part of a rate. By default it \
-                     preallocates files (fallocate=native), so writes go to unwritten extents; fallocate=none avoids that. \
-                     ioengine=libaio is asynchronous only with direct=1. A filesystem may serve direct=1 through \
-                     the page cache; fio.direct.cached says whether it did. With a rate limit, latencies \
-                     begin at the intended start of an I/O only with io_submit_mode=offload. What a job leaves in memory is synced afterwards and is not part of its rates.",
+            limits: "fio starts its clock after it has laid out files, so the layout is not part of a rate. By \
+                     default fio preallocates files (fallocate=native), so writes go to unwritten extents; \
+                     with fallocate=none they do not. ioengine=libaio is asynchronous only with direct=1. A \
+                     filesystem may serve direct=1 through the page cache; fio.direct.cached says whether it \
+                     did. With a rate limit, latencies begin at the intended start of an I/O only with \
+                     io_submit_mode=offload. Data that a job leaves in memory is synced afterwards; the time \
+                     of this sync is not part of the job's rates.",
         }
     }
 

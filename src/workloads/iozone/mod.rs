@@ -64,9 +64,9 @@ impl Workload for IoZone {
             origin: "W. Norcott and D. Capps, IOzone 3. Access order and system calls are those of version 3.471; \
                 the code is fsderby's own.",
             limits: "A client works on one file at a time and deletes it before the next, so nothing is \
-                     fragmented. A file that fits into memory is read from the page cache, so a read test of it \
-                     measures page cache and CPU. Without `fsync = true` a write counts before it reaches the \
-                     disk.",
+                     fragmented. A file that fits into memory is read from the page cache, so a read test of \
+                     it measures page cache and CPU. Without `fsync = true` the time of a write ends before \
+                     its data reaches the disk.",
         }
     }
 

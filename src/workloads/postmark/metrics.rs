@@ -102,7 +102,7 @@ static RATES: [Rate; 10] = [
             name: "fsync.rate",
             title: "fsync (all phases)",
             over: Over::Phases,
-            explained: "Calls of fsync per second over all phases; only with fsync = true.",
+            explained: "Calls of fsync per second over all phases; measured only with fsync = true.",
             ..FILES
         },
     },

@@ -106,10 +106,10 @@ impl Workload for PostMark {
                    the rest. It simulates a mail server.",
             origin: "J. Katcher, \"PostMark: A New File System Benchmark\", Network Appliance TR3022, 1997. The \
                      operations are exactly those of versions 1.5 to 1.53; the code is fsderby's own.",
-            limits: "A client never renames or stats, and has one operation at a time. Without `fsync = true` \
-                     nothing is forced to the disk, so a pool that fits into memory measures the page cache. All \
-                     content comes from one printable text, so it compresses and deduplicates far better than \
-                     mail.",
+            limits: "A client never renames files or calls stat, and does one operation at a time. Without \
+                     `fsync = true` nothing is forced to the disk, so a pool that fits into memory measures \
+                     the page cache. All content comes from one printable text, so the content compresses and \
+                     deduplicates far better than mail.",
         }
     }
 

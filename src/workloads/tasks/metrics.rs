@@ -41,7 +41,7 @@ macro_rules! task {
                 title: concat!($title, " (phase ", $phase, ")"),
                 section: TASKS,
                 over: Over::Phase($phase),
-                explained: concat!("Time to ", $explained, ", until its last system call."),
+                explained: concat!("Time to ", $explained, ", until the task's last system call."),
                 ..Declared::SECONDS
             },
             synced: Declared {

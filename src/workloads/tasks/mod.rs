@@ -56,10 +56,10 @@ impl Workload for Tasks {
                    and searches the tree, and deletes everything. Each task is timed separately.",
             origin: "The tasks of H. Ivers' comparison of 2006, which used cp, rm, ls and find. In this \
                      workload, one process makes the same system calls.",
-            limits: "Starting separate programs would add some page faults and milliseconds to each task. \
-                     The second disk has the size of the measured disk; its filesystem is the same for all \
-                     candidates. Only one client. Copies within one disk read partly from the page cache, \
-                     as in Ivers' comparison.",
+            limits: "The comparison started a program for each task, which adds some page faults and \
+                     milliseconds; this workload starts no programs. The second disk has the size of the \
+                     measured disk; its filesystem is the same for all candidates. Only one client. Copies \
+                     within one disk read partly from the page cache, as in Ivers' comparison.",
         }
     }
 

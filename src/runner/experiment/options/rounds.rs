@@ -16,8 +16,9 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "rounds",
         flag: Some(|| {
-            let help = "Number of rounds, or `auto`: until a planned interim analysis has decided every pair of \
-                        candidates, at most until the last one";
+            let help = "Number of rounds (in each, every candidate has one trial of each workload), or `auto`: \
+                        judge the results after planned numbers of rounds, and stop when every pair of \
+                        candidates is decided or the last planned number is reached";
             flag("rounds", "rounds", "N|auto", help).value_parser(value_parser!(RoundsAsked))
         }),
         resumes: true,
@@ -81,8 +82,9 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "guard",
         flag: Some(|| {
-            let help = "A/A check: the first filesystem takes part twice. Default: on in runs of ten or more rounds \
-                        and on claimed disks; `--guard=false` turns it off";
+            let help = "A/A check: the first filesystem takes part twice, and the run is void if its two \
+                        entries differ. Default: on in runs of ten or more rounds and on claimed disks; \
+                        `--guard=false` turns it off";
             flag("guard", "guard", "BOOL", help)
                 .num_args(0..=1)
                 .require_equals(true)
@@ -140,8 +142,8 @@ pub static TABLE: &[Setting] = &[
         name: "shard",
         is_key: false,
         flag: Some(|| {
-            let help = "Carry out only share I of N of the trials, such as 2/4, so that N machines share a plan; later \
-                        join their runs with fsderby merge";
+            let help = "Carry out only share I of N of the trials, such as 2/4, so that N machines share the \
+                        work; then join their runs by fsderby merge";
             flag("shard", "shard", "I/N", help).value_parser(value_parser!(Shard))
         }),
         // Another share of the same trials.

@@ -35,8 +35,8 @@ pub static TABLE: &[Setting] = &[
         // A setting of testbeds, and a factor.
         is_key: false,
         flag: Some(|| {
-            let help = "Kernel of guests: a release in the cache (`fsderby kernel list`), or a package; repeat to \
-                compare kernels";
+            let help = "Kernel of virtual machines: a release in the cache (`fsderby kernel list`), or a \
+                package; repeat to compare kernels";
             repeated("kernel", "kernel", "VERSION|PATH", help)
         }),
         read: |flags, to| give_kernels(&flags.several("kernel"), to),
@@ -46,8 +46,8 @@ pub static TABLE: &[Setting] = &[
         name: "guest",
         is_key: false,
         flag: Some(|| {
-            let help = "Guest bundle: guests use its kernel, programs and agent instead of this machine's; an ID of \
-                        `fsderby guest list`, or a file";
+            let help = "Guest bundle, a file with kernel, programs and agent for virtual machines, used \
+                        instead of this machine's; an ID of `fsderby guest list`, or a file";
             flag("guest", "guest", "ID|FILE", help).conflicts_with("kernel")
         }),
         read: |flags, to| give_guest(flags.one("guest"), to),
@@ -134,9 +134,9 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "state",
         flag: Some(|| {
-            let help = "Initial state: `fresh`, 'filled 80%' (files with data), 'allocated 80%' (files without data), \
-                        'aged by SET' (a set of `fsderby list workloads`), or the drive state `preconditioned`; repeat \
-                        to compare several";
+            let help = "Initial state: `fresh`, 'filled 80%' (files with data), 'allocated 80%' (files without \
+                        data), 'aged by SET' (a set of `fsderby list workloads`), or `preconditioned` (the \
+                        flash drive was overwritten until its speed was steady); repeat to compare several";
             repeated("state", "state", "STATE", help)
         }),
         read: |flags, to| given(&flags.several("state"), &mut to.state, &mut to.cross.state),
@@ -156,8 +156,8 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "layers",
         flag: Some(|| {
-            let help = "Layer between disks and filesystem: md:raid5,chunk=64k or crypt; repeat to stack, lowest \
-                        first; replaces the experiment's layers";
+            let help = "RAID or encryption (a layer) between disks and filesystem: md:raid5,chunk=64k or \
+                        crypt; repeat to stack several layers, lowest first; replaces the experiment's layers";
             repeated("layers", "layer", "SPEC", help)
         }),
         read: |flags, to| {

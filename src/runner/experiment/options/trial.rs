@@ -53,7 +53,8 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "clients",
         flag: Some(|| {
-            let help = "Number of clients; each does the whole workload in its own directory";
+            let help = "Number of clients (processes); each does the whole workload in its own directory, all \
+                        at the same time";
             flag("clients", "clients", "N", help).value_parser(value_parser!(u32))
         }),
         read: |flags, to| flags.replace("clients", &mut to.clients),
