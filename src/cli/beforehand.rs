@@ -49,8 +49,11 @@ impl Check<'_> {
         let Check { plan, testbeds, baseline, is_lenient, .. } = *self;
         known_baseline(baseline, plan)?;
         let skips = skips(plan, testbeds);
-        if let (false, Some(skip)) = (is_lenient, skips.iter().find(|skip| skip.by_experiment)) {
-            return Err(Failure::usage(skip.reason.clone()).into());
+        let mut wrong: Vec<&str> =
+            skips.iter().filter(|skip| skip.by_experiment).map(|skip| skip.reason.as_str()).collect();
+        wrong.dedup();
+        if !is_lenient && !wrong.is_empty() {
+            return Err(Failure::usage(wrong.join("\n")).into());
         }
         let usable = usable(plan, testbeds);
         if skips.len() == plan.candidates.len() * plan.scenarios.len() {

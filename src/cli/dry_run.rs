@@ -174,8 +174,9 @@ fn what(plan: &Resolved<'_>) -> String {
 fn listed<'n>(names: impl Iterator<Item = &'n str>, what: &str) -> String {
     const MOST: usize = 6;
     let names: Vec<&str> = names.collect();
-    let more = if names.len() > MOST { ", …" } else { "" };
-    format!("{} ({}{more})", count(names.len(), what), names[..names.len().min(MOST)].join(", "))
+    let between = if names.iter().any(|name| name.contains(',')) { "; " } else { ", " };
+    let more = if names.len() > MOST { format!("{between}…") } else { String::new() };
+    format!("{} ({}{more})", count(names.len(), what), names[..names.len().min(MOST)].join(between))
 }
 
 /// What a run with these options can no longer test or guarantee, and what figures of its job files do not mean.

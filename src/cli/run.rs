@@ -538,16 +538,16 @@ mod tests {
         let same = ["--workloads", "postmark-first,sources-first", "--memory", "48m"];
         starts(&same, "quick", "A mail server's small files");
         starts(&["--filesystems", "ext4,xfs,btrfs,f2fs"], "quick", "A mail server's small files");
-        starts(&["--scale", "1/3"], "quick at scale 1/3", "quick with a scale of 1/3: A mail server");
+        starts(&["--scale", "1/3"], "quick at scale 1/3", "quick with a scale of 1/3. A mail server");
         for (words, with) in [
             (
                 &["--workloads", "maildir-quick,news-quick", "--scale", "1/2"][..],
                 "quick with other workloads (maildir-quick, news-quick) and a scale of 1/2.",
             ),
             (&["--workloads", "postmark-first"], "quick with only the workload postmark-first."),
-            (&["--memory", "none"], "quick with another memory limit: A mail server"),
-            (&["--scale", "1/3", "--memory", "30m"], "quick with a scale of 1/3 and another memory limit: A"),
-            (&["--filesystem", "ext4 label=b mount=noatime"], "quick with other filesystems: A mail server"),
+            (&["--memory", "none"], "quick with another memory limit. A mail server"),
+            (&["--scale", "1/3", "--memory", "30m"], "quick with a scale of 1/3 and another memory limit. A"),
+            (&["--filesystem", "ext4 label=b mount=noatime"], "quick with other filesystems. A mail server"),
         ] {
             starts(words, "quick with other settings", with);
         }
@@ -571,7 +571,7 @@ mod tests {
         let both = plan(&["--filesystems", "ext4", "--memory", "none"]);
         assert_eq!(both.name, "quick with other settings");
         assert!(
-            both.analysis.starts_with("quick with another memory limit: On ext4: A"),
+            both.analysis.starts_with("quick with another memory limit, on ext4. A"),
             "{}",
             both.analysis
         );

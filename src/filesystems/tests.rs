@@ -145,7 +145,9 @@ fn stories_are_sentences() {
         let story = kind.description();
         for text in [story.what, story.origin, story.limits] {
             assert!(
-                text.ends_with('.') && text.starts_with(char::is_uppercase) || text.starts_with("ext"),
+                text.ends_with('.') && text.starts_with(char::is_uppercase)
+                    || text.starts_with("ext")
+                    || text.starts_with("fsderby"),
                 "{text}"
             );
             assert!(!text.contains("  ") && !text.contains('\n'), "{text}");

@@ -74,7 +74,7 @@ mod tests {
         fs::write(at("file"), "one").unwrap();
         assert_eq!(text(&at("file"), Bytes(3)).unwrap(), "one");
         let refused = |path: &Path| text(path, Bytes(2)).unwrap_err().to_string();
-        assert_eq!(refused(&at("file")), "it is larger than 2 B");
+        assert_eq!(refused(&at("file")), "it is larger than 2 bytes");
         assert_eq!(refused(folder.path()), "it is a directory");
         assert_eq!(refused(Path::new("/dev/zero")), "it is not a regular file");
         fs::write(at("bytes"), [0xff]).unwrap();

@@ -131,7 +131,7 @@ impl<'r> Citation<'r> {
         let rerun = if is_virtual { "fsderby verify RUN --rerun 10%\n" } else { "" };
         format!(
             "# Artifact appendix\n\n\
-             **Claims**, of {title}; {trials}, {day}:\n\n{claims}\n\
+             **Claims.** What this run found ({title}; {trials}, {day}):\n\n{claims}\n\
              **Check.** RUN is the run's folder. `fsderby verify` recomputes every figure and finding from the raw records.\n\n\
              ```\nfsderby verify RUN\n{rerun}fsderby report RUN\n```\n\n\
              **Repeat.** The original run took {minutes:.0} min on {cpus} of {cpu}.\n\n```\nfsderby run RUN/plan.toml --output AGAIN\n\

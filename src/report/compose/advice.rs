@@ -39,8 +39,7 @@ pub fn of(pair: &Pair<'_>, changes: &Changes) -> Advice {
         Some(plan) => with_both(&plan),
         None => {
             let text =
-                "The plans of the two runs differ in no setting that a single run could compare as two \
-                        candidates. To see how much two runs differ by chance, repeat the same run. To \
+                "The two runs have the same settings, or settings that one run cannot compare. To see how much two runs differ by chance, repeat the same run. To \
                         compare candidates, put them into one run, in which every round has all candidates."
                     .to_owned();
             Advice { text, command: None }

@@ -149,13 +149,13 @@ fn basis(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
 }
 
 fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option<f64>) -> Vec<String> {
-    let hold = match changes.findings.len() {
-        1 => "the range holds".to_owned(),
-        n => format!("all {n} ranges hold together"),
+    let percent = 100.0 * (1.0 - alpha);
+    let ranges = match changes.findings.len() {
+        1 => format!("the range is a {percent:.0} % confidence interval"),
+        n => format!("all {n} ranges are simultaneous {percent:.0} % confidence intervals"),
     };
     let sure = format!(
-        "How sure: with {percent:.0} % confidence {hold}, for the variation within the two runs (Welch's t, Bonferroni).",
-        percent = 100.0 * (1.0 - alpha)
+        "How sure: {ranges} (Welch's t, Bonferroni); they allow for the variation within each of the two runs."
     );
     let mut said = match controls {
         [] => vec![

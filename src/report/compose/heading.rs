@@ -301,7 +301,8 @@ fn place(run: &Run, setups: &Setups) -> String {
     format!("{}, with {memory}{cold}{}. {}.", site(run), state.unwrap_or_default(), machine(run))
 }
 
-/// `On loop: a fresh 1 GiB image (allocated), 64 MiB of memory, cold caches; Linux 6.12 on Example 3000 (4 CPUs).`
+/// `On loop: a new image of 1 GiB (space allocated, not written), 64 MiB of memory for workload and page cache, cold caches;
+/// Linux 6.12 on Example 3000 (4 CPUs).`
 fn terms(run: &Run, setups: &Setups) -> String {
     if setups.differ() {
         return differing(run, setups);
@@ -310,13 +311,21 @@ fn terms(run: &Run, setups: &Setups) -> String {
     let volume = match (model::disk(run), makes_filesystem(run)) {
         (Some(disk), _) => layered(run, disk),
         (None, true) if is_claimed(run) => format!("{} of the claimed disk", plan.size),
-        (None, true) => layered(run, format!("a new {} image ({})", plan.size, plan.image.name())),
+        (None, true) => layered(run, format!("a new image of {} ({})", plan.size, state(plan.image))),
         (None, false) => "a new directory on the mounted filesystem".to_owned(),
     };
-    let memory = memory::said(memory::of_all(run));
+    let memory = memory::in_full(run);
     let cold = if plan.cold { ", cold caches" } else { "" };
     let state = plan.state.as_ref().map(|state| format!(", {state}")).unwrap_or_default();
     format!("On {}: {volume}{state}, {memory}{cold}; {}.", plan.testbed, machine(run))
+}
+
+fn state(image: ImageState) -> &'static str {
+    match image {
+        ImageState::Sparse => "sparse",
+        ImageState::Allocated => "space allocated, not written",
+        ImageState::Written => "written once",
+    }
 }
 
 /// The storage from the top layer down to the disks.
@@ -392,13 +401,8 @@ fn site(run: &Run) -> String {
             "On {testbed}: each trial makes its filesystem on the same {size} of the claimed disk"
         );
     }
-    let state = match plan.image {
-        ImageState::Sparse => "sparse",
-        ImageState::Allocated => "space allocated, not written",
-        ImageState::Written => "written once",
-    };
     let (size, testbed) = (plan.size, &plan.testbed);
-    let image = layered(run, format!("a new {size} image ({state})"));
+    let image = layered(run, format!("a new image of {size} ({state})", state = state(plan.image)));
     format!("On {testbed}: each trial makes its filesystem on {image}")
 }
 
@@ -536,8 +540,8 @@ fn conclusion(
         (Standing::Short, next) => {
             let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
             format!(
-                "Preliminary because {which} short. No trial both wrote twice its memory and lasted three \
-                 commit intervals of its filesystem. For a verdict on other, longer work{time}:",
+                "Preliminary because {which} short. A trial is long enough if it writes twice its memory and \
+                 lasts three commit intervals of its filesystem. For a verdict on other, longer work{time}:",
                 time = about(next)
             )
         }

@@ -320,23 +320,26 @@ fn listed(labels: &[&str]) -> String {
     list(&labels.iter().map(|label| named(label)).collect::<Vec<String>>())
 }
 
-/// How sure the findings are, and on what basis: `How sure: with 95 % confidence all ranges hold together (12 rounds in random
-/// order).`
+/// How sure the findings are, and on what basis: `How sure: all ranges are simultaneous 95 % confidence intervals (12 rounds in
+/// random order).`
 pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String {
     let sure = if standing.is_preliminary() { "How sure: preliminary;" } else { "How sure:" };
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
-    let hold = match (is_found, verdict.findings.len()) {
-        (false, 1) => "the difference is no larger than this factor",
-        (false, _) => "no difference is larger than these factors",
-        (true, 1) => "the range holds",
-        (true, _) => "all ranges hold together",
-    };
     match &verdict.basis {
-        Basis::Rounds { alpha, .. } => format!(
-            "{sure} with {percent} % confidence {hold} ({rounds} in random order).",
-            percent = digits(100.0 * (1.0 - alpha)),
-            rounds = count(rounds, "round")
-        ),
+        Basis::Rounds { alpha, .. } => {
+            let percent = digits(100.0 * (1.0 - alpha));
+            let what = match (is_found, verdict.findings.len()) {
+                (false, 1) => {
+                    format!("with {percent} % confidence the difference is no larger than this factor")
+                }
+                (false, _) => {
+                    format!("with {percent} % confidence no difference is larger than these factors")
+                }
+                (true, 1) => format!("the range is a {percent} % confidence interval"),
+                (true, _) => format!("all ranges are simultaneous {percent} % confidence intervals"),
+            };
+            format!("{sure} {what} ({rounds} in random order).", rounds = count(rounds, "round"))
+        }
         Basis::Samples { complete, .. } => match is_found {
             true => format!(
                 "{sure} every finding holds in all {complete} samples of the modelled disk, with other seeds and CPU \

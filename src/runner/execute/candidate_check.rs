@@ -23,16 +23,17 @@ impl CandidateCheck<'_> {
     /// Tries mkfs and mount of each candidate. The cells of candidates that fail are skipped if `is_lenient`.
     ///
     /// # Errors
-    /// Names the first candidate that fails, unless `is_lenient`; or if the testbed cannot launch anything.
+    /// Names every candidate that fails, unless `is_lenient`; or if the testbed cannot launch anything.
     pub fn all(&self, is_lenient: bool) -> anyhow::Result<Vec<Skip>> {
-        let mut skips = Vec::new();
+        let (mut skips, mut refused) = (Vec::new(), Vec::new());
         for trial in self.due() {
             if (self.stop)() {
                 break;
             }
             let Some(why) = self.failure(&trial)? else { continue };
             if !is_lenient {
-                return Err(refused(trial.candidate, &why).into());
+                refused.push((trial.candidate, why));
+                continue;
             }
             let same = |other: &&Candidate| self.is_same(other, trial.candidate);
             for candidate in self.plan.candidates.iter().filter(same) {
@@ -44,7 +45,7 @@ impl CandidateCheck<'_> {
                 }));
             }
         }
-        Ok(skips)
+        if refused.is_empty() { Ok(skips) } else { Err(refusal(&refused).into()) }
     }
 
     /// One trial for each different mkfs, mount and setup.
@@ -86,9 +87,11 @@ fn has_options(candidate: &Candidate) -> bool {
 }
 
 /// A wrong option is an error of usage; without options the machine lacks something.
-fn refused(candidate: &Candidate, why: &str) -> Failure {
-    let text = format!("{label}: {why}", label = candidate.label);
-    match has_options(candidate) {
+fn refusal(refused: &[(&Candidate, String)]) -> Failure {
+    let lines: Vec<String> =
+        refused.iter().map(|(candidate, why)| format!("{}: {why}", candidate.label)).collect();
+    let text = lines.join("\n");
+    match refused.iter().any(|(candidate, _)| has_options(candidate)) {
         true => Failure::usage(text),
         false => Failure::missing(text),
     }

@@ -21,12 +21,10 @@ impl Experiment {
     /// listed before the question.
     pub fn told_from(mut self, own: &Experiment) -> Self {
         let changes = self.changes(own);
-        let asked = match self.chosen(own) {
-            Some(who) if !own.analysis.is_empty() => format!("On {who}: {}", own.analysis),
-            _ => own.analysis.clone(),
-        };
+        let who = self.chosen(own).filter(|_| !own.analysis.is_empty());
         let Some((last, others)) = changes.split_last() else {
-            return Experiment { analysis: asked, ..self };
+            let on = who.map_or_else(String::new, |who| format!("On {who}: "));
+            return Experiment { analysis: on + &own.analysis, ..self };
         };
         let listed =
             if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
@@ -39,8 +37,12 @@ impl Experiment {
             None => format!("{}{OTHER}", original(&own.name)),
         };
         // A question about other work is dropped.
-        let is_asked = !asked.is_empty() && !self.has_other_works(own);
-        self.analysis = if is_asked { format!("{said}: {asked}") } else { format!("{said}.") };
+        let is_asked = !own.analysis.is_empty() && !self.has_other_works(own);
+        self.analysis = match who {
+            _ if !is_asked => format!("{said}."),
+            Some(who) => format!("{said}, on {who}. {}", own.analysis),
+            None => format!("{said}. {}", own.analysis),
+        };
         self
     }
 

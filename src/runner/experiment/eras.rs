@@ -108,7 +108,7 @@ mod tests {
             ..Candidate::default()
         };
         let more = [mount.clone(), vec!["discard".into()]].concat();
-        assert!(lost(&candidate(Some("2006"), more)).is_some_and(|lost| lost.contains("no barriers")));
+        assert!(lost(&candidate(Some("2006"), more)).is_some_and(|lost| lost.contains("no write barriers")));
         assert_eq!(lost(&candidate(None, mount.clone())), None);
         assert_eq!(
             lost(&candidate(Some("2006"), Vec::new())),
