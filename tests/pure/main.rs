@@ -13,6 +13,7 @@ mod imports;
 mod links;
 mod looks;
 mod losses;
+mod merging;
 mod noise;
 mod order;
 mod report;
