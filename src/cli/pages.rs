@@ -206,7 +206,7 @@ pub struct Metric {
 #[schemars(deny_unknown_fields)]
 pub struct DryRun<'a> {
     pub plan: &'a Plan,
-    /// The jobs of the first rounds; absent if a run is resumed.
+    /// The jobs of the first rounds, or all jobs of a shard; absent if a run is resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs: Option<Vec<Job>>,
     /// Cells that would be skipped, each with its reason.
@@ -214,6 +214,22 @@ pub struct DryRun<'a> {
     pub foresight: Option<Foresight>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<Vec<String>>,
+    /// What the shard does, if the plan is that of a shard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<DryShare>,
+}
+
+/// The share of a plan that a shard carries out.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct DryShare {
+    pub trials: usize,
+    pub integrity_checks: usize,
+    pub extra_trials: usize,
+    pub bytes_written: u64,
+    /// Expected duration; absent if a run is resumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
 }
 
 /// `fsderby verify --json`.
