@@ -1,22 +1,28 @@
 //! `fsderby run --dry-run`: prints the jobs of a run without running them.
 
+use std::collections::{HashMap, HashSet};
+use std::iter;
+use std::time::Duration;
+
 use super::foresight::{self, Guess, Known};
 use super::output::{print_json, print_line};
-use super::pages::{DryRun, VERSION};
+use super::pages::{DryRun, DryShare, VERSION};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::filesystems::adds_stored;
 use crate::report::view::number::count;
 use crate::runner::experiment::scaled;
 use crate::runner::plan::resolved::Resolved;
 use crate::runner::plan::written::{Amounts, Expected};
-use crate::runner::plan::{extras, jobs, scenarios};
+use crate::runner::plan::{extras, jobs, scenarios, sharded};
 use crate::runner::preflight::pace::{self, Pace, Time, extra_trials, is_skipped};
 use crate::runner::preflight::skips::Skip;
 use crate::schema::candidate::said;
-use crate::schema::job::{Job, Portion, Step, WorkJob};
+use crate::schema::job::{Job, Portion, Purpose, Step, WorkJob};
 use crate::schema::plan::{Candidate, FIRST_LOOK, Plan, PlannedWork, Rounds, Setup, Trial};
+use crate::schema::reason::Outcome;
 use crate::schema::scenario::Stage;
 use crate::schema::setup::{Fidelity, Mount};
+use crate::schema::shard::Shard;
 use crate::schema::units::Bytes;
 use crate::storage::{self, layers};
 use crate::store::Run;
@@ -40,6 +46,9 @@ pub fn print(
     at_once: usize,
     Shown { as_json, is_verbose }: Shown,
 ) -> anyhow::Result<()> {
+    if let Some(shard) = &plan.shard {
+        return OfShard { plan, testbeds, skips, known, at_once }.print(shard, Shown { as_json, is_verbose });
+    }
     let mut amounts = Amounts::default();
     let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t, skips));
     let mut job = |trial: &Trial<'_>| {
@@ -69,37 +78,28 @@ pub fn print(
         let skipped = reasons(skips);
         let took = known.map_or(time.parallel(at_once), |known| known.time);
         let notes = notes(plan, took);
+        let (jobs, notes) = (Some(jobs), Some(notes));
         print_json(&DryRun {
             schema_version: VERSION,
             plan: plan.plan,
-            jobs: Some(jobs),
+            jobs,
             skipped,
             foresight,
-            notes: Some(notes),
+            notes,
+            share: None,
         })?;
         return Ok(());
     }
-    let differ = plan.setups().len() > 1;
     for trial in trials {
         let planned = job(&trial);
         add(&planned);
         if !is_verbose {
             continue;
         }
-        let (job, ..) = planned;
-        let steps: String = job.steps.iter().map(|step| format!("\n  {}", shown(step, &job))).collect();
-        let built = built(plan, &trial, testbeds);
-        let steps = steps.replacen("\n  reset", &format!("\n  reset{built}"), 1);
-        let setup = in_words(&plan.setup(trial.candidate));
-        let setup = if differ { format!("\n  {:<16} {setup}", "setup") } else { String::new() };
-        print_line(&format!("{}{setup}{steps}", job.trial))?;
+        print_line(&verbose(plan, &trial, testbeds, &planned.0))?;
     }
     let extras = extra_trials(plan, skips);
-    let mut lines = vec![what(plan)];
-    lines.extend(conditioning(plan, testbeds));
-    for (who, why) in reasons(skips) {
-        lines.push(format!("skipped {who}: {}", why.replace("\n  try:", "; try:")));
-    }
+    let mut lines = about(plan, testbeds, skips);
     let (rounds, of) = match plan.rounds {
         Rounds::Exactly(n) => (n, count(n as usize, "round")),
         Rounds::AtLeast(n) => (n, format!("at least {}", count(n as usize, "round"))),
@@ -125,9 +125,7 @@ pub fn print(
     // These trials count as the number of rounds that they would fill.
     let further = u32::try_from(extras.div_ceil((number / 2).max(1))).unwrap_or(u32::MAX);
     let all = all.saturating_add(took.a_round.saturating_mul(further).as_secs());
-    let besides = [("to fill filesystems before them", filled), ("by resets of the volume", resets)];
-    let besides = besides.iter().filter(|(_, bytes)| *bytes > 0);
-    let besides: String = besides.map(|(what, bytes)| format!(" and {} {what}", Bytes(*bytes))).collect();
+    let besides = besides(filled, resets);
     lines.push(format!(
         "Expected for the integrity checks and one round: {} written by the workloads{besides}, about {one} s; expected for the \
             whole run: about {} min{}.",
@@ -140,12 +138,7 @@ pub fn print(
         None => guessed(&paces, at_once),
     });
     lines.extend(notes(plan, took));
-    if amounts.lack_one() {
-        lines.push(
-            "Not included is what nobody knows before: data of workloads that fill the volume, and of programs."
-                .to_owned(),
-        );
-    }
+    lines.extend(amounts.lack_one().then(|| LACKS_ONE.to_owned()));
     if let Some(foresight) =
         foresight::of(plan, skips, Guess { time: time.parallel(at_once), is_timeless }, known)
     {
@@ -154,6 +147,137 @@ pub fn print(
     }
     let commands = if is_verbose { "" } else { " Try --verbose for every command." };
     print_line(&format!("{}\nNothing was done.{commands}", lines.join("\n")))
+}
+
+const LACKS_ONE: &str =
+    "Not included is what nobody knows before: data of workloads that fill the volume, and of programs.";
+
+/// The plan and what is skipped of it.
+fn about(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, skips: &[Skip]) -> Vec<String> {
+    let skipped =
+        |(who, why): (String, String)| format!("skipped {who}: {}", why.replace("\n  try:", "; try:"));
+    let first = iter::once(what(plan)).chain(conditioning(plan, testbeds));
+    first.chain(reasons(skips).into_iter().map(skipped)).collect()
+}
+
+/// Bytes that are not written by workloads.
+fn besides(filled: u64, resets: u64) -> String {
+    let besides = [("to fill filesystems before them", filled), ("by resets of the volume", resets)];
+    let besides = besides.iter().filter(|(_, bytes)| *bytes > 0);
+    besides.map(|(what, bytes)| format!(" and {} {what}", Bytes(*bytes))).collect()
+}
+
+/// A trial with its commands.
+fn verbose(plan: &Resolved<'_>, trial: &Trial<'_>, testbeds: &Testbeds<'_>, job: &Job) -> String {
+    let steps: String = job.steps.iter().map(|step| format!("\n  {}", shown(step, job))).collect();
+    let built = built(plan, trial, testbeds);
+    let steps = steps.replacen("\n  reset", &format!("\n  reset{built}"), 1);
+    let differ = plan.setups().len() > 1;
+    let setup = in_words(&plan.setup(trial.candidate));
+    let setup = if differ { format!("\n  {:<16} {setup}", "setup") } else { String::new() };
+    format!("{}{setup}{steps}", job.trial)
+}
+
+/// A dry run of a shard: its own trials, and nothing of the others.
+struct OfShard<'a, 'p> {
+    plan: &'a Resolved<'p>,
+    testbeds: &'a Testbeds<'a>,
+    skips: &'a [Skip],
+    known: Option<&'a Known>,
+    at_once: usize,
+}
+
+impl OfShard<'_, '_> {
+    fn print(&self, shard: &Shard, Shown { as_json, is_verbose }: Shown) -> anyhow::Result<()> {
+        let OfShard { plan, testbeds, skips, .. } = self;
+        let trials: Vec<Trial<'_>> =
+            sharded::share(plan).into_iter().filter(|trial| !is_skipped(trial, skips)).collect();
+        let of = |purpose: Purpose| trials.iter().filter(|trial| trial.purpose == purpose).count();
+        let (checks, measured) = (of(Purpose::Integrity), of(Purpose::Measure));
+        let mut jobs = Vec::new();
+        let (mut amounts, mut written, mut filled, mut resets) = (Amounts::default(), 0_u64, 0_u64, 0_u64);
+        let mut paces: Vec<&Pace> = Vec::new();
+        let mut time = Duration::ZERO;
+        // A trial's amounts depend on its seed, and take time to find: those of a cell's first trial stand for all.
+        let mut known: HashMap<(&str, &str, bool), (Expected, u64)> = HashMap::new();
+        for trial in &trials {
+            let testbed = testbeds.of(plan, trial.candidate);
+            let job = || jobs::job(plan, trial, 1, testbed, "dry-run");
+            let kind = (&*trial.candidate.label, &*trial.scenario.label, trial.purpose == Purpose::Integrity);
+            let (work, reset) = *known.entry(kind).or_insert_with(|| {
+                let job = job();
+                let reset = storage::find(&job.storage).map_or(0, |storage| storage.reset_writes(&job));
+                (amounts.of(plan, trial), reset)
+            });
+            let pace = Pace::of(testbed.traits().fidelity);
+            written = written.saturating_add(work.bytes_written);
+            filled = filled.saturating_add(work.filled);
+            resets = resets.saturating_add(reset);
+            time = time.saturating_add(self.time(trial, pace.time(trial.purpose, &work)));
+            if !paces.contains(&pace) {
+                paces.push(pace);
+            }
+            if as_json {
+                jobs.push(job());
+            } else if is_verbose {
+                print_line(&verbose(plan, trial, testbeds, &job()))?;
+            }
+        }
+        let seconds = (time / u32::try_from(self.at_once).unwrap_or(u32::MAX).max(1)).as_secs();
+        let extra_trials = trials.len() - checks - measured;
+        let notes = notes(plan, Time::default());
+        if as_json {
+            let share = DryShare {
+                trials: trials.len(),
+                integrity_checks: checks,
+                extra_trials,
+                bytes_written: written,
+                seconds: Some(seconds),
+            };
+            return print_json(&DryRun {
+                schema_version: VERSION,
+                plan: plan.plan,
+                jobs: Some(jobs),
+                skipped: reasons(skips),
+                foresight: None,
+                notes: Some(notes),
+                share: Some(share),
+            });
+        }
+        let mut lines = about(plan, testbeds, skips);
+        let whose = if plan.share.is_of_named() { " of the trials that results called for" } else { "" };
+        lines.push(format!(
+            "Shard {shard}{whose}: {} in all: {}, {} of the rounds, and {}.",
+            count(trials.len(), "trial"),
+            count(checks, "integrity check"),
+            count(measured, "trial"),
+            count(extra_trials, "extra trial"),
+        ));
+        lines.push(format!(
+            "Expected for this shard: {} written by the workloads{}, about {} min.",
+            Bytes(written),
+            besides(filled, resets),
+            seconds.div_ceil(60)
+        ));
+        lines.push(match self.known {
+            Some(known) => format!("The time estimate comes from the run in {folder}.", folder = known.from),
+            None => guessed(&paces, self.at_once),
+        });
+        lines.extend(notes);
+        lines.extend(amounts.lack_one().then(|| LACKS_ONE.to_owned()));
+        let commands = if is_verbose { "" } else { " Try --verbose for every command." };
+        print_line(&format!("{}\nNothing was done.{commands}", lines.join("\n")))
+    }
+
+    /// The expected duration of a trial: the mean of an earlier run, or else the guess.
+    fn time(&self, trial: &Trial<'_>, guess: Duration) -> Duration {
+        let cells = self.plan.candidates.len() * self.plan.scenarios.len();
+        let cells = u32::try_from(cells).unwrap_or(u32::MAX).max(1);
+        self.known.map_or(guess, |known| match trial.purpose {
+            Purpose::Integrity => known.time.checks / cells,
+            _ => known.time.a_round / cells,
+        })
+    }
 }
 
 /// Candidates, workloads, testbeds and size of the volume.
@@ -189,12 +313,23 @@ pub fn notes(plan: &Plan, took: Time) -> Vec<String> {
 }
 
 /// When a run is resumed: the differences that further rounds can detect.
-pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> anyhow::Result<()> {
+pub fn print_further(run: &Run, plan: &Resolved<'_>, skips: &[Skip], as_json: bool) -> anyhow::Result<()> {
+    if let Some(shard) = &plan.shard {
+        return print_rest(run, plan, shard, skips, as_json);
+    }
     let known = Known::of_itself(run);
     let foresight = known.and_then(|known| foresight::of(plan, skips, Guess::default(), Some(&known)));
     if as_json {
         let skipped = reasons(skips);
-        print_json(&DryRun { schema_version: VERSION, plan, jobs: None, skipped, foresight, notes: None })?;
+        print_json(&DryRun {
+            schema_version: VERSION,
+            plan: plan.plan,
+            jobs: None,
+            skipped,
+            foresight,
+            notes: None,
+            share: None,
+        })?;
         return Ok(());
     }
     let lines = foresight.map_or_else(
@@ -202,6 +337,55 @@ pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> a
         |foresight| foresight.lines(),
     );
     print_line(&format!("{}\nNothing was done.", lines.join("\n")))
+}
+
+/// The trials that a resumed shard still carries out. What others measured decides nothing of them.
+fn print_rest(
+    run: &Run,
+    plan: &Resolved<'_>,
+    shard: &Shard,
+    skips: &[Skip],
+    as_json: bool,
+) -> anyhow::Result<()> {
+    let over: HashSet<&str> = run
+        .current()
+        .into_iter()
+        .filter(|record| matches!(record.outcome, Outcome::Done | Outcome::Failed))
+        .map(|record| record.trial.as_str())
+        .collect();
+    let all: Vec<Trial<'_>> =
+        sharded::share(plan).into_iter().filter(|trial| !is_skipped(trial, skips)).collect();
+    let left: Vec<&Trial<'_>> = all.iter().filter(|trial| !over.contains(trial.name().as_str())).collect();
+    if as_json {
+        let of = |purpose: Purpose| left.iter().filter(|trial| trial.purpose == purpose).count();
+        let (mut amounts, mut known) = (Amounts::default(), HashMap::new());
+        let mut written = |trial: &Trial<'_>| {
+            let (candidate, scenario) = (trial.candidate.label.clone(), trial.scenario.label.clone());
+            let kind = (candidate, scenario, trial.purpose == Purpose::Integrity);
+            *known.entry(kind).or_insert_with(|| amounts.of(plan, trial).bytes_written)
+        };
+        let share = DryShare {
+            trials: left.len(),
+            integrity_checks: of(Purpose::Integrity),
+            extra_trials: left.len() - of(Purpose::Integrity) - of(Purpose::Measure),
+            bytes_written: left.iter().map(|trial| written(trial)).fold(0, u64::saturating_add),
+            seconds: None,
+        };
+        return print_json(&DryRun {
+            schema_version: VERSION,
+            plan: plan.plan,
+            jobs: None,
+            skipped: reasons(skips),
+            foresight: None,
+            notes: None,
+            share: Some(share),
+        });
+    }
+    print_line(&format!(
+        "Shard {shard}: {} of {} remain.\nNothing was done.",
+        left.len(),
+        count(all.len(), "trial")
+    ))
 }
 
 /// The basis of the time estimate, as a sentence.

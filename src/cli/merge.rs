@@ -1,11 +1,16 @@
 //! `fsderby merge`: one run of the shards of a plan.
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use clap::Args;
+use shell_words::quote;
+use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::output::{print_json, print_line};
 use super::pages::{Merged, VERSION};
@@ -19,7 +24,7 @@ use crate::store;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Folder of the merged run; must not exist
+    /// Folder of the merged run; must not exist, and not be inside a shard
     out: PathBuf,
     /// Folders of the shards that fsderby run --shard made
     #[arg(required = true, value_name = "SHARD")]
@@ -31,6 +36,7 @@ pub struct Arguments {
     /// Sign the merged run with this secret key, made by `fsderby key` or minisign
     #[arg(long, value_name = "KEYFILE")]
     sign: Option<PathBuf>,
+    /// Print the result as JSON: the merged run, its numbers of shards and records, and how many trials remain
     #[arg(long)]
     json: bool,
 }
@@ -38,12 +44,20 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let Arguments { out, shards, next, .. } = arguments;
     let key = read_key(arguments.sign.as_deref())?;
-    if let Some(next) = next.as_ref().filter(|next| next.symlink_metadata().is_ok()) {
-        let text = format!("{} already exists and is not overwritten\n  try: another --next", next.display());
-        return Err(Failure::usage(text).into());
+    if let Some(next) = next {
+        can_be_written(next)?;
     }
-    let mut tell = |plan: &Plan| next.as_ref().map_or(Ok(()), |path| write_next(path, plan));
-    let Made { records, left_out, left } = merge::merge(out, shards, &mut tell)?;
+    let stop = end_on_signals()?;
+    let mut wrote_next = false;
+    let mut tell = |plan: &Plan| {
+        next.as_ref().map_or(Ok(()), |path| write_next(path, plan)).inspect(|()| wrote_next = next.is_some())
+    };
+    let merged = merge::merge(out, shards, &mut tell, &|| stop.load(Ordering::Relaxed));
+    if let (Err(_), true, Some(next)) = (&merged, wrote_next, next) {
+        // What remains follows from a merged run, and there is none.
+        let _ = fs::remove_file(next);
+    }
+    let Made { records, left_out, left } = merged?;
     if let Some(key) = &key {
         sign_what_holds(&store::open_door(out)?, key)?;
     }
@@ -69,20 +83,55 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     lines.push(match (left, next) {
         (0, _) => "complete: no trial remains".to_owned(),
         (_, Some(next)) => format!(
-            "{} remain (worst corners)\n  try: fsderby run {} --shard 1/1 --output DIR, then merge all shards into another folder",
+            "{} remain (worst corners)\n  try: fsderby run {} --shard 1/1 --output DIR, then fsderby merge OUT with DIR and all of \
+             these shards",
             count(left, "trial"),
-            next.display()
+            quote(&next.display().to_string())
         ),
-        (_, None) => format!("{} remain (worst corners)\n  try: --next FILE, which writes their plan", count(left, "trial")),
+        (_, None) => format!(
+            "{} remain (worst corners)\n  try: fsderby merge OUT SHARD… --next next.toml, which also writes their plan",
+            count(left, "trial")
+        ),
     });
     print_line(&lines.join("\n"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the plan of the remaining trials can be written there: known before the shards are read.
+fn can_be_written(next: &Path) -> Result<(), Failure> {
+    let refused =
+        |why: &str| Err(Failure::usage(format!("--next {}: {why}\n  try: --next next.toml", next.display())));
+    if next.symlink_metadata().is_ok() {
+        return refused("it already exists and is not overwritten");
+    }
+    let above = next.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !above.is_dir() {
+        return refused("its folder does not exist");
+    }
+    match store::run_around(above) {
+        Some(run) => refused(&format!("it would be a file of the run {}", run.display())),
+        None => Ok(()),
+    }
+}
+
+/// Set by Ctrl-C or SIGTERM. Nothing of a merge may stay behind, so no further signal ends it at once.
+fn end_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, stop.clone()).context("could not listen for Ctrl-C")?;
+    }
+    Ok(stop)
 }
 
 /// A plan whose first line says for how many shards there is work.
 fn write_next(path: &Path, plan: &Plan) -> anyhow::Result<()> {
     let left = plan.shard.as_ref().map_or(0, |shard| shard.due.len());
     let text = format!("# {left} trials remain: fsderby run FILE --shard I/N\n{}", toml::to_string(plan)?);
-    let made = create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    made.with_context(|| format!("could not write {}", path.display()))
+    let made = create_new(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()).inspect_err(|_| drop(fs::remove_file(path))));
+    made.map_err(|e| {
+        let text =
+            format!("could not write {}: {e}\n  try: --next in a folder with free space", path.display());
+        Failure::missing(text).into()
+    })
 }

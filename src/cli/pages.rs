@@ -207,7 +207,7 @@ pub struct Metric {
 pub struct DryRun<'a> {
     pub schema_version: u32,
     pub plan: &'a Plan,
-    /// The jobs of the first rounds; absent if a run is resumed.
+    /// The jobs of the first rounds, or all jobs of a shard; absent if a run is resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs: Option<Vec<Job>>,
     /// Cells that would be skipped, each with its reason.
@@ -215,6 +215,22 @@ pub struct DryRun<'a> {
     pub foresight: Option<Foresight>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<Vec<String>>,
+    /// What the shard does, if the plan is that of a shard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<DryShare>,
+}
+
+/// The share of a plan that a shard carries out.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct DryShare {
+    pub trials: usize,
+    pub integrity_checks: usize,
+    pub extra_trials: usize,
+    pub bytes_written: u64,
+    /// Expected duration; absent if a run is resumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
 }
 
 /// `fsderby verify --json`.
@@ -265,19 +281,58 @@ pub struct Merged {
 pub struct Campaign {
     pub schema_version: u32,
     pub shards: Vec<ShardState>,
+    /// The shards of the trials that results called for; empty as long as none are known.
+    pub next: Vec<ShardState>,
+    /// The other jobs, in their order.
+    pub jobs: Vec<JobState>,
+    /// Trials that are over, and all that are known, each counted in every shard that has it.
     pub trials: usize,
     pub of: usize,
     pub seconds_left: Option<u64>,
-    pub merged: Option<&'static str>,
+    pub merged: Option<MergedState>,
     /// The exit code of the job that checks the merged run.
     pub check: Option<u8>,
+    /// Why Slurm's queue is unknown, if it is.
+    pub queue: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ShardState {
     pub shard: u32,
-    pub state: String,
+    pub state: StateName,
+    /// Slurm's word for the state, or why the shard failed.
+    pub why: Option<String>,
     pub trials: usize,
     pub of: usize,
+}
+
+/// A job of a campaign beside its shards.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct JobState {
+    pub job: &'static str,
+    pub state: StateName,
+    /// Slurm's word for the state, or why the job failed.
+    pub why: Option<String>,
+    pub exit_code: Option<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StateName {
+    Done,
+    Running,
+    Queued,
+    Failed,
+    NotBegun,
+}
+
+/// How far the campaign's run is merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MergedState {
+    Complete,
+    /// The rounds are merged, and trials at worst corners remain.
+    Rounds,
 }

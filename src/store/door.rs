@@ -36,6 +36,29 @@ pub struct Door {
     folder: Arc<File>,
 }
 
+/// A run's folder that is not open: so many can be known at a time as there is memory for, not as there are descriptors.
+#[derive(Clone, Debug)]
+pub struct Place {
+    path: PathBuf,
+    /// Device and inode.
+    id: (u64, u64),
+}
+
+impl Place {
+    /// Opens the folder again.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or if another folder has its path now.
+    pub fn open(&self) -> io::Result<Door> {
+        let door = Door::open(&self.path)?;
+        let about = door.folder.metadata()?;
+        match (about.dev(), about.ino()) == self.id {
+            true => Ok(door),
+            false => Err(io::Error::other("another folder has this path now")),
+        }
+    }
+}
+
 /// Another user or group that owns or may change a part of a run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stranger {
@@ -53,6 +76,12 @@ impl Door {
     /// The path that the user gave; for messages only, never opened again.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where this folder is, to open it again later.
+    pub fn place(&self) -> io::Result<Place> {
+        let about = self.folder.metadata()?;
+        Ok(Place { path: self.path.clone(), id: (about.dev(), about.ino()) })
     }
 
     /// The access to this folder after it was renamed to this path.
@@ -104,10 +133,9 @@ impl Door {
         Ok(Door { path: self.path.join(folder), folder: Arc::new(open_folder(&self.folder, folder)?) })
     }
 
-    /// Gives the content of another folder's file this new name: a hard link, or a copy where there can be none. Nothing is
-    /// synced.
-    pub fn link(&self, path: &str, from: &Door, other: &str, most: Bytes) -> io::Result<()> {
-        let mut file = from.regular(other, OFlags::RDONLY, most)?;
+    /// Gives the content of another folder's file this new name: a hard link, or a copy of the open `file` where there can be
+    /// none. Nothing is synced.
+    pub fn link(&self, path: &str, from: &Door, other: &str, mut file: File) -> io::Result<()> {
         let ((theirs, their_name), (ours, our_name)) = (from.above(other)?, self.above(path)?);
         match rustix::fs::linkat(&theirs, their_name, &ours, our_name, AtFlags::empty()) {
             Ok(()) => Ok(()),
@@ -460,9 +488,12 @@ mod tests {
     #[test]
     fn a_folder_is_read_through_though_its_path_has_become_another() {
         let (outside, door) = beside_a_secret();
+        let place = door.place().unwrap();
+        assert!(place.open().is_ok());
         door.create("ours", b"ours").unwrap();
         fs::rename(outside.path().join("run"), outside.path().join("moved")).unwrap();
         fs::create_dir(outside.path().join("run")).unwrap();
         assert_eq!(door.text("ours", MOST).unwrap(), "ours");
+        assert!(place.open().unwrap_err().to_string().contains("another folder"));
     }
 }

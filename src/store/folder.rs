@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::ensure;
 use rustix::fs::{FlockOperation, flock};
@@ -66,7 +66,7 @@ impl Folder {
     /// Whether a new run's folder can be created there. Creates nothing.
     ///
     /// # Errors
-    /// If it exists, or its parent cannot hold it.
+    /// If it exists, leads over `..` of a folder that does not exist, or is inside a run, or if its parent cannot hold it.
     pub fn can_be_created(path: &Path) -> Result<(), Failure> {
         // A link without a target is in the way, too.
         if path.symlink_metadata().is_ok() {
@@ -76,9 +76,23 @@ impl Folder {
                 path.display()
             )));
         }
+        if let Some(lacking) = lacking_before_dots(path) {
+            return Err(Failure::usage(format!(
+                "{}: {} does not exist, so the path after it leads nowhere\n  try: the same path without ..",
+                path.display(),
+                lacking.display()
+            )));
+        }
         let parent = or_here(path.parent());
         let holds = parent.ancestors().map(|above| or_here(Some(above))).find(|above| above.exists());
         let Some(holds) = holds else { return Ok(()) };
+        if let Some(run) = run_around(holds) {
+            return Err(Failure::usage(format!(
+                "{} would be inside the run {}\n  try: a folder beside that run",
+                path.display(),
+                run.display()
+            )));
+        }
         if !holds.is_dir() {
             return Err(not_created(path, format!("{} is not a directory", holds.display())));
         }
@@ -228,6 +242,20 @@ fn not_created(path: &Path, why: String) -> Failure {
         "could not create the run's folder {}: {why}\n  try: --output DIR, in a folder that you can write to",
         path.display()
     ))
+}
+
+/// The first folder of this path that does not exist although `..` follows it: creating it would change where the path leads.
+fn lacking_before_dots(path: &Path) -> Option<&Path> {
+    let lacking = path.ancestors().filter(|above| !above.as_os_str().is_empty() && !above.exists()).last()?;
+    let rest = path.strip_prefix(lacking).ok()?;
+    rest.components().any(|part| part == Component::ParentDir).then_some(lacking)
+}
+
+/// The run whose folder contains this folder, or is it.
+pub fn run_around(folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    let is_run = |above: &&Path| [PLAN, MACHINE, TRIALS].iter().all(|name| above.join(name).is_file());
+    folder.ancestors().find(is_run).map(Path::to_owned)
 }
 
 pub fn or_here(folder: Option<&Path>) -> &Path {
@@ -385,14 +413,20 @@ fn no_trials(path: &Path, e: &io::Error) -> Failure {
     }
 }
 
-/// The error for a file that could not be opened. A file of the wrong type means that the run is damaged; other errors come from
+/// The error for a file that could not be read. A file of the wrong type means that the run is damaged; other errors come from
 /// missing permissions or a failing disk.
-fn unreadable(path: &Path, name: &str, e: &io::Error) -> Failure {
+pub fn unreadable(path: &Path, name: &str, e: &io::Error) -> Failure {
     match e.kind() {
         ErrorKind::InvalidData => damaged(path, name, &e.to_string()),
-        _ => {
+        ErrorKind::PermissionDenied => {
             let file = shown(path, name);
             Failure::missing(format!("could not open {file}: {e}\n  try: as the user who owns the run"))
+        }
+        _ => {
+            let file = shown(path, name);
+            Failure::missing(format!(
+                "could not read {file}: {e}\n  try: check the disk that holds it, then again"
+            ))
         }
     }
 }

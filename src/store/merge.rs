@@ -5,43 +5,121 @@
 //! OUT/histograms/ …     the files beside the records: hard links where both lie on one filesystem, otherwise copies
 //! OUT/shards/1-of-4/    what the shard sealed: plan, machine, records, seal, and the seal's signature
 //! ```
-//! Only one line is in memory at a time.
+//! Only one line is in memory at a time, and only some of the shards are open.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
+use rustix::process::{Resource, getrlimit};
 
-use super::door::Door;
+use super::door::{Door, Place};
 use super::folder::{self, TRIALS_MOST};
 use super::lines::{self, Span};
 use super::seal::{self, SEAL_MOST};
 use super::unready::Unready;
 use super::{MACHINE, PLAN, Run, SEAL, SHARDS, SIGNATURE, TRIALS, beside, sync_folder, verdict};
+use crate::exit::Failure;
 use crate::host::caller::create_folders;
 use crate::schema::finding::Verdict;
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
 use crate::schema::seal::{Ended, SCHEMA, Seal};
+use crate::schema::units::Bytes;
 
-/// The records of a shard, read by their places in its file.
-pub struct Shard<'r> {
-    run: &'r Run,
+/// A shard whose folder is not open.
+#[derive(Debug)]
+pub struct Shard {
+    pub folder: PathBuf,
+    pub plan: Plan,
+    pub machine: Machine,
+    place: Place,
+}
+
+impl Shard {
+    /// Everything of a shard but its records.
+    ///
+    /// # Errors
+    /// If the path is not a run's folder.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        let Run { folder, plan, machine, door, .. } = folder::head(path)?;
+        let place = door.place().map_err(|e| folder::unreadable(path, "", &e))?;
+        Ok(Shard { folder, plan, machine, place })
+    }
+
+    /// Opens its folder.
+    pub fn open(&self) -> anyhow::Result<Door> {
+        Ok(self.place.open().map_err(|e| folder::unreadable(&self.folder, "", &e))?)
+    }
+}
+
+/// What the seal of the run in this folder says of its plan and its machine, if they were altered.
+pub fn altered(folder: &Path) -> Option<String> {
+    let door = Door::open(folder).ok()?;
+    let seal = seal::read(&door).ok()??;
+    let [plan, machine] = [PLAN, MACHINE].map(|name| door.read(name, folder::PAGE_MOST).ok());
+    seal::altered(&seal, &plan?, &machine?).into_iter().next()
+}
+
+/// The error of the first file of this record that is there but cannot be read: a fault of the machine, and no damage.
+pub fn unreadable(run: &Run, record: &Record) -> Option<Failure> {
+    let kinds = [io::ErrorKind::NotFound, io::ErrorKind::InvalidData];
+    beside::beside_it(record).find_map(|file| {
+        let e = run.door.hash(&file.path, TRIALS_MOST).err().filter(|e| !kinds.contains(&e.kind()))?;
+        Some(folder::unreadable(&run.folder, &file.path, &e))
+    })
+}
+
+/// The records of shards, read by their places in the files. Only some of the shards are open at a time.
+pub struct Shards<'s> {
+    all: &'s [Shard],
+    /// The last one used is the last.
+    open: VecDeque<Open>,
+    most: usize,
+}
+
+struct Open {
+    at: usize,
+    door: Door,
     trials: File,
 }
 
-impl<'r> Shard<'r> {
-    pub fn of(run: &'r Run) -> io::Result<Self> {
-        Ok(Shard { run, trials: run.door.file(TRIALS, TRIALS_MOST)? })
+impl<'s> Shards<'s> {
+    pub fn of(all: &'s [Shard]) -> Self {
+        // Two descriptors each; a quarter of the limit leaves enough for everything else.
+        let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let most = usize::try_from(limit / 8).unwrap_or(usize::MAX).clamp(1, 256);
+        Shards { all, open: VecDeque::new(), most }
     }
 
-    fn line(&self, span: Span) -> anyhow::Result<String> {
+    fn opened(&mut self, at: usize) -> anyhow::Result<&Open> {
+        let known = self.open.iter().position(|open| open.at == at).and_then(|place| self.open.remove(place));
+        let open = match known {
+            Some(open) => open,
+            None => {
+                if self.open.len() == self.most {
+                    self.open.pop_front();
+                }
+                let (shard, door) = (&self.all[at], self.all[at].open()?);
+                let trials = door.file(TRIALS, TRIALS_MOST);
+                let trials = trials.map_err(|e| folder::unreadable(&shard.folder, TRIALS, &e))?;
+                Open { at, door, trials }
+            }
+        };
+        self.open.push_back(open);
+        self.open.back().context("the shard was opened")
+    }
+}
+
+impl Open {
+    fn line(&self, span: Span) -> io::Result<String> {
         let mut bytes = vec![0; span.bytes];
         self.trials.read_exact_at(&mut bytes, span.at)?;
-        Ok(String::from_utf8(bytes)?)
+        String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData.into())
     }
 }
 
@@ -72,33 +150,34 @@ impl Merging {
     }
 
     /// Keeps what this shard sealed.
-    pub fn keep(&self, folder: &str, shard: &Run) -> anyhow::Result<()> {
+    pub fn keep(&self, folder: &str, shard: &Shard) -> anyhow::Result<()> {
         self.door.make_folder(SHARDS)?;
         self.door.make_folder_in(SHARDS, folder)?;
+        let from = shard.open()?;
         for name in [PLAN, MACHINE, TRIALS, SEAL, SIGNATURE] {
-            if shard.door.has(name)? {
-                self.door.link(&format!("{SHARDS}/{folder}/{name}"), &shard.door, name, TRIALS_MOST)?;
+            if from.has(name)? {
+                self.link(&format!("{SHARDS}/{folder}/{name}"), &from, name, TRIALS_MOST)?;
             }
         }
         Ok(())
     }
 
     /// Appends a record of a shard, with the files beside it.
-    pub fn append(&mut self, shard: &Shard<'_>, span: Span) -> anyhow::Result<()> {
-        let line = shard.line(span)?;
-        let Some((line, sum)) = lines::rechained(&line, &self.last) else {
-            bail!("a line of {} is not as fsderby writes it", shard.run.folder.display());
-        };
-        let lines::Line::Sound(record, _) = lines::read(&line) else {
-            bail!("a line of {} changed while it was read", shard.run.folder.display());
-        };
-        self.files(shard, &record)?;
+    pub fn append(&mut self, shards: &mut Shards<'_>, at: usize, span: Span) -> anyhow::Result<()> {
+        let shard = &shards.all[at];
+        let unreadable = |e: &io::Error| folder::unreadable(&shard.folder, TRIALS, e);
+        let changed =
+            || unreadable(&io::Error::new(io::ErrorKind::InvalidData, "it changed while it was read"));
+        let open = shards.opened(at)?;
+        let line = open.line(span).map_err(|e| unreadable(&e))?;
+        let (line, sum) = lines::rechained(&line, &self.last).ok_or_else(changed)?;
+        let lines::Line::Sound(record, _) = lines::read(&line) else { return Err(changed().into()) };
+        self.files(&open.door, &record)?;
         let line = line + "\n";
         self.bytes += line.len();
         ensure!(
             self.bytes as u64 <= TRIALS_MOST.0,
-            "{TRIALS} would exceed {TRIALS_MOST}, the largest size that fsderby reads\n  try: merge fewer rounds, or split \
-             the experiment"
+            "{TRIALS} would exceed {TRIALS_MOST}, the largest size that fsderby reads"
         );
         self.hash.update(line.as_bytes());
         self.trials.write_all(line.as_bytes())?;
@@ -107,16 +186,22 @@ impl Merging {
         Ok(())
     }
 
-    fn files(&self, shard: &Shard<'_>, record: &Record) -> anyhow::Result<()> {
+    fn files(&self, shard: &Door, record: &Record) -> anyhow::Result<()> {
         for kind in beside::ALL {
             let path = kind.path(&record.trial, record.attempt);
             if beside::beside_it(record).any(|file| file.path == path) {
                 self.door.make_folder(kind.folder)?;
-                let storing = || format!("could not store {path}");
-                self.door.link(&path, &shard.run.door, &path, kind.most).with_context(storing)?;
+                self.link(&path, shard, &path, kind.most)?;
             }
         }
         Ok(())
+    }
+
+    /// A shard's file under this new name in the merged run.
+    fn link(&self, path: &str, shard: &Door, name: &str, most: Bytes) -> anyhow::Result<()> {
+        let file = shard.file(name, most).map_err(|e| folder::unreadable(shard.path(), name, &e))?;
+        let copying = || format!("could not link or copy {}/{name}", shard.path().display());
+        self.door.link(path, shard, name, file).with_context(copying)
     }
 
     /// The run as it is so far, which has its later name.
@@ -161,6 +246,6 @@ pub fn read_kept(run: &Run, folder: &str, keep: &mut dyn FnMut(Record, Span)) ->
 }
 
 /// BLAKE3 of a run's seal.
-pub fn seal_hash(run: &Run) -> io::Result<String> {
-    run.door.hash(SEAL, SEAL_MOST)
+pub fn seal_hash(run: &Run) -> Result<String, Failure> {
+    run.door.hash(SEAL, SEAL_MOST).map_err(|e| folder::unreadable(&run.folder, SEAL, &e))
 }

@@ -32,7 +32,7 @@ mod verdict;
 
 pub use beside::{Attached, Beside, CONSOLES, HISTOGRAMS, REQUESTS};
 pub use door::Door;
-pub use folder::{Folder, head, head_of, open_door, open_trusted, read, read_each, read_through};
+pub use folder::{Folder, head, head_of, open_door, open_trusted, read, read_each, read_through, run_around};
 
 use std::collections::HashMap;
 use std::fs::File;

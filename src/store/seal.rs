@@ -61,19 +61,27 @@ impl Trials {
 
 /// Descriptions of changes since the run was sealed, one sentence each.
 pub fn differences(seal: &Seal, plan: &[u8], machine: &[u8], trials: &Trials) -> Vec<String> {
-    let altered = |name: &str| format!("{name} has changed since the run ended and was sealed");
-    let mut found = Vec::new();
-    found.extend((hash(plan) != seal.plan_blake3).then(|| altered(PLAN)));
-    found.extend((hash(machine) != seal.machine_blake3).then(|| altered(MACHINE)));
+    let mut found = altered(seal, plan, machine);
     if trials.bytes < seal.bytes {
         found.push(format!(
             "{TRIALS} was truncated: it had {} records in {} bytes when the run ended, and has {} bytes",
             seal.records, seal.bytes, trials.bytes
         ));
     } else if trials.hasher.finalize().to_hex().as_str() != seal.trials_blake3 {
-        found.push(altered(TRIALS));
+        found.push(changed(TRIALS));
     }
     found
+}
+
+/// Like [`differences`], of the plan and the machine alone.
+pub fn altered(seal: &Seal, plan: &[u8], machine: &[u8]) -> Vec<String> {
+    let is_other = |(_, bytes, sealed): &(&str, &[u8], &String)| hash(bytes) != **sealed;
+    let files = [(PLAN, plan, &seal.plan_blake3), (MACHINE, machine, &seal.machine_blake3)];
+    files.into_iter().filter(is_other).map(|(name, ..)| changed(name)).collect()
+}
+
+fn changed(name: &str) -> String {
+    format!("{name} has changed since the run ended and was sealed")
 }
 
 /// The seal of the run in this folder; `None` if the run was killed before it was sealed.

@@ -2,12 +2,11 @@
 @HEAD@
 # Merges the shards; merge itself judges whether they are complete. next.toml has the trials that the results call for.
 cd @DIR@ || exit
-[ -e run ] && exit 0
+end() { echo "$1" >ended/merge; exit "$1"; }
+[ ! -e run ] || end 0
 if [ ! -e rounds ]; then
     rm -f next.toml
-    @FSDERBY@ merge rounds shards/* --next next.toml
-    code=$?
-    echo $code >ended/merge
-    [ $code = 0 ] || exit $code
+    @FSDERBY@ merge rounds shards/* --next next.toml || end $?
 fi
-[ -e next.toml ] || mv rounds run
+[ -e next.toml ] || mv rounds run || end $?
+end 0

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
+mod campaign;
 mod cite;
 mod compare;
 mod completions;
@@ -13,6 +14,7 @@ mod imports;
 mod links;
 mod looks;
 mod losses;
+mod merging;
 mod noise;
 mod order;
 mod report;

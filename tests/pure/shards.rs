@@ -20,9 +20,9 @@ use fsderby::schema::shard::Shard;
 use fsderby::schema::units::Percent;
 use fsderby::store::{self, Run};
 
-const MODEL: &str = "name = 'shards'\non = 'model:samsung-870-evo'\nsize = '1g'\nworkloads = ['postmark-quick']\n\
+pub const MODEL: &str = "name = 'shards'\non = 'model:samsung-870-evo'\nsize = '1g'\nworkloads = ['postmark-quick']\n\
                      filesystems = ['ext2', 'ext4']\nrounds = 13\nscale = '1/16'\nseed = 7\n";
-const LOOP: &str = "name = 'shards'\nsize = '1g'\nworkloads = ['postmark-quick']\nfilesystems = ['ext2', 'ext4']\n\
+pub const LOOP: &str = "name = 'shards'\nsize = '1g'\nworkloads = ['postmark-quick']\nfilesystems = ['ext2', 'ext4']\n\
                     rounds = 4\nguard = false\nscale = '1/16'\nseed = 7\n";
 
 fn plan(text: &str, shard: Option<Shard>) -> Plan {
@@ -32,7 +32,7 @@ fn plan(text: &str, shard: Option<Shard>) -> Plan {
 }
 
 /// One filesystem takes twice as long as the other, and a tenth of it is instructions: a pair that needs its worst corner.
-fn model() -> Scripted {
+pub fn model() -> Scripted {
     Scripted::on_model("model:samsung-870-evo", |job, event| {
         let Event::Phase(phase) = event else { return };
         let whole = if job.trial.ends_with("/ext2") { 100_000_000 } else { 200_000_000 };
@@ -42,7 +42,7 @@ fn model() -> Scripted {
 }
 
 /// The shards of this plan, carried out.
-fn shards(below: &Path, text: &str, testbed: &Scripted, of: u32, due: &[String]) -> Vec<PathBuf> {
+pub fn shards(below: &Path, text: &str, testbed: &Scripted, of: u32, due: &[String]) -> Vec<PathBuf> {
     let shard = |number: u32| {
         let folder = below.join(format!("{number}-of-{of}-{}", due.len()));
         let plan = plan(text, Some(Shard { number, of, due: due.to_vec() }));
@@ -58,7 +58,7 @@ fn wrong(run: &Path) -> Vec<String> {
 }
 
 fn merge(out: &Path, shards: &[PathBuf]) -> anyhow::Result<Made> {
-    merge::merge(out, shards, &mut |_| Ok(()))
+    merge::merge(out, shards, &mut |_| Ok(()), &|| false)
 }
 
 /// The records without what differs from run to run, by name and attempt.
@@ -89,7 +89,7 @@ fn shards_in_virtual_time_with_their_corners_are_the_run_of_one_machine() {
         next = plan.shard.clone();
         Ok(())
     };
-    let made = merge::merge(&at("first"), &all, tell).unwrap();
+    let made = merge::merge(&at("first"), &all, tell, &|| false).unwrap();
     assert_eq!((made.left, made.left_out), (2, 0));
     let due = next.expect("a pair needs its worst corner").due;
     let first = store::read(&at("first")).unwrap();
@@ -273,7 +273,24 @@ fn a_shard_that_is_missing_doubled_unfinished_damaged_or_foreign_is_refused_by_i
         ("the build of fsderby", |machine| machine.fsderby.blake3 = "other".into()),
         ("the kernel", |machine| machine.setups[0].kernel = "5.0".into()),
         ("the guest bundle", |machine| machine.setups[0].guest = "4be1b3c2".into()),
-        ("the CPU", |machine| machine.cpu = "another".into()),
+        ("the CPU of", |machine| machine.cpu = "another".into()),
+        ("another, not ", |machine| machine.cpu = "another".into()),
+        ("the number of CPUs of", |machine| machine.cpus += 1),
+        ("the memory of", |machine| machine.memory.0 = machine.memory.0 * 2 + 1),
+        ("the hypervisor of", |machine| machine.hypervisor = "another".into()),
+        ("the host's kernel of", |machine| machine.kernel = "6.99".into()),
+        ("the cgroup version of", |machine| machine.memory_groups += 1),
+        ("the model of the disk of", |machine| machine.setups[0].disk.model = "SAMSUNG MZ7L3".into()),
+        ("SAMSUNG MZ7L3, not ", |machine| machine.setups[0].disk.model = "SAMSUNG MZ7L3".into()),
+        ("the size of the disk of", |machine| machine.setups[0].disk.size.0 = 7 << 40),
+        ("the kind of disk of", |machine| machine.setups[0].disk.rotational ^= true),
+        ("the I/O scheduler of", |machine| machine.setups[0].disk.scheduler = "another".into()),
+        ("the filesystem of the testbed's folder of", |machine| {
+            machine.setups[0].disk.fstype = "ubifs".into()
+        }),
+        ("the mount options of the testbed's folder of", |machine| {
+            machine.setups[0].disk.options.push("another".into());
+        }),
         ("qemu-system-x86_64, by its hash", |machine| {
             machine.tools.push(fsderby::schema::machine::Tool {
                 kind: "testbed model".into(),
@@ -284,12 +301,93 @@ fn a_shard_that_is_missing_doubled_unfinished_damaged_or_foreign_is_refused_by_i
             });
         }),
     ] {
-        let forger = Forger::of(&two);
-        let path = forger.folder().join("machine.json");
-        let mut machine: Machine = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-        change(&mut machine);
-        fs::write(&path, serde_json::to_string_pretty(&machine).unwrap()).unwrap();
-        forger.write();
+        let forger = with_machine(&two, change);
         says(&[one.clone(), forger.folder()], exit::SHARDS, &[what, "run that shard again"]);
+    }
+}
+
+/// A shard of another machine.
+fn with_machine(shard: &Path, change: impl FnOnce(&mut Machine)) -> Forger {
+    let forger = Forger::of(shard);
+    let path = forger.folder().join("machine.json");
+    let mut machine: Machine = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    change(&mut machine);
+    fs::write(&path, serde_json::to_string_pretty(&machine).unwrap()).unwrap();
+    forger.write();
+    forger
+}
+
+#[test]
+fn in_virtual_time_hardware_differs_freely_and_in_real_time_sizes_may_differ_by_what_firmware_takes() {
+    let kept = tempfile::tempdir().unwrap();
+    let other = |machine: &mut Machine| {
+        (machine.cpu, machine.cpus, machine.memory.0) = ("another".into(), 64, 1 << 40);
+        machine.kernel = "6.99".into();
+        machine.setups[0].disk.model = "another".into();
+    };
+    let all = shards(kept.path(), MODEL, &model(), 2, &[]);
+    let forger = with_machine(&all[1], other);
+    assert!(merge(&kept.path().join("model"), &[all[0].clone(), forger.folder()]).is_ok());
+    let own = kept.path().join("loop");
+    fs::create_dir(&own).unwrap();
+    let all = shards(&own, LOOP, &Scripted::well(), 2, &[]);
+    let one = with_machine(&all[0], |machine| machine.memory.0 = 32 << 30);
+    let two = with_machine(&all[1], |machine| machine.memory.0 = (32 << 30) - (100 << 20));
+    assert!(merge(&own.join("out"), &[one.folder(), two.folder()]).is_ok());
+}
+
+#[test]
+fn a_flipped_byte_of_any_file_is_damage_of_its_shard_and_no_difference() {
+    let kept = tempfile::tempdir().unwrap();
+    let all = shards(kept.path(), LOOP, &Scripted::well(), 2, &[]);
+    for (name, from, to) in [
+        ("plan.toml", "plan_seed = 7", "plan_seed = 6"),
+        ("plan.toml", "number = 2", "number = 1"),
+        ("plan.toml", "postmark-quick", "postmark-quicx"),
+        ("plan.toml", "[[filesystem]]", "[[filesystem)]"),
+        ("plan.toml", "schema = ", "schema = 9"),
+        ("machine.json", "\"cpus\": ", "\"cpus\": 9"),
+        ("machine.json", "\"version\": \"", "\"version\": \"9"),
+        ("machine.json", "\"kernel\": \"", "\"kernel\": \"9"),
+        ("machine.json", "{", "["),
+        ("trials.jsonl", "r02/", "r03/"),
+        ("seal.json", "\"records\": ", "\"records\": 9"),
+        ("verdict.json", "{", "["),
+    ] {
+        let flipped = kept.path().join("flipped");
+        copy(&all[1], &flipped);
+        let path = flipped.join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{name}: {from}: {text}");
+        fs::write(&path, text.replacen(from, to, 1)).unwrap();
+        for order in [[&all[0], &flipped], [&flipped, &all[0]]] {
+            let (code, said) = refusal(&kept.path().join("out"), &order.map(Clone::clone));
+            assert_eq!(code, exit::DAMAGED, "{name}: {from}: {said}");
+            for word in ["flipped", name, "damaged", "try: ", "run it again"] {
+                assert!(said.contains(word), "{name}: {from}: {word}: {said}");
+            }
+        }
+        fs::remove_dir_all(&flipped).unwrap();
+    }
+}
+
+#[test]
+fn an_interrupted_merge_leaves_nothing_whenever_it_is_interrupted() {
+    let kept = tempfile::tempdir().unwrap();
+    let all = shards(kept.path(), LOOP, &Scripted::well(), 2, &[]);
+    let out = kept.path().join("below");
+    fs::create_dir(&out).unwrap();
+    for calls in 0.. {
+        let asked = std::cell::Cell::new(0);
+        let stop = || {
+            asked.set(asked.get() + 1);
+            asked.get() > calls
+        };
+        let Err(error) = merge::merge(&out.join("run"), &all, &mut |_| Ok(()), &stop) else {
+            assert!(calls > 10, "{calls} times");
+            break;
+        };
+        assert_eq!(exit::code(&error), exit::INTERRUPTED, "{error:#}");
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 0, "after {calls} times");
     }
 }

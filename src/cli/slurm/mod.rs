@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use shell_words::quote;
 
 use self::scripts::Campaign;
 use super::config::checked;
@@ -35,6 +36,8 @@ use crate::testbeds::{Made, Testbeds};
 
 /// The campaign's numbers, in its folder.
 const CAMPAIGN: &str = "slurm.toml";
+/// The plan of the trials that the results of the shards call for.
+const NEXT: &str = "next.toml";
 /// A shorter shard burdens the scheduler more than it saves time.
 const SHORTEST: Duration = Duration::from_secs(15 * 60);
 /// Most tasks of an array, as Slurm's default `MaxArraySize` has them.
@@ -47,7 +50,8 @@ const OWN_MEMORY: u64 = 256 * MIB;
 pub struct Arguments {
     #[command(subcommand)]
     what: Option<What>,
-    /// Name of a ready experiment, or path to a .toml file: an experiment, or the plan.toml of a run
+    /// Name of a ready experiment, or path to a .toml file: an experiment, the plan.toml of a run, or the next.toml of fsderby
+    /// merge --next, of which only the remaining trials are run
     #[arg(required = true, add = super::complete::experiments())]
     plan: Option<String>,
     /// Guest bundle, whose kernel, programs and agent replace those of the nodes: an ID of `fsderby guest list`, or a file
@@ -68,8 +72,10 @@ pub struct Arguments {
     /// Memory of a task; default: what its trials take
     #[arg(long)]
     mem: Option<Bytes>,
+    /// Partition of all jobs, as `sinfo` lists them; default: the cluster's
     #[arg(long, value_name = "NAME", value_parser = word)]
     partition: Option<String>,
+    /// Account to which Slurm charges all jobs; default: the user's
     #[arg(long, value_name = "NAME", value_parser = word)]
     account: Option<String>,
     /// Write the scripts into the campaign's folder instead of printing them
@@ -120,7 +126,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return status::run(arguments);
     }
     if arguments.submit && programs::find_on_path("sbatch").is_none() {
-        let text = "there is no sbatch on this machine\n  try: --write here and sh DIR/submit.sh on a login node, or --shard with another scheduler";
+        let text = "there is no sbatch on this machine\n  try: fsderby slurm PLAN --write --output DIR here and sh DIR/submit.sh on a \
+                    login node, or fsderby run PLAN --shard I/N with another scheduler";
         return Err(Failure::missing(text).into());
     }
     let config = checked()?;
@@ -128,7 +135,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     experiment.take_configured(config)?;
     options::give_guest(arguments.guest.clone(), &mut experiment)?;
     let plan = experiment.plan(common_testbed(&experiment)?, now_seed())?;
-    let plan = Plan { shard: None, ..plan };
+    // What a merge calls for is divided again; any other shard's plan stands for the whole.
+    let due = plan.shard.as_ref().map(|shard| shard.due.clone()).filter(|due| !due.is_empty());
+    let plan = Plan { shard: due.map(|due| Shard { number: 1, of: 1, due }), ..plan };
     let made = Made::of(&plan).map_err(Failure::usage)?;
     let campaign = campaign(arguments, &plan, &made.testbeds())?;
     let folder =
@@ -136,6 +145,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let folder = std::path::absolute(folder).context("could not find the current folder")?;
     Folder::can_be_created(&folder)?;
     let program = std::env::current_exe().context("could not find this program")?;
+    can_be_in_scripts("the campaign's folder", &folder)?;
+    can_be_in_scripts("the program's file", &program)?;
     let scripts = scripts::all(&campaign, &folder, &program);
     if !arguments.write && !arguments.submit {
         for (name, text) in &scripts {
@@ -145,20 +156,42 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     write(&folder, &plan, &campaign, &scripts)?;
     let submit = folder.join("submit.sh");
+    let quoted = |path: &Path| quote(&path.display().to_string()).into_owned();
+    let merge = campaign.is_of_due.then(|| {
+        format!(
+            "\nwhen its shards are done: fsderby merge OUT SHARD… {}/*, with the shards that called for them",
+            quoted(&folder.join("shards"))
+        )
+    });
+    let merge = merge.unwrap_or_default();
     if !arguments.submit {
-        print_line(&format!("{}\nsubmit: sh {}", folder.display(), submit.display()))?;
+        print_line(&format!("{}\nsubmit: sh {}{merge}", folder.display(), quoted(&submit)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let ended = Command::new("sh").arg(&submit).status().context("could not start submit.sh")?;
     if !ended.success() {
         let text = format!(
-            "sbatch refused a job, see above\n  try: correct the options, then sh {}",
-            submit.display()
+            "not all jobs of {} were submitted, see above\n  try: sh {}, which submits the others",
+            folder.display(),
+            quoted(&submit)
         );
         return Err(Failure::missing(text).into());
     }
-    print_line(&format!("submitted\n  try: fsderby slurm status {}", folder.display()))?;
+    print_line(&format!("submitted{merge}\n  try: fsderby slurm status {}", quoted(&folder)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Scripts are lines of text: a line end in a path would begin another line, even inside quotes of a comment.
+fn can_be_in_scripts(what: &str, path: &Path) -> Result<(), Failure> {
+    let why = match path.to_str() {
+        None => "is not text in UTF-8",
+        Some(text) if text.contains(char::is_control) => "contains a control character, such as a line end",
+        Some(_) => return Ok(()),
+    };
+    let shown = path.to_string_lossy().escape_debug().to_string();
+    Err(Failure::usage(format!(
+        "{what} '{shown}' {why}, so no batch script can name it\n  try: --output with another folder"
+    )))
 }
 
 /// Numbers of tasks, memory and time, from what the trials take.
@@ -167,21 +200,28 @@ fn campaign(arguments: &Arguments, plan: &Plan, testbeds: &Testbeds<'_>) -> anyh
     let in_virtual_time = resolved.share.in_virtual_time();
     let rounds = plan.rounds.at_least();
     let trials = sharded::trials(&resolved, rounds);
-    let most = if in_virtual_time { trials } else { rounds as usize };
+    let due = resolved.share.named();
+    let is_of_due = resolved.share.is_of_named();
+    let trials = if is_of_due { due } else { trials };
+    let most = if in_virtual_time || is_of_due { trials } else { rounds as usize };
     let one_by_one = pace::guess(&resolved, testbeds, &[], 1);
     let cells = u32::try_from(plan.candidates.len() * plan.scenarios.len()).unwrap_or(u32::MAX).max(1);
     let extras = u32::try_from(pace::extra_trials(&resolved, &[])).unwrap_or(u32::MAX);
-    let whole = one_by_one.of_rounds(rounds) + one_by_one.a_round / cells * extras;
+    let whole = match is_of_due {
+        true => one_by_one.a_round / cells * u32::try_from(due).unwrap_or(u32::MAX),
+        false => one_by_one.of_rounds(rounds) + one_by_one.a_round / cells * extras,
+    };
     let at_once = if in_virtual_time { arguments.cpus } else { 1 };
     let most = u32::try_from(most).unwrap_or(u32::MAX).min(MOST);
     let fit = (whole / at_once).as_secs() / SHORTEST.as_secs();
-    let tasks = arguments.tasks.unwrap_or(u32::try_from(fit).unwrap_or(u32::MAX).clamp(1, most));
-    let shard = Plan { shard: Some(Shard { number: 1, of: tasks, due: Vec::new() }), ..plan.clone() };
+    let tasks = arguments.tasks.unwrap_or(u32::try_from(fit).unwrap_or(u32::MAX).clamp(1, most.max(1)));
+    let named = plan.shard.as_ref().map(|shard| shard.due.clone()).unwrap_or_default();
+    let shard = Plan { shard: Some(Shard { number: 1, of: tasks, due: named }), ..plan.clone() };
     sharded::check(&Resolved::of(&shard)?)?;
     let a_shard = whole / at_once / tasks;
     if a_shard < SHORTEST && tasks > 1 {
         say(&format!(
-            "note: {} in {} take about {} min each; a scheduler wants a quarter of an hour at least\n  try: fewer --tasks",
+            "note: {} in {} take about {} min each; a scheduler wants a quarter of an hour at least\n  try: a smaller N in --tasks N",
             count(trials, "trial"),
             count(tasks as usize, "shard"),
             a_shard.as_secs().div_ceil(60)
@@ -198,6 +238,7 @@ fn campaign(arguments: &Arguments, plan: &Plan, testbeds: &Testbeds<'_>) -> anyh
         in_virtual_time,
         partition: arguments.partition.clone(),
         account: arguments.account.clone(),
+        is_of_due,
     })
 }
 
@@ -233,6 +274,13 @@ mod tests {
         for text in ["", "0", "1:30", "1:60:00", "soon", "-5", "0:00:00", "99999999999999999999"] {
             assert!(minutes(text).is_err(), "{text}");
         }
+        let bad = ["a\nb", "a\u{1b}[2Jb", "a\tb"]
+            .map(|name| can_be_in_scripts("the folder", Path::new(name)).unwrap_err());
+        assert!(
+            bad.iter()
+                .all(|e| e.message.contains("control character") && e.message.contains("try: --output"))
+        );
+        assert!(can_be_in_scripts("the folder", Path::new("/a b/it's \"ä\" $x")).is_ok());
         assert!(word("all").is_ok() && word("a b").is_err() && word("x\n#SBATCH --uid=0").is_err());
     }
 }

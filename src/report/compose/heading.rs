@@ -57,6 +57,7 @@ pub fn of(
     choosing: Option<&ToChoose>,
 ) -> Heading {
     let next = match standing {
+        Standing::Preliminary | Standing::Short if run.plan.shard.is_some() => Some(merge()),
         Standing::Preliminary if !progress.is_fixed => Some(next(run, progress)),
         Standing::Short => longer(run),
         _ => None,
@@ -82,7 +83,14 @@ pub fn of(
         sentences.extend(model::coverage(run).map(Coverage::said));
     }
     let lacks = progress.lacks(taking_part(run).len() > 1, run.plan.needs.is_some());
-    let conclusion = conclusion(standing, progress, workloads, next.as_ref(), &lacks);
+    let conclusion = match (&run.plan.shard, standing) {
+        (Some(shard), Standing::Preliminary | Standing::Short) => format!(
+            "{lacks} This run is shard {shard} of its plan. For the result of all shards, merge them:"
+        )
+        .trim_start()
+        .to_owned(),
+        _ => conclusion(standing, progress, workloads, next.as_ref(), &lacks),
+    };
     let timeless = timeless::of(run);
     let warnings = timeless.iter().map(|why| why.said.clone()).chain(setups.apart.iter().cloned());
     let warnings = warnings.chain(scaled::no_longer_tested(&run.plan));
@@ -562,6 +570,11 @@ fn duration(minutes: u64) -> String {
         0..120 => count(minutes as usize, "minute"),
         _ => count(minutes.div_ceil(60) as usize, "hour"),
     }
+}
+
+/// A shard has the rounds of its plan: what a verdict needs is in the others.
+fn merge() -> Next {
+    Next { command: "fsderby merge OUT SHARD…".to_owned(), minutes: None }
 }
 
 fn next(run: &Run, progress: Progress) -> Next {

@@ -12,25 +12,29 @@ pub mod fit;
 mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, ErrorKind};
+use std::mem;
 use std::path::{Path, PathBuf};
 
-use self::fit::{Set, name, refused};
+use rustix::io::Errno;
+
+use self::fit::{name, refused};
 use self::order::{Group, Order, Position};
 use crate::analysis::dataset::Dataset;
 use crate::analysis::verdict;
-use crate::exit::{DAMAGED, Failure};
+use crate::exit::{self, DAMAGED, Failure, INTERRUPTED};
 use crate::host::parallel::parallel;
 use crate::runner::plan::resolved::Resolved;
 use crate::runner::plan::{extras, shard};
+use crate::schema;
 use crate::schema::machine::{Machine, Merged};
 use crate::schema::plan::{Plan, Rounds, Trial};
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::schema::seal::Ended;
-use crate::schema::shard::Shard;
 use crate::store::lines::Span;
-use crate::store::merge::{self, Merging};
-use crate::store::{self, Door, Folder, Run};
+use crate::store::merge::{Merging, Shard};
+use crate::store::{self, Folder, Run};
 
 /// Number of records whose files are checked together.
 const BATCH: usize = 512;
@@ -56,7 +60,8 @@ struct Entry {
     span: Span,
 }
 
-/// `tell` receives the plan of the trials that the results call for, if any, before the merged run has its name.
+/// `tell` receives the plan of the trials that the results call for, if any, before the merged run has its name. Once `stop` says
+/// so, the merge ends and nothing of it stays.
 ///
 /// # Errors
 /// If the shards do not fit together or are damaged, or if the run cannot be written.
@@ -64,64 +69,133 @@ pub fn merge(
     out: &Path,
     folders: &[PathBuf],
     tell: &mut dyn FnMut(&Plan) -> anyhow::Result<()>,
+    stop: &dyn Fn() -> bool,
 ) -> anyhow::Result<Made> {
     Folder::can_be_created(out)?;
-    let heads = folders.iter().map(|folder| store::head(folder)).collect::<anyhow::Result<Vec<Run>>>()?;
+    let is_to_go_on = || if stop() { Err(interrupted()) } else { Ok(()) };
+    let heads = folders.iter().map(|folder| head(folder)).collect::<anyhow::Result<Vec<Shard>>>()?;
     let Some(first) = heads.first() else { return Err(refused("no shard was named").into()) };
     let plan = Plan { shard: None, ..first.plan.clone() };
-    let resolved = Resolved::of(&plan)?;
+    let resolved = Resolved::of(&plan).map_err(|e| or_damage(&heads, e))?;
     let in_virtual_time = resolved.share.in_virtual_time();
-    let sets = fit::sets(&heads, in_virtual_time)?;
-    let numbered: Vec<&Run> = sets.iter().flat_map(|set| set.shards.iter().copied()).collect();
+    let in_order = fit::sets(&heads, in_virtual_time).map_err(|e| or_damage(&heads, e))?;
+    let sizes: Vec<usize> = in_order.iter().map(Vec::len).collect();
+    let mut heads: Vec<Option<Shard>> = heads.into_iter().map(Some).collect();
+    let shards: Vec<Shard> = in_order.into_iter().flatten().filter_map(|at| heads[at].take()).collect();
     let order = Order::of(&plan);
-    let (mut entries, mut shards) = (Vec::new(), Vec::new());
-    for (at, head) in numbered.iter().enumerate() {
-        shards.push(read(&order, at, head.door.clone(), &mut entries)?);
+    let (mut entries, mut merged) = (Vec::new(), Vec::new());
+    for (at, shard) in shards.iter().enumerate() {
+        is_to_go_on()?;
+        merged.push(read(&order, at, shard, &mut entries)?);
     }
     entries.sort_by_key(|entry| (entry.position, entry.shard, entry.attempt));
     let all = entries.len();
     let entries = Together { shards: &shards, in_virtual_time }.of(entries)?;
     let left_out = all - entries.len();
-    is_complete(&resolved, &order, &entries, &sets)?;
+    is_complete(&resolved, &order, &entries, &shards, &sizes)?;
+    entries.iter().for_each(|entry| merged[entry.shard].records += 1);
 
-    let mut machine = Machine { node: String::new(), shards: Vec::new(), ..shards[0].machine.clone() };
-    for (at, run) in shards.iter().enumerate() {
-        let records = entries.iter().filter(|entry| entry.shard == at).count();
-        machine.shards.push(of_shard(run, at, records)?);
+    let machine = Machine { node: String::new(), shards: merged, ..shards[0].machine.clone() };
+    let unwritten = |e: anyhow::Error| unwritten(out, e);
+    let mut merging = Merging::begin(out, &plan, &machine).map_err(unwritten)?;
+    for (shard, merged) in shards.iter().zip(&machine.shards) {
+        is_to_go_on()?;
+        merging.keep(&merged.folder, shard).map_err(unwritten)?;
     }
-    let mut merging = Merging::begin(out, &plan, &machine)?;
-    for (run, merged) in shards.iter().zip(&machine.shards) {
-        merging.keep(&merged.folder, run)?;
-    }
-    let files = shards.iter().map(merge::Shard::of).collect::<Result<Vec<_>, _>>()?;
+    let mut files = store::merge::Shards::of(&shards);
     for entry in &entries {
-        merging.append(&files[entry.shard], entry.span)?;
+        is_to_go_on()?;
+        merging.append(&mut files, entry.shard, entry.span).map_err(unwritten)?;
     }
-    let run = merging.read(out)?;
+    drop(files);
+    let run = merging.read(out).map_err(unwritten)?;
+    is_to_go_on()?;
     let due = corners(&run, &resolved, &order, &entries);
     let ended = if due.is_empty() { Ended::Complete } else { Ended::GoesOn };
     let given = verdict::given(&run, &Dataset::of(&run));
     let records = run.records.len();
     let rounds = run.records.iter().map(|record| record.round).max().unwrap_or(0);
     drop(run);
+    is_to_go_on()?;
     let left = due.len();
     if left > 0 {
-        tell(&Plan { shard: Some(Shard { number: 1, of: 1, due }), ..plan.clone() })?;
+        tell(&Plan { shard: Some(schema::shard::Shard { number: 1, of: 1, due }), ..plan.clone() })?;
     }
-    merging.end(out, rounds, &given, ended)?;
+    merging.end(out, rounds, &given, ended).map_err(unwritten)?;
     Ok(Made { records, left_out, left })
 }
 
+fn interrupted() -> Failure {
+    Failure::new(INTERRUPTED, "interrupted; nothing was written\n  try: the same fsderby merge again")
+}
+
+fn damaged(folder: &Path, what: &str) -> Failure {
+    let file = if what.starts_with("line ") { "trials.jsonl, " } else { "" };
+    let text = format!(
+        "not merged: {0} is damaged: {file}{what}\n  try: an undamaged copy of this shard, or run it again: fsderby run PLAN --shard \
+         I/N --output DIR; fsderby verify {0} lists all damage",
+        folder.display()
+    );
+    Failure::new(DAMAGED, text)
+}
+
+/// Why the merged run could not be written; errors of shards say so themselves.
+fn unwritten(out: &Path, error: anyhow::Error) -> anyhow::Error {
+    if error.downcast_ref::<Failure>().is_some() {
+        return error;
+    }
+    let kind = error.chain().find_map(|cause| {
+        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        io.or_else(|| cause.downcast_ref::<Errno>().map(|errno| errno.kind()))
+    });
+    let advice = match kind {
+        Some(ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => "a folder that you can write to",
+        Some(ErrorKind::AlreadyExists) => "a folder of another name",
+        _ => "free some space there, or merge into a folder on another filesystem",
+    };
+    let text = format!("could not write the merged run {}: {error:#}\n  try: {advice}", out.display());
+    Failure::missing(text).into()
+}
+
+/// A shard without its records.
+fn head(folder: &Path) -> anyhow::Result<Shard> {
+    Shard::read(folder).map_err(|e| match store::merge::altered(folder) {
+        Some(what) => damaged(folder, &what).into(),
+        // A file that cannot be parsed; its error names it.
+        None if exit::code(&e) == DAMAGED => {
+            let text = format!("not merged: {e:#}\n  try: an undamaged copy of this shard, or run it again");
+            Failure::new(DAMAGED, text).into()
+        }
+        None => e,
+    })
+}
+
+/// Shards that do not fit together may be damaged: then that is the reason.
+fn or_damage(shards: &[Shard], refusal: Failure) -> Failure {
+    let damage = |shard: &Shard| {
+        let run = store::read_each(shard.open().ok()?, &mut |_, _| ()).ok()?;
+        Some(damaged(&shard.folder, run.damage.first()?))
+    };
+    shards.iter().find_map(damage).unwrap_or(refusal)
+}
+
 /// Reads a shard's records into the index, and checks all that the shard sealed.
-fn read(order: &Order<'_>, at: usize, door: Door, entries: &mut Vec<Entry>) -> anyhow::Result<Run> {
-    let (mut batch, mut wrong) = (Vec::new(), None);
+fn read(order: &Order<'_>, at: usize, shard: &Shard, entries: &mut Vec<Entry>) -> anyhow::Result<Merged> {
+    let (mut batch, mut wrong, mut unreadable) = (Vec::new(), None, None);
+    let door = shard.open()?;
     let head = store::head_of(door.clone())?;
-    let check = |batch: &mut Vec<Record>, wrong: &mut Option<String>| {
-        let altered = parallel(batch, |part| part.iter().find_map(|record| head.altered(record)));
-        *wrong = wrong.take().or(altered.into_iter().flatten().next());
+    let mut check = |batch: &mut Vec<Record>, wrong: &mut Option<String>| {
+        let altered = |record: &Record| Some((record.clone(), head.altered(record)?));
+        let altered = parallel(batch, |part| part.iter().find_map(altered));
+        if let Some((record, what)) = altered.into_iter().flatten().next() {
+            unreadable = unreadable.take().or_else(|| store::merge::unreadable(&head, &record));
+            wrong.get_or_insert(what);
+        }
         batch.clear();
     };
+    let mut seen = 0;
     let run = store::read_each(door, &mut |record, span| {
+        seen += 1;
         match order.trial(&record) {
             Some(trial) => {
                 let Record { attempt, outcome, .. } = record;
@@ -139,23 +213,27 @@ fn read(order: &Order<'_>, at: usize, door: Door, entries: &mut Vec<Entry>) -> a
         }
     })?;
     check(&mut batch, &mut wrong);
+    if let Some(failure) = unreadable {
+        return Err(failure.into());
+    }
     if let Some(what) = run.damage.first().cloned().or(wrong) {
-        let text = format!(
-            "not merged: {0} is damaged: {what}\n  try: fsderby verify {0}, and run that shard again",
-            name(&run)
-        );
-        return Err(Failure::new(DAMAGED, text).into());
+        return Err(damaged(&shard.folder, &what).into());
+    }
+    let sealed = run.seal.as_ref().map_or(0, |seal| seal.records);
+    if run.unsealed == 0 && sealed != seen {
+        let what = format!("seal.json counts {sealed} records, and trials.jsonl has {seen}");
+        return Err(damaged(&shard.folder, &what).into());
     }
     if !run.is_complete() {
-        let text = format!("{0} is unfinished\n  try: fsderby run --resume {0}, then merge", name(&run));
+        let text = format!("{0} is unfinished\n  try: fsderby run --resume {0}, then merge", name(shard));
         return Err(refused(text).into());
     }
-    Ok(run)
+    of_shard(shard, at, store::merge::seal_hash(&run)?)
 }
 
 /// The records that the merged run has.
 struct Together<'r> {
-    shards: &'r [Run],
+    shards: &'r [Shard],
     in_virtual_time: bool,
 }
 
@@ -226,12 +304,14 @@ impl Together<'_> {
     }
 }
 
-/// Whether every trial is there that the plan alone, or a list of named trials, calls for.
+/// Whether every trial is there that the plan alone, or a list of named trials, calls for. `sizes` are those of the sets of
+/// shards.
 fn is_complete(
     plan: &Resolved<'_>,
     order: &Order<'_>,
     entries: &[Entry],
-    sets: &[Set<'_>],
+    shards: &[Shard],
+    sizes: &[usize],
 ) -> anyhow::Result<()> {
     let cells = |is: fn(&Entry) -> bool| -> BTreeSet<u32> {
         entries.iter().filter(|entry| is(entry)).map(|entry| entry.cell).collect()
@@ -240,7 +320,8 @@ fn is_complete(
     let dropped = cells(|entry| entry.position.group == Group::Check && entry.outcome == Outcome::Failed);
     let Rounds::Exactly(rounds) = plan.rounds else { return Ok(()) };
     let alone = if extras::are_due(rounds) { extras::of_cells(plan) } else { Vec::new() };
-    let named = sets.iter().filter_map(|set| set.shards.first()).flat_map(|run| shard::named(&run.plan));
+    let firsts = sizes.iter().scan(0, |begin, size| Some(mem::replace(begin, *begin + size)));
+    let named = firsts.flat_map(|first| shard::named(&shards[first].plan));
     let checks = plan.plan.integrity_checks();
     let all = checks.chain((1..=rounds).flat_map(|round| plan.plan.round(round))).chain(alone).chain(named);
     let is_missing = |trial: &Trial<'_>| {
@@ -250,11 +331,8 @@ fn is_complete(
     };
     let mut missing = all.filter(is_missing);
     let Some(first) = missing.next() else { return Ok(()) };
-    let owner = sets
-        .iter()
-        .flat_map(|set| &set.shards)
-        .find(|run| Resolved::of(&run.plan).is_ok_and(|resolved| resolved.share.has(&first)));
-    let owner = owner.map_or_else(|| "no shard".to_owned(), |run| name(run));
+    let is_its = |shard: &&Shard| Resolved::of(&shard.plan).is_ok_and(|resolved| resolved.share.has(&first));
+    let owner = shards.iter().find(is_its).map_or_else(|| "no shard".to_owned(), name);
     let text = format!(
         "{owner} lacks its trial {} and {} others are missing\n  try: run that shard again",
         first.name(),
@@ -276,19 +354,19 @@ fn corners(run: &Run, plan: &Resolved<'_>, order: &Order<'_>, entries: &[Entry])
 }
 
 /// A shard as the merged run's machine names it.
-fn of_shard(run: &Run, at: usize, records: usize) -> anyhow::Result<Merged> {
-    let shard = fit::shard(run)?;
-    let Machine { node, cpu, cpus, memory, kernel, .. } = run.machine.clone();
-    let set = if shard.due.is_empty() { "" } else { "next-" };
+fn of_shard(shard: &Shard, at: usize, seal_blake3: String) -> anyhow::Result<Merged> {
+    let own = fit::shard(shard)?;
+    let Machine { node, cpu, cpus, memory, kernel, .. } = shard.machine.clone();
+    let set = if own.due.is_empty() { "" } else { "next-" };
     Ok(Merged {
-        shard: shard.to_string(),
-        folder: format!("{:04}-{set}{}-of-{}", at + 1, shard.number, shard.of),
+        shard: own.to_string(),
+        folder: format!("{:04}-{set}{}-of-{}", at + 1, own.number, own.of),
         node,
         cpu,
         cpus,
         memory,
         kernel,
-        records,
-        seal_blake3: merge::seal_hash(run)?,
+        records: 0,
+        seal_blake3,
     })
 }

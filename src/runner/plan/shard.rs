@@ -26,6 +26,14 @@ pub struct Share {
     due: HashMap<String, u64>,
 }
 
+/// The shard of a trial, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    Every,
+    One(u32),
+    Nobody,
+}
+
 impl Share {
     pub fn of(plan: &Plan, in_virtual_time: bool) -> Self {
         let numbered = (0..).zip(&plan.scenarios).map(|(at, scenario)| (scenario.label.clone(), at));
@@ -61,15 +69,23 @@ impl Share {
     /// Whether this run carries out that trial.
     pub fn has(&self, trial: &Trial<'_>) -> bool {
         let Some(Shard { number, of, .. }) = &self.shard else { return true };
-        let (number, of) = (u64::from(number - 1), u64::from(*of));
-        let is_its = |n: u64| (n + n / of) % of == number;
+        match self.owner(trial, *of) {
+            Owner::Every => true,
+            Owner::One(owner) => owner + 1 == *number,
+            Owner::Nobody => false,
+        }
+    }
+
+    /// Which of so many shards carries out that trial.
+    pub fn owner(&self, trial: &Trial<'_>, of: u32) -> Owner {
+        let one = |n: u64| Owner::One(((n + n / u64::from(of)) % u64::from(of)) as u32);
         match trial.purpose {
-            _ if self.is_of_named() => self.due.get(&trial.name()).copied().is_some_and(is_its),
-            _ if self.in_virtual_time => is_its(self.number(trial)),
-            Purpose::Integrity => true,
-            Purpose::Measure => u64::from(trial.round - 1) % of == number,
+            _ if self.is_of_named() => self.due.get(&trial.name()).map_or(Owner::Nobody, |n| one(*n)),
+            _ if self.in_virtual_time => one(self.number(trial)),
+            Purpose::Integrity => Owner::Every,
+            Purpose::Measure => Owner::One((trial.round - 1) % of),
             // Trials of the first round again: on its machine.
-            _ => number == 0,
+            _ => Owner::One(0),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use super::extras;
 use super::resolved::Resolved;
-use super::shard::trial;
+use super::shard::{Owner, named, trial};
 use crate::exit::Failure;
-use crate::schema::plan::Rounds;
+use crate::schema::plan::{Rounds, Trial};
 
 /// Refuses a shard that this plan cannot have.
 ///
@@ -41,6 +41,34 @@ pub fn check(plan: &Resolved<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The trials that a run of this plan carries out, as far as the plan alone determines them.
+pub fn share<'p>(plan: &Resolved<'p>) -> Vec<Trial<'p>> {
+    of_all(plan).filter(|trial| plan.share.has(trial)).collect()
+}
+
+/// The number of trials of each of so many shards.
+pub fn counts(plan: &Resolved<'_>, of: u32) -> Vec<usize> {
+    let (mut counts, mut of_every) = (vec![0; of as usize], 0);
+    for trial in of_all(plan) {
+        match plan.share.owner(&trial, of) {
+            Owner::Every => of_every += 1,
+            Owner::One(owner) => counts[owner as usize] += 1,
+            Owner::Nobody => {}
+        }
+    }
+    counts.into_iter().map(|own| own + of_every).collect()
+}
+
+/// The trials of the whole plan, or those that it names.
+fn of_all<'p>(plan: &Resolved<'p>) -> impl Iterator<Item = Trial<'p>> + use<'p> {
+    let (of_plan, rounds) = (plan.plan, plan.rounds.at_least());
+    let extras = if extras::are_due(rounds) { extras::of_cells(plan) } else { Vec::new() };
+    let is_of_named = plan.share.is_of_named();
+    let by_plan =
+        of_plan.integrity_checks().chain((1..=rounds).flat_map(|round| of_plan.round(round))).chain(extras);
+    named(of_plan).into_iter().filter(move |_| is_of_named).chain(by_plan.filter(move |_| !is_of_named))
+}
+
 /// The number of trials that follow from the plan alone.
 pub fn trials(plan: &Resolved<'_>, rounds: u32) -> usize {
     let cells = plan.candidates.len() * plan.scenarios.len();
@@ -52,7 +80,6 @@ pub fn trials(plan: &Resolved<'_>, rounds: u32) -> usize {
 mod tests {
     use super::*;
     use crate::runner::experiment::Experiment;
-    use crate::runner::plan::shard::named;
     use crate::schema::plan::Plan;
 
     fn plan(keys: &str, shard: &str) -> Result<Plan, Failure> {
@@ -67,9 +94,10 @@ mod tests {
     fn share(keys: &str, shard: &str) -> Vec<String> {
         let plan = plan(keys, shard).unwrap();
         let resolved = Resolved::of(&plan).unwrap();
-        let rounds = (1..=plan.rounds.at_least()).flat_map(|round| plan.round(round));
-        let all = plan.integrity_checks().chain(rounds).chain(extras::of_cells(&resolved));
-        all.filter(|trial| resolved.share.has(trial)).map(|trial| trial.name()).collect()
+        let names: Vec<String> = super::share(&resolved).iter().map(Trial::name).collect();
+        let shard = plan.shard.as_ref().unwrap();
+        assert_eq!(counts(&resolved, shard.of)[shard.number as usize - 1], names.len(), "{shard}");
+        names
     }
 
     const MODEL: &str = "on = 'model:ssd-sata'\nrounds = 13\nseed = 7";
@@ -124,6 +152,7 @@ mod tests {
         assert_eq!(check(&resolved).map_err(|e| e.message), Ok(()));
         let has: Vec<bool> = named(&plan).iter().map(|trial| resolved.share.has(trial)).collect();
         assert_eq!(has, [false, true, true]);
+        assert_eq!((counts(&resolved, 2), super::share(&resolved).len()), (vec![1, 2], 2));
         plan.shard.as_mut().unwrap().due.push("r03/postmark-quick/ext2".into());
         assert!(
             check(&Resolved::of(&plan).unwrap())

@@ -116,7 +116,11 @@ impl Runs<'_> {
 
     fn unknown(&self, place: &Place<'_>, point: &Point<'_>, unknown: Unknown) -> Reason {
         let folder = place.run.folder.display();
-        let further = |rounds: usize| format!("fsderby run --resume {folder} --rounds {rounds}");
+        let further = |rounds: usize| match &place.run.plan.shard {
+            // A shard has the rounds of its plan.
+            Some(_) => "fsderby merge OUT SHARD…".to_owned(),
+            None => format!("fsderby run --resume {folder} --rounds {rounds}"),
+        };
         let unit = if place.is_modelled() { "sample" } else { "round" };
         match unknown {
             Unknown::NotMeasured => Reason::only(format!(
