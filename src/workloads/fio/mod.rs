@@ -140,10 +140,10 @@ impl Workload for Fio {
             limits: "fio starts its clock after it has laid out files, so the layout is not part of a rate. By \
                      default fio preallocates files (fallocate=native), so writes go to unwritten extents; \
                      with fallocate=none they do not. ioengine=libaio is asynchronous only with direct=1. A \
-                     filesystem may serve direct=1 through the page cache; fio.direct.cached says whether it \
-                     did. With a rate limit, latencies begin at the intended start of an I/O only with \
-                     io_submit_mode=offload. Data that a job leaves in memory is synced afterwards; the time \
-                     of this sync is not part of the job's rates.",
+                     filesystem may serve direct=1 through the page cache; the metric fio.direct.cached shows \
+                     whether it did. With a rate limit, latencies begin at the intended start of an I/O only with \
+                     io_submit_mode=offload. Data that a job leaves in memory is synced afterwards; the time of this \
+                     sync is not part of the job's rates.",
         }
     }
 
