@@ -166,7 +166,7 @@ fn merits(found: &Recommendation, first: &Place) -> Option<String> {
     let others = found.ranking.len() > 1;
     (others && !best.is_empty()).then(|| {
         format!(
-            "Estimates of {candidate} within {margin} of the first-ranked candidate's: {needs}.",
+            "By estimate, {candidate} is within {margin} of the first-ranked candidate at {needs}.",
             candidate = named(&first.filesystem),
             margin = found.margin,
             needs = list(&best)
