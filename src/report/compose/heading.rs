@@ -652,8 +652,8 @@ mod tests {
         let mixed = page_cache(&works).unwrap();
         assert!(
             mixed.ends_with(
-                "rather than the disk: letters-quick: less than half of the written bytes reached the device on \
-                 every filesystem; letters-in-memory: files take at most 210 MiB at a time and fit into 512 MiB of memory."
+                "rather than the disk: letters-quick: on every filesystem, less than half of the written bytes \
+                 reached the device; letters-in-memory: files take at most 210 MiB at a time and fit into 512 MiB of memory."
             ),
             "{mixed}"
         );

@@ -81,8 +81,8 @@ pub fn refuted(finding: &Finding) -> Option<String> {
             )
         }
         _ => format!(
-            "the difference held in {n} of {n} samples; other workload seeds, other CPU costs and the worst \
-             corner were not tried"
+            "the difference held in {n} of {n} samples; other workload seeds, other CPU costs and the least \
+             favourable disk were not tried"
         ),
     })
 }
