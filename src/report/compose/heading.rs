@@ -468,7 +468,7 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
                 format!("{whose}files take at most {peak} at a time and fit into {memory} of memory")
             }
             None => {
-                format!("{whose}on every filesystem, less than half of the written bytes reached the device")
+                format!("{whose}every filesystem sent less than half of the written bytes to the device")
             }
         }
     };
@@ -652,8 +652,8 @@ mod tests {
         let mixed = page_cache(&works).unwrap();
         assert!(
             mixed.ends_with(
-                "rather than the disk: letters-quick: on every filesystem, less than half of the written bytes \
-                 reached the device; letters-in-memory: files take at most 210 MiB at a time and fit into 512 MiB of memory."
+                "rather than the disk: letters-quick: every filesystem sent less than half of the written bytes \
+                 to the device; letters-in-memory: files take at most 210 MiB at a time and fit into 512 MiB of memory."
             ),
             "{mixed}"
         );

@@ -101,7 +101,7 @@ fn everything_in_memory(
         return fits + but;
     }
     if counted.iter().all(kept_most) {
-        return "on every filesystem, less than half of the written bytes reached the device".to_owned();
+        return "every filesystem sent less than half of the written bytes to the device".to_owned();
     }
     String::new()
 }
