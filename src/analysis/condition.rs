@@ -268,7 +268,7 @@ impl Condition {
         };
         if !open.is_empty() {
             said += &format!(
-                " No difference was found, for the reason given in the report, although these lie beyond the threshold: {these}.",
+                " These lie beyond the threshold, but no difference was found, for the reason given in the report: {these}.",
                 these = list(open)
             );
         }
@@ -341,8 +341,8 @@ mod tests {
         let said = |text: &str| text.parse::<Condition>().expect(text).said(&changes).expect(text);
         assert_eq!(
             said("worse > 5%"),
-            "'worse > 5%' does not hold. The threshold was compared with the end nearest to 1 of each interval. No \
-             difference was found, for the reason given in the report, although these lie beyond the threshold: ext4, in a \
+            "'worse > 5%' does not hold. The threshold was compared with the end nearest to 1 of each interval. These \
+             lie beyond the threshold, but no difference was found, for the reason given in the report: ext4, in a \
              hurry in transactions.rate of mail."
         );
         assert!(said("worse > 7%").ends_with("nearest to 1 of each interval."));

@@ -31,7 +31,7 @@ Options of bonnie++:
   -m NAME                           the machine's name in the output
   -q                                print no progress messages, and the table to standard error
   -z SEED                           seed of file names, file sizes and seek offsets
-  -c CONCURRENCY                    number that is printed, and used when the data size is checked against memory
+  -c CONCURRENCY                    concurrency to print; the check of the data size against memory uses it too
   -u USER[:GROUP], -g GROUP         owner of the files; required for root
 
 fsderby only:

@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         forms.into_iter().filter(|(form, _)| is_asked(*form)).map(|(_, text)| text).collect();
     print(&texts.join("\n"))?;
     if citation.lacks_authors() {
-        say("note: no author is named; --author NAME puts a name where the text has AUTHOR");
+        say("note: no author is named; --author NAME replaces AUTHOR in the text");
     }
     Ok(ExitCode::from(exit::OK))
 }

@@ -33,11 +33,12 @@ pub struct Arguments {
     second: PathBuf,
     /// Exit with code 1 if any finding meets this condition: "worse > 5%", "different > 3% in METRIC", "better > 0% for LABEL".
     /// The condition is met if the whole interval of the ratio lies beyond the threshold; with "worse > 5% by estimate" it is
-    /// enough that the ratio itself does
+    /// enough that the ratio itself lies beyond the threshold
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
     /// Label of a control: a candidate that the change cannot have affected. The ratio of each other candidate is divided by
-    /// the controls' ratio. Default: if some candidates differ between the runs, those that do not differ
+    /// the controls' ratio. Default: if the options or the setup of some candidates differ between the runs, all other
+    /// candidates
     #[arg(long, value_name = "LABEL", add = super::complete::kinds())]
     control: Vec<String>,
     /// Print JSON instead of the tables

@@ -27,13 +27,13 @@ pub enum Device {
     Claim {
         /// Serial number, world-wide name, or name in /dev/disk/by-id; never a letter such as sdb
         id: String,
-        /// Read the whole disk to see that it is empty, however long that takes
+        /// Read the whole disk to check that it is empty, however long that takes
         #[arg(long)]
         full: bool,
         /// The disk's serial number again: claims the disk without asking you to type the number
         #[arg(long, value_name = "SERIAL")]
         yes_erase: Option<String>,
-        /// For a disk whose data you do not need: the sentence about this data that `claim` prints when it refuses the
+        /// To claim a disk whose data you do not need: the sentence about the data that `claim` printed when it refused the
         /// disk
         #[arg(long, value_name = "SENTENCE")]
         holds_data: Option<String>,

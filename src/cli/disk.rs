@@ -13,7 +13,8 @@ pub enum DiskCommand {
     /// Overwrite a modelled flash disk at random, once from its initial state and once preconditioned (already overwritten
     /// until its speed was steady); print rates and write amplification as Markdown
     Steady(steady::Steady),
-    /// Run the same workload on a modelled disk in virtual time and in real time, and print both rates as Markdown
+    /// Run the same workload on a modelled disk in virtual time (testbed model) and in real time (testbed twin), and print both
+    /// rates as Markdown
     Twin(twin::Twin),
 }
 

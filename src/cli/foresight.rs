@@ -261,15 +261,13 @@ impl Foresight {
     pub fn lines(&self) -> Vec<String> {
         let Foresight { pairs, rows, margin, .. } = self;
         let mut lines = vec![format!(
-            "The run can detect the following differences, with {pairs} pairwise comparison{} judged together and figures \
-             varying by \
-                {}:",
-            if *pairs == 1 { "" } else { "s" },
+            "The run can detect these differences, if {pairs} pairwise comparison{} judged together and figures vary by {}:",
+            if *pairs == 1 { " is" } else { "s are" },
             self.of_what()
         )];
         if let Some(most) = self.standing_in {
             lines.push(format!(
-                "  Times on an emulated CPU are not judged. For each workload up to {most} counters of the block \
+                "  Times on an emulated CPU are not judged. For each workload, up to {most} counters of the block \
                     layer are judged instead, if they are large enough."
             ));
         }

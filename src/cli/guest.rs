@@ -41,7 +41,7 @@ pub enum Guest {
         #[arg(long)]
         json: bool,
     },
-    /// Write a bundle to a file, whose bytes do not depend on the machine that writes it
+    /// Write a bundle to a file, which has the same bytes on whichever machine it is written
     Export {
         /// ID of a bundle, or its first eight or more digits
         id: String,

@@ -40,7 +40,7 @@ pub struct Measure {
     /// Filesystems, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "ext2,ext4,xfs,btrfs")]
     filesystems: Vec<String>,
-    /// Number of rounds on this computer; the same number follows in a guest
+    /// Number of rounds on this computer; as many rounds then run in a guest
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
     /// Machine file to write; its name becomes the machine's name

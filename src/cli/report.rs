@@ -38,7 +38,7 @@ pub struct Options {
     run: PathBuf,
     #[command(flatten)]
     asked: Asked,
-    /// Label of the filesystem entry (candidate) with which all others are compared, instead of the best
+    /// Label of the filesystem entry (candidate) with which all others are compared, instead of with the best
     #[arg(long, value_name = "LABEL", add = super::complete::kinds())]
     baseline: Option<String>,
     /// Show the figures of this import next to the run's; imported figures never enter a verdict

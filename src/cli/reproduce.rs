@@ -42,7 +42,7 @@ pub struct Arguments {
     /// Judge the paper by these existing runs, and run nothing
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with_all = ["column", "on", "scale", "budget", "rounds", "output", "dry_run"])]
     from: Vec<PathBuf>,
-    /// Modelled disks and machines to run on: the paper's (`then`), today's (`now`) or both; each is a column of the
+    /// Modelled disks and machines to run on: the paper's (`then`), today's (`now`) or both; each is a column of the results
     /// page
     #[arg(long, value_enum, default_value = "both")]
     column: Which,
@@ -53,10 +53,10 @@ pub struct Arguments {
     /// half an hour on two cores
     #[arg(long, value_name = "N/M")]
     scale: Option<Scale>,
-    /// Limit for the time of all runs together
+    /// Time limit for all runs together
     #[arg(long, value_name = "TIME")]
     budget: Option<Span>,
-    /// Number of rounds of each run; default: as many as a range of ratios needs
+    /// Number of rounds of each run; default: the fewest with which a ratio gets a range
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
     /// Folder for the runs and the page of results; if it exists, its runs are continued
@@ -65,11 +65,11 @@ pub struct Arguments {
     /// Print what would run, and run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Also print the range of every comparison
+    /// Also print the ranges of the ratios of all comparisons
     #[arg(long)]
     all: bool,
-    /// Also print commands for further runs that show why results differ: each changes only options of the time, the
-    /// write barrier, memory or the disk
+    /// Also print commands for further runs that show why results differ: each changes one thing only, such as options of the
+    /// paper's time, the write barrier, memory or the disk
     #[arg(long)]
     why: bool,
     /// Write one HTML file that opens from disk, without network or scripts
@@ -81,7 +81,7 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Start the runs' guests from this bundle: the ID that `fsderby guest list` prints
+    /// Start the runs' virtual machines from this guest bundle: the ID that `fsderby guest list` prints
     #[arg(long, value_name = "ID", conflicts_with = "from")]
     guest: Option<String>,
     /// Pack runs, guest bundle, paper and page into this new file (a kit), so that others can check them with --check; the runs

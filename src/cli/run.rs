@@ -47,8 +47,8 @@ pub struct Arguments {
     /// Name of a ready experiment, or path to a .toml file
     #[arg(default_value = "quick", add = complete::experiments())]
     experiment: String,
-    /// Filesystems by name, or `all`; replaces the experiment's list, but keeps the options that the experiment gives to the same
-    /// names
+    /// Filesystems by name, or `all`; replaces the experiment's list. A filesystem that is also in the experiment's list keeps
+    /// its options
     #[arg(long, value_delimiter = ',', value_name = "A,B", add = complete::filesystems())]
     filesystems: Vec<String>,
     /// A filesystem with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or with its own kernel, memory,
@@ -63,7 +63,7 @@ pub struct Arguments {
     own: own_program::Commands,
     #[command(flatten)]
     settings: Flags,
-    /// Label of the filesystem entry (candidate) with which the report compares all others, instead of the best
+    /// Label of the filesystem entry (candidate) with which the report compares all others, instead of with the best
     #[arg(long, value_name = "LABEL", add = complete::kinds())]
     baseline: Option<String>,
     /// Condition that `fsderby compare --fail-if` will judge later; the run is refused if it is too short to decide

@@ -13,8 +13,8 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "candidate",
         also: &[],
-        meaning: "A filesystem with its mkfs and mount options on its storage, kernel and memory, under a label. Two candidates \
-                  may be the same filesystem with different options.",
+        meaning: "A filesystem with its mkfs and mount options, storage, kernel and memory. Its label names it in \
+                  reports. Two candidates may be the same filesystem with different options.",
     },
     Term {
         name: "trial",
@@ -68,10 +68,10 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "withheld",
         also: &[],
-        meaning: "All samples (variants of the modelled disk) show a difference between two candidates, but \
-                  disk-model overhead could explain this difference: the program that serves the disk runs \
-                  inside the guest and takes part of the measured time. So the candidates count as not told \
-                  apart.",
+        meaning: "No finding is given, although all samples (variants of the modelled disk) show a difference \
+                  between two candidates: disk-model overhead could explain the difference, because the program that \
+                  serves the disk runs inside the guest and takes part of the measured time. So the candidates count \
+                  as not told apart.",
     },
     Term {
         name: "rank",
@@ -91,7 +91,7 @@ pub static TERMS: [Term; 28] = [
         also: &["range"],
         meaning: "The range of a ratio. For a ratio over rounds, it is a confidence interval; with the stated \
                   confidence, all intervals of the run contain the true ratios. For a ratio over samples of a \
-                  modelled disk, it reaches from the smallest to the largest ratio of the samples.",
+                  modelled disk, the interval reaches from the smallest to the largest ratio of the samples.",
     },
     Term {
         name: "margin",
@@ -120,8 +120,8 @@ pub static TERMS: [Term; 28] = [
         name: "validity check",
         also: &["check"],
         meaning: "A condition that each trial must meet, tested by its effect: caches were cold, data was \
-                  written to the device, nothing disturbed the trial. A trial that breaks the check is void, \
-                  or its figures get a label in the report.",
+                  written to the device, nothing disturbed the trial. A trial that breaks the check is void, or the \
+                  report marks its figures.",
     },
     Term {
         name: "integrity check",
@@ -145,8 +145,9 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "sample",
         also: &["samples"],
-        meaning: "One variant of a modelled setup: its disk's uncertain properties, the position of the volume \
-                  on it and the CPU speed. A difference is a finding only if all samples show it.",
+        meaning: "One variant of a modelled disk and computer. Samples differ in the disk's uncertain properties, \
+                  the volume's position on the disk and the CPU speed. A difference is a finding only if all samples \
+                  show it.",
     },
     Term {
         name: "worst corner",
@@ -178,8 +179,8 @@ pub static TERMS: [Term; 28] = [
         name: "shard",
         also: &["shards"],
         meaning: "The part of a plan's trials that one run carries out: fsderby run PLAN --shard 2/4. The plan alone \
-                  decides which trials a shard has. In real time, all trials of a round are in one shard. fsderby \
-                  merge makes one run of all shards.",
+                  decides which trials a shard has. In real time (not on modelled disks), all trials of a round are \
+                  in one shard. fsderby merge makes one run of all shards.",
     },
     Term {
         name: "deciding factor",

@@ -31,7 +31,7 @@ pub struct Twin {
     /// Filesystems of this machine's kernel, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "ext4,xfs,btrfs")]
     filesystems: Vec<String>,
-    /// Number of rounds in virtual time; the same number follows in real time
+    /// Number of rounds in virtual time; as many rounds then run in real time
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
     /// Million instructions per second in virtual time; with the default, the disk is the bottleneck

@@ -46,9 +46,9 @@ pub struct Arguments {
     #[arg(add = super::complete::runs())]
     run: PathBuf,
     /// Run trials of the run again and compare the results bit by bit: a number or share (1%) of trials (spread over
-    /// the run), all trials, or one trial by its name. This works only for trials in virtual time, and with
-    /// --console, --keep-image or --shell also for a trial on vm. Of a merged run, N and PERCENT choose trials that
-    /// ran on other nodes than this one
+    /// the run), all trials, or one trial by its name. This works only for trials on modelled disks (--on model), and with
+    /// --console, --keep-image or --shell also for a trial with --on vm. In a run merged from several nodes, N and PERCENT
+    /// choose only trials that ran on other nodes than this one
     #[arg(long, value_name = "N|PERCENT|all|TRIAL", num_args = 0..=1, default_missing_value = "2")]
     rerun: Option<Sample>,
     /// With --rerun TRIAL: also print the console of its guest
@@ -176,12 +176,12 @@ pub fn verified(arguments: &Arguments) -> anyhow::Result<u8> {
             &found;
         let folder = run.folder.display();
         let mut lines = vec![format!(
-            "{folder}: {}, {} and {} recomputed, {}, {}",
+            "{folder}: {}, {} and {} recomputed; {} and {} checked",
             count(*records, "record"),
             count(*metrics, "metric"),
             count(*findings, "finding"),
             count(*histograms, "histogram file"),
-            count(*consoles, "console")
+            count(*consoles, "console log")
         )];
         lines.extend(notes.iter().map(|what| format!("note: {what}")));
         lines.extend(not_verified(uncovered));
@@ -214,7 +214,7 @@ fn not_verified(names: &[String]) -> Option<String> {
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let names = format!("{}{more}", shown.join(", "));
     (!shown.is_empty()).then(|| {
-        format!("not verified: {names}; the seal does not cover them (fsderby report writes reports again)")
+        format!("not verified: {names}; the seal (the list of hashes) does not cover them; fsderby report rewrites reports")
     })
 }
 

@@ -87,8 +87,8 @@ pub static EXT3_ORDERED: Ext = Ext {
     name: "ext3-ordered",
     data: &["data=ordered"],
     story: Description {
-        what: "ext3 with data=ordered: the journal holds metadata; data is written before the metadata that \
-            refers to it commits.",
+        what: "ext3 with data=ordered: the journal holds metadata; data is written before the commit of the metadata \
+            that refers to it.",
         origin: EXT3_ORIGIN,
         limits: EXT3_LIMITS,
     },

@@ -29,11 +29,11 @@ impl Filesystem for Nilfs2 {
             origin: "Written by Ryusuke Konishi at NTT, in Linux since 2.6.30 of 2009 (The Linux Implementation of a \
                      Log-Structured File \
                 System, 2006); Documentation/filesystems/nilfs2.rst.",
-            limits: "NILFS2 is mounted by the system call alone, so nilfs_cleanerd does not run and old \
-                segments are never freed. In a test, a volume of 512 MiB was full after 410 MiB of writes, \
-                although every file was deleted at once. So a workload fails once it has written as many bytes \
-                as the volume holds. Even with nilfs_cleanerd and its default settings, a workload that writes \
-                this amount in less than an hour would fail. NILFS2 has no check and keeps no access times.",
+            limits: "NILFS2 is mounted without its helper mount.nilfs2, so nilfs_cleanerd does not run and old \
+                segments are never freed. In a test, a volume of 512 MiB was full after 410 MiB of writes, although \
+                every file was deleted at once. So a workload fails once it has written as many bytes as the volume \
+                holds. Even with nilfs_cleanerd and its default settings, a workload that writes this amount in less \
+                than an hour would fail. NILFS2 has no check and keeps no access times.",
         }
     }
 

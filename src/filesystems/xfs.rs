@@ -30,8 +30,8 @@ impl Filesystem for Xfs {
             origin: "Written by Silicon Graphics, 1993 (Scalability in the XFS File System, USENIX 1996), in Linux since 2.5.36 \
                      of 2002; \
                 xfs(5).",
-            limits: "The log of XFS takes 64 MiB of a volume of 1 GiB (xfsprogs 6.1.0), and mkfs.xfs chooses the number of \
-                allocation groups for a single device. XFS is made for larger volumes than a test image.",
+            limits: "The log of XFS takes 64 MiB of a volume of 1 GiB (xfsprogs 6.1.0), and on a single device \
+                mkfs.xfs makes only few allocation groups. XFS is made for larger volumes than a test image.",
         }
     }
 

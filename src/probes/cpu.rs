@@ -137,7 +137,7 @@ impl Probe for Cpu {
             limits: "CPU time of the machine includes all processes, and kernel threads work for all \
                      processes. A process that starts and ends between two readings is missed. A kernel \
                      without NO_HZ also samples idle time. The workload's own CPU time comes from getrusage \
-                     and is stored in the trial's step `work`.",
+                     and is stored in the trial's record, under the step `work`.",
         }
     }
 

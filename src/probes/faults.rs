@@ -38,8 +38,8 @@ impl Probe for Faults {
         Description {
             what: "Page faults of the whole machine, and how many of them read from a device.",
             origin: "/proc/vmstat: pgfault and pgmajfault.",
-            limits: "Page faults of all processes are counted; those of the workload alone are stored in the \
-                     trial's step `work`. read and write calls cause no major faults, so page faults say \
+            limits: "Page faults of all processes are counted; those of the workload alone are stored in the trial's \
+                     record, under the step `work`. read and write calls cause no major faults, so page faults say \
                      little about file I/O.",
         }
     }

@@ -41,8 +41,9 @@ impl Probe for Pace {
             origin: "Counters shared by clients and agent; the agent samples them ten times per second, and \
                      the workload itself reads no clock for these counters.",
             limits: "The workload engine defines what an operation is. At most 240 points are kept; for longer \
-                     workloads two, four or more samples are merged into one point. In virtual time there are no \
-                     samples while the workload runs. A sample costs less than 0.1 µs plus the wake-up of the agent.",
+                     workloads two, four or more samples are merged into one point. With --on model (virtual time) \
+                     there are no samples while the workload runs. A sample costs less than 0.1 µs plus the wake-up \
+                     of the agent.",
         }
     }
 

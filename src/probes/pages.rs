@@ -64,8 +64,8 @@ impl Probe for Pages {
             what: "Dirty pages, pages under writeback, and slab: before the workload, after it, after the sync, \
                 and the maximum of ten samples per second.",
             origin: "/proc/meminfo: Dirty, Writeback, Slab and MemTotal.",
-            limits: "The values are those of the whole machine. Peaks between two samples are missed; in \
-                     virtual time there are no samples while the workload runs. A sample takes 57 µs: ten \
+            limits: "The values are those of the whole machine. Peaks between two samples are missed; with --on \
+                     model (virtual time) there are no samples while the workload runs. A sample takes 57 µs: ten \
                      per second use 0.06 % of a CPU.",
         }
     }

@@ -20,8 +20,8 @@ impl StageKind for ForcedCheck {
             what: "Unmounts, times the filesystem's full check, and mounts again: the downtime of a server whose \
                    filesystem must be checked. Afterwards all caches are cold.",
             origin: "A question of an administrator in 2004: after a check of the RAID, which filesystem is back \
-                     online first? The commands are those of fsderby explain KIND, read-only and forced: e2fsck \
-                     -f -n, xfs_repair -n, reiserfsck --check, fsck.jfs -n -f.",
+                     online first? The commands are those that fsderby explain KIND prints; they write nothing and \
+                     check clean filesystems too: e2fsck -f -n, xfs_repair -n, reiserfsck --check, fsck.jfs -n -f.",
             limits: "The filesystem is intact, so nothing is repaired. For a filesystem without a check \
                      program, the stage does nothing.",
         }

@@ -42,7 +42,8 @@ impl StageKind for Cut {
                    number, a share of all operations, or, without a value, the last one. The machine then boots \
                    from the disk as the cut left it.",
             origin: "A power cut is the case for which filesystems have journals.",
-            limits: "Possible only on testbeds that can cut power, once per scenario, and with one client.",
+            limits: "Possible only with --on vm or --on model, once per scenario (a sequence of workloads and \
+                stages), and with one client.",
         }
     }
 

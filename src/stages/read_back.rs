@@ -17,9 +17,9 @@ impl StageKind for ReadBack {
 
     fn description(&self) -> Description {
         Description {
-            what: "Reads every file and compares it with what was written. The workload before this stage \
-                   keeps its files for it. Files of earlier workloads are read only if those workloads keep \
-                   their files. After a power cut, the stage looks for the files that had been synced.",
+            what: "Reads every file and compares it with what was written. The workload directly before this stage \
+                   keeps its files for this purpose. Files of earlier workloads are read only if those workloads \
+                   keep their files. After a power cut, the stage looks for the files that had been synced.",
             origin: "Uses the CRC-32 of each file as recorded by the workload engine, and BLAKE3 over all \
                      files.",
             limits: "After a power cut, the stage reads only files that the workload had synced.",

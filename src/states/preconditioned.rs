@@ -25,9 +25,9 @@ impl StateKind for Preconditioned {
                    each trial a sixteenth of the part is overwritten at random.",
             origin: "SNIA's Solid State Storage Performance Test Specification: purge, precondition, steady \
                      state. `fsderby disk steady DISK` shows that the model reaches the steady state.",
-            limits: "A claimed disk is not purged first, so its state is only similar to SNIA's. A drive in \
-                     real use lies between this state and the initial state in its disk file: discards and \
-                     idle time give it erased blocks, which a preconditioned drive lacks.",
+            limits: "A claimed disk is not purged first, so its state is only similar to SNIA's. A drive in real use \
+                     is between this state and the state that a modelled drive has by default: discards and idle \
+                     time give it erased blocks, which a preconditioned drive lacks.",
         }
     }
 

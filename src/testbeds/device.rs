@@ -35,7 +35,7 @@ impl TestbedKind for DeviceKind {
             what: "A disk of this machine, named by the serial number with which `fsderby device claim` \
                    allowed runs to format it. Layers such as RAID combine several disks. All candidates use \
                    the same part of the disk. Before each trial, this part is overwritten with zeros (the \
-                   default), discarded, or left as the trial before left it. Needs root.",
+                   default), discarded, or left as the preceding trial left it. Needs root.",
             origin: "The kernel's own driver, with a linear device-mapper target over the part between the claim's marks.",
             limits: "A verdict holds only for this disk, for the part that was used, and for the disk's \
                      present wear and temperature. The device mapper adds some CPU time to each request. A \

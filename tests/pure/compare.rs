@@ -100,7 +100,7 @@ fn who_became_slower_is_worse_and_the_others_are_not() {
     for expected in [
         "ext4 is 21–24 % slower in the second run.",
         "not necessarily effects of the change",
-        "the seeds of order and workload: 1 and 1, then 2 and 2",
+        "the seeds of order and workload: 1 and 1 in the first run, 2 and 2 in the second",
     ] {
         assert!(words(&said.out).contains(expected), "{expected} is missing in:\n{}", said.out);
     }
@@ -160,7 +160,7 @@ fn where_one_candidate_was_entered_otherwise_the_rest_are_its_controls_and_one_r
     let out = words(&said.out);
     for expected in [
         "divided by that of the unchanged control ext2 and xfs in the same round",
-        "the mount options of ext4: none, then sync",
+        "the mount options of ext4: none in the first run, sync in the second",
         "--filesystem 'ext4 label=\"ext4, before\"' --filesystem 'ext4 label=\"ext4, after\" mount=sync'",
     ] {
         assert!(out.contains(expected), "{expected} is missing in:\n{}", said.out);
@@ -360,7 +360,7 @@ fn another_kernel_is_said_and_what_it_reaches_has_no_control() {
     }
     let said = compared(&desk, &[]);
     let out = words(&said.out);
-    assert!(out.contains("the kernel of ext4: 6.1, then 6.12"), "{}", said.out);
+    assert!(out.contains("the kernel of ext4: 6.1 in the first run, 6.12 in the second"), "{}", said.out);
     assert!(out.contains("not necessarily effects of the change"), "{}", said.out);
     assert!(out.contains("ext4, before") && out.contains("kernel=6.12"), "{}", said.out);
 }

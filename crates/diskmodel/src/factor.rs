@@ -147,13 +147,15 @@ const POSITION: Range = Range {
     factor: Factor::Position,
     low: End::Moved(-100),
     high: End::Moved(300),
-    why: "publications seldom state a partition's position, and inner tracks are slower; a measured BarraCuda streams as slowly as a partition 300 ‰ of the disk further in",
+    why: "publications seldom state a partition's position, and inner tracks are slower; a measured BarraCuda reads \
+        sequentially as slowly as its model does 300 ‰ of the disk further in",
 };
 const SEEK: Range = Range {
     factor: Factor::Seek,
     low: End::Times(17, 20),
     high: End::Times(33, 20),
-    why: "measured seeks took 0.9 to 1.35 times as long as the disk file's three seek times, and 1.65 times as long as a BarraCuda's data sheet says",
+    why: "measured seeks took 0.9 to 1.35 times as long as the three seek times of the disk's file; on a BarraCuda \
+        they took 1.65 times as long as its data sheet says",
 };
 const SETTLE: Range = times(
     Factor::Settle,
@@ -171,7 +173,8 @@ const ENTRIES: Range =
 /// them together.
 const MEMBERS_ENTRIES: Range = Range {
     low: IN_ORDER,
-    why: "our estimate: no maker publishes the number of cache entries; a measured disk hardly reorders, and arrays have such disks",
+    why: "our estimate: no maker publishes the number of cache entries; a measured disk hardly reorders requests, so \
+        the low value lets an array's disks choose only among the 7 oldest",
     ..ENTRIES
 };
 /// Waiting time and reordering distance form one factor: both describe how far firmware departs from arrival order.
@@ -179,7 +182,8 @@ const DESTAGING: Range = Range {
     factor: Factor::Destaging,
     low: IN_ORDER,
     high: End::Times(4, 1),
-    why: "firmware decides how long a request waits while nearer ones are served; a measured BarraCuda chooses among few waiting requests",
+    why: "firmware decides how long a request waits while nearer ones are served; a measured BarraCuda chooses among \
+        few requests, so the low value lets it choose only among the 7 oldest",
 };
 const IN_ORDER: End = End::Among { times: (1, 4), oldest: 7 };
 const REQUEST: Range =

@@ -212,7 +212,10 @@ impl fmt::Display for Reason {
 
 /// What a check saw, in the words of today: records keep those in which they were written.
 pub fn in_words(seen: &str) -> String {
-    seen.replace("others had ", "other processes used ").replace("somebody waited ", "a process waited ")
+    seen.replace("others had ", "other processes used ")
+        .replace("somebody waited ", "a process waited ")
+        .replace(", load ", ", load average ")
+        .replace(" before it", " before the trial")
 }
 
 impl fmt::Display for Loss {

@@ -115,8 +115,8 @@ pub fn print(
              other workload seeds and other CPU costs."
         ));
         lines.push(format!(
-            "Then for each pair whose result is the same in all samples (each round's variant of the disk): trials of both \
-             candidates on the disk expected to be the worst case, at most {corners} for each headline metric."
+            "Then, for each pair whose result is the same in all samples (a sample is a round's variant of the disk): trials \
+             of both candidates on the disk expected to be the worst case, at most {corners} for each headline metric."
         ));
     }
     let took = known.map_or(time.parallel(at_once), |known| known.time);
@@ -149,7 +149,7 @@ pub fn print(
 }
 
 const LACKS_ONE: &str =
-    "Not included is what nobody knows before: data of workloads that fill the volume, and of programs.";
+    "The estimate leaves out data of unknown size: of programs, and of workloads that fill the volume.";
 
 /// The plan and what is skipped of it.
 fn about(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, skips: &[Skip]) -> Vec<String> {
@@ -310,7 +310,7 @@ fn conditioning(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Option<String> 
     let candidate = plan.candidates.iter().find(|c| is_real(c))?;
     let [once, each] = crate::agent::conditioning(plan.setup(candidate).size);
     Some(format!(
-        "Preconditioning writes at most {once} to the disk before the first trial, and {each} before each one."
+        "Preconditioning writes at most {once} to the disk before the first trial, and {each} before each trial."
     ))
 }
 

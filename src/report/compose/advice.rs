@@ -18,7 +18,7 @@ pub struct Advice {
 pub fn of(pair: &Pair<'_>, changes: &Changes) -> Advice {
     if matches!(changes.basis, ChangeBasis::Samples { .. }) {
         let text =
-            "In virtual time, two runs can be compared as if they were one: host and time of day have no \
+            "On modelled disks, two runs can be compared as if they were one: host and time of day have no \
             effect."
                 .to_owned();
         return Advice { text, command: None };
@@ -39,8 +39,9 @@ pub fn of(pair: &Pair<'_>, changes: &Changes) -> Advice {
         Some(plan) => with_both(&plan),
         None => {
             let text =
-                "The two runs have the same settings, or settings that one run cannot compare. To see how much two runs differ by chance, repeat the same run. To \
-                        compare candidates, put them into one run, in which every round has all candidates."
+                "The two runs have the same settings, or differ in settings that one run cannot compare. To see how \
+                 much two runs differ by chance, repeat the same run. To compare candidates, put them into one run, in \
+                 which every round has all candidates."
                     .to_owned();
             Advice { text, command: None }
         }
@@ -55,7 +56,7 @@ fn of_all(changes: &Changes) -> Advice {
         "The two runs differ in {}, so they cannot be merged into one run. Repeat each run several times, \
          alternating first, second, first, second, and check whether repetitions of one run differ among \
          themselves as much as the first run differs from the second. A candidate in both runs that the \
-         change cannot affect is a control: --control LABEL.",
+         change cannot affect can be the control (--control LABEL).",
         list(&whats)
     );
     Advice { text, command: None }
@@ -101,7 +102,7 @@ fn with_both_kernels(plan: &Plan) -> Advice {
     let text = format!(
         "A machine runs one kernel at a time, but each guest can have its own kernel. The run suggested here \
          has each candidate under both kernels, in the same rounds and in random order, so other changes \
-         between runs cannot be mistaken for the change. Both kernels must be in the cache (fsderby kernel \
+         between runs cannot be mistaken for the kernel's effect. Both kernels must be in the cache (fsderby kernel \
          list; fsderby kernel fetch SERIES downloads one), and the machine should have KVM: on an emulated \
          CPU only requests, bytes and flushes are judged.{}",
         not_said(&repeat)
@@ -122,8 +123,8 @@ fn with_both(plan: &Plan) -> Advice {
     let place = Place::parse(&plan.testbed).ok();
     let repeat = repeat::of(plan, place.is_none_or(|place| place.makes_filesystem()));
     let text = format!(
-        "A single run with both sides of the change as candidates has them in the same rounds and in random \
-         order, so other changes between runs cannot be mistaken for the change.{}",
+        "Put both sides of the change into one run, as candidates. They then share all rounds, in random order, \
+         so nothing else that differs between runs can be mistaken for the change.{}",
         not_said(&repeat)
     );
     Advice { text, command: Some(repeat.command) }

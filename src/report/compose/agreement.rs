@@ -84,7 +84,8 @@ fn said(found: &Agreement, tables: usize, kinds: usize, margin: Percent) -> Stri
         let ways: usize = (1..=kinds).product();
         let as_good = (p * ways as f64).round();
         said += &format!(
-            " Permutation test: {as_good} of the {ways} possible orders agree with the paper at least as well (p = {p:.3})."
+            " Permutation test: {as_good} of the {ways} possible orders agree with the paper at least as well as this \
+             run's (p = {p:.3})."
         );
     }
     said

@@ -132,10 +132,10 @@ fn basis(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
         ChangeBasis::Samples { .. } => {
             let n = changes.findings.iter().map(|change| change.n[0]).min().unwrap_or(0);
             vec![format!(
-                "How sure: a finding holds in all {} that both runs have (variants of the disk, the volume's position \
-                 on it and the CPU speed), and a range runs from the smallest to the largest ratio of these samples. \
-                 In virtual time every difference is exact, without noise from the host, but even a code change that \
-                 leaves the algorithm alone shifts the figures, as another workload seed does.",
+                "How sure: a finding holds in all {} of both runs (each sample varies the disk, the volume's position \
+                 on it and the CPU speed); a range spans the smallest to the largest ratio of these samples. Every \
+                 difference is exact, without noise from the host, but even a neutral code change shifts the figures, as \
+                 another workload seed does.",
                 count(n as usize, "sample"),
             )]
         }
@@ -209,11 +209,12 @@ fn guarded(which: &str, guard: &Guard) -> Option<String> {
     ))
 }
 
-/// `the mount options of alderfs: none, then sync`
+/// `the mount options of alderfs: none in the first run, sync in the second`
 fn differs(difference: &Difference) -> String {
     let or_none = |text: &String| if text.is_empty() { "none".to_owned() } else { text.clone() };
     let note = if difference.reach == Reach::Chance { " (not a cause by itself)" } else { "" };
-    format!("{}: {}, then {}{note}", difference.what, or_none(&difference.before), or_none(&difference.after))
+    let (before, after) = (or_none(&difference.before), or_none(&difference.after));
+    format!("{}: {before} in the first run, {after} in the second{note}", difference.what)
 }
 
 /// Missing comparisons, grouped by the candidates and scenarios that share a reason.

@@ -59,7 +59,7 @@ impl Compressing {
         let has_gain = self.share.is_none_or(|share| share < 1.0);
         if !has_gain {
             let text =
-                format!("compresses{by}{stored}: it saved nothing, so the figures show its cost alone");
+                format!("compresses{by}{stored}: it saved no space, so the figures show only its cost");
             return Label { filesystem: self.filesystem.clone(), text, page_cache: false };
         }
         let warnings: Vec<&str> = self.content.iter().map(|content| content.warning()).collect();

@@ -96,7 +96,7 @@ pub fn unequal(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
             let which = if row.work.is_empty() { String::new() } else { format!(" ({})", row.work) };
             Some(format!(
                 "Device flushes per fsync in {workloads}{which}: {flushes}. Fewer flushes mean a weaker guarantee or \
-                 efficient batching; rates do not show which.",
+                 efficient batching; these figures do not show which.",
                 workloads = work.label
             ))
         };

@@ -256,7 +256,7 @@ fn clients(workloads: &[WorkloadSummary]) -> Option<String> {
     numbers.iter().find(|n| **n > 1)?;
     let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
     let cpu = if workloads.iter().any(|w| w.on_one_cpu) {
-        " In virtual time all clients share one vCPU: the curve shows concurrency, not CPU scaling."
+        " All clients share the guest's one vCPU: the curve shows concurrency, not CPU scaling."
     } else {
         ""
     };
@@ -309,7 +309,7 @@ fn place(run: &Run, setups: &Setups) -> String {
     format!("{}, with {memory}{cold}{}. {}.", site(run), state.unwrap_or_default(), machine(run))
 }
 
-/// `On loop: a new image of 1 GiB (space allocated, not written), 64 MiB of memory for workload and page cache, cold caches;
+/// `On loop: a new image of 1 GiB (space preallocated), 64 MiB of memory for workload and page cache, cold caches;
 /// Linux 6.12 on Example 3000 (4 CPUs).`
 fn terms(run: &Run, setups: &Setups) -> String {
     if setups.differ() {
@@ -331,7 +331,7 @@ fn terms(run: &Run, setups: &Setups) -> String {
 fn state(image: ImageState) -> &'static str {
     match image {
         ImageState::Sparse => "sparse",
-        ImageState::Allocated => "space allocated, not written",
+        ImageState::Allocated => "space preallocated",
         ImageState::Written => "written once",
     }
 }
@@ -476,7 +476,7 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
                 format!("{whose}files take at most {peak} at a time and fit into {memory} of memory")
             }
             None => {
-                format!("{whose}less than half of the written bytes reached the device on every filesystem")
+                format!("{whose}every filesystem sent less than half of the written bytes to the device")
             }
         }
     };
@@ -508,8 +508,8 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
         let sum = |of: fn(&WorkloadSummary) -> usize| marked.iter().map(|work| of(work)).sum::<usize>();
         let n = grouped(&sum(|work| work.disturbed_trials[0]).to_string());
         format!(
-            "The machine was not idle: in {n} of {of} of {these}, other processes used CPU time of over a tenth \
-             of the workload's time. These trials count, so the disturbance widens the intervals.",
+            "The machine was not idle: in {n} of {of} of {these}, the workload spent over a tenth of its time \
+             waiting for a CPU. These trials count, so the disturbance widens the intervals.",
             of = count(sum(|work| work.disturbed_trials[1]), "trial"),
             these = these("all", workloads, &marked)
         )
@@ -532,9 +532,9 @@ fn conclusion(
     lacks: &str,
 ) -> String {
     match (standing, next) {
-        (Standing::Nothing, _) => "No trial is valid; the reasons are listed.".to_owned(),
+        (Standing::Nothing, _) => "No trial is valid; see the reasons below.".to_owned(),
         (Standing::Preliminary, Some(_)) if progress.complete >= progress.needed => format!(
-            "{} of {} rounds are complete, but the run did not end at a planned interim analysis. To end it there:",
+            "{} of {} rounds are complete, but the run did not end at a planned interim analysis. To end it at one:",
             progress.complete, progress.needed
         ),
         (Standing::Preliminary, next) => {
@@ -549,7 +549,7 @@ fn conclusion(
             let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
             format!(
                 "Preliminary because {which} short. A trial is long enough if it writes twice its memory and \
-                 lasts three commit intervals of its filesystem. For a verdict on other, longer work{time}:",
+                 lasts three commit intervals of its filesystem. For a verdict, run longer workloads{time}:",
                 time = about(next)
             )
         }
@@ -665,8 +665,8 @@ mod tests {
         let mixed = page_cache(&works).unwrap();
         assert!(
             mixed.ends_with(
-                "rather than the disk: letters-quick: less than half of the written bytes reached the device on \
-                 every filesystem; letters-in-memory: files take at most 210 MiB at a time and fit into 512 MiB of memory."
+                "rather than the disk: letters-quick: every filesystem sent less than half of the written bytes \
+                 to the device; letters-in-memory: files take at most 210 MiB at a time and fit into 512 MiB of memory."
             ),
             "{mixed}"
         );

@@ -252,8 +252,8 @@ fn agreement(imported: &Imported, tool: &dyn Tool) -> Option<String> {
     let more = imported.disagreements.len().saturating_sub(NAMED);
     named.extend((more > 0).then(|| format!("and {}", count(more, "further figure"))));
     Some(format!(
-        "Repetitions disagree if they differ by more than a factor of {apart} ({}): {}. The files do not show which \
-         repetition is wrong.",
+        "Some repetitions differ by more than a factor of {apart} ({}): {}. The files do not show which repetition \
+         is wrong.",
         Imported::DISAGREES,
         named.join("; ")
     ))

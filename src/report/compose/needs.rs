@@ -77,8 +77,8 @@ fn unfinished(
     let by = whose(found);
     let label = named(&first.filesystem);
     let so_far = match found.ranking.get(1) {
-        None => format!("By {by} no candidate but {label} is left."),
-        Some(next) => format!("By {by} the estimates so far would choose {label}: {}.", above(first, next)),
+        None => format!("By {by}, only {label} is left."),
+        Some(next) => format!("By {by}, the estimates so far would choose {label}: {}.", above(first, next)),
     };
     let mut all = vec![none, so_far];
     all.extend(ruled_out(found));
@@ -166,7 +166,7 @@ fn merits(found: &Recommendation, first: &Place) -> Option<String> {
     let others = found.ranking.len() > 1;
     (others && !best.is_empty()).then(|| {
         format!(
-            "Estimates of {candidate} within {margin} of the first-ranked candidate's: {needs}.",
+            "By estimate, {candidate} is within {margin} of the first-ranked candidate at {needs}.",
             candidate = named(&first.filesystem),
             margin = found.margin,
             needs = list(&best)

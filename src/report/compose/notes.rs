@@ -47,10 +47,11 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
         || work.counted.iter().flat_map(|r| &r.validity).filter(|c| c.name == Condition::Stationary);
     let is_short = stationary().next().is_some() && stationary().all(|check| check.held == Held::Label);
     let short = noted(Condition::Stationary).map(|(trials, seen)| {
-        let enough = "long enough means: twice the memory is written, and three commit intervals of the \
-                      filesystem have passed";
+        let enough = "a trial is long enough if it writes twice its memory and lasts three commit intervals \
+                      of its filesystem";
         let are = if trials.starts_with("1 of") { "is" } else { "are" };
-        format!("{trials} {are} short, {} ({enough})", seen.replacen("short: ", "", 1))
+        let seen = seen.replacen("short: ", "", 1).replacen(" in ", " written in ", 1);
+        format!("{trials} {are} short, {seen} ({enough})")
     });
     let interference =
         || work.counted.iter().flat_map(|r| &r.validity).filter(|c| c.name == Condition::Interference);
@@ -58,7 +59,7 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
         [interference().filter(|check| check.held == Held::Label).count(), interference().count()];
     let disturbed = noted(Condition::Interference).map(|(trials, seen)| {
         format!(
-            "in {trials}, other processes used CPU time of over a tenth of the workload's time, {}",
+            "in {trials}, the workload spent over a tenth of its time waiting for a CPU, {}",
             in_words(&seen)
         )
     });
@@ -100,7 +101,7 @@ fn everything_in_memory(
         return fits + but;
     }
     if counted.iter().all(kept_most) {
-        return "less than half of the written bytes reached the device on every filesystem".to_owned();
+        return "every filesystem sent less than half of the written bytes to the device".to_owned();
     }
     String::new()
 }

@@ -71,8 +71,8 @@ impl Progress {
     pub fn lacks(&self, is_compared: bool, has_needs: bool) -> String {
         if self.is_fixed {
             return format!(
-                "Sampling is off (samples=off), so every round has the same disk: more rounds give no verdict, which takes \
-                 {SAMPLES_NEEDED} samples (variants of the modelled disk)."
+                "Sampling is off (samples=off): every round has the same disk. A verdict takes {SAMPLES_NEEDED} samples \
+                 (variants of the modelled disk), so more rounds give none."
             );
         }
         let to = match (is_compared, has_needs) {

@@ -142,8 +142,8 @@ fn shown(section: Option<Section>) -> Shown {
         Some(Section::Steps) => shown("Steps around the workload", "Each chart has its own scale."),
         Some(Section::Recovery) => shown(
             "Recovery",
-            "The power was cut in the middle of the workload. Recovery is timed from the disk after the cut to \
-             the first new file; the machine's boot is not included.",
+            "The power was cut in the middle of the workload. Recovery time is the sum of repair, mount \
+             and creating the first new file; the machine's boot is not included.",
         ),
         Some(Section::Processor) => shown(
             "CPU and page faults",

@@ -359,7 +359,7 @@ fn digits(percent: f64) -> String {
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
-/// The detectable difference: `With 12 rounds a ratio of 1.09 is detected with a probability of 80 %.`
+/// The detectable difference: `The smallest ratio that 12 rounds detect with 80 % power is 1.09.`
 pub fn power<'e>(rounds: u32, evidence: impl Iterator<Item = &'e Evidence>) -> Option<String> {
     let smallest = evidence.filter_map(|evidence| match evidence {
         Evidence::Rounds { smallest, .. } => *smallest,
@@ -370,11 +370,6 @@ pub fn power<'e>(rounds: u32, evidence: impl Iterator<Item = &'e Evidence>) -> O
         return None;
     }
     let (least, most) = (ratio(least), ratio(most));
-    let detects = if least == most {
-        format!("a ratio of {most}")
-    } else {
-        format!("ratios of {least} to {most}, depending on the pair,")
-    };
-    let are = if least == most { "is" } else { "are" };
-    Some(format!("With {rounds} rounds {detects} {are} detected with a power of 80 %."))
+    let found = if least == most { most } else { format!("{least} to {most}, depending on the pair") };
+    Some(format!("The smallest ratio that {rounds} rounds detect with 80 % power is {found}."))
 }

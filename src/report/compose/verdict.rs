@@ -163,7 +163,9 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
     let cannot_tell = match withheld {
         0 => format!(", and {open} did not tell the two apart"),
         _ => {
-            format!(", {open} did not tell the two apart, and {withheld} found a difference that is withheld")
+            format!(
+                ", {open} did not tell the two apart, and {withheld} found a difference that disk-model overhead may explain"
+            )
         }
     };
     match &verdict.basis {
@@ -267,7 +269,7 @@ mod tests {
         assert_eq!(
             said[3],
             "Six workload seeds on one disk change the figures by up to these factors: alderfs 1.00, birchfs 1.01, cedarfs 1.00, rowanfs 1.00. A \
-             difference smaller than this factor is no finding."
+             difference smaller than the factors of its two candidates is no finding."
         );
         assert!(summary.heading.sure[0].contains("every finding holds in all 13 samples"));
         assert_eq!(

@@ -418,7 +418,7 @@ mod tests {
             ten.contains("| latency of fsync (phase") && ten.contains("comes from resampling whole rounds"),
             "{ten}"
         );
-        assert!(waits(9).contains("Percentiles have intervals from ten rounds on"));
+        assert!(waits(9).contains("Percentiles have intervals only with ten or more rounds"));
         assert!(
             !text(&examples::rounds(10).report()).contains("latency of"),
             "no other operation is waited for"

@@ -43,10 +43,10 @@ const NOTICE: Style = AnsiColor::Yellow.on_default();
 
 const OVER_TIME: &str = "Median over the rounds; each line covers its own duration and is scaled to its own \
                          maximum. Longest stall: the longest time without a completed operation in any round, \
-                         from ten samples per second.";
+                         sampled ten times per second.";
 
 /// The meaning of the columns beside the headline.
-const KEY_FIGURES: &str = "Figures without a label are medians over the trials.";
+const KEY_FIGURES: &str = "Figures are medians over the trials unless the column names another statistic.";
 
 const WAITS: &str = "fsync p99: one fsync in a hundred took longer; its 95 % interval comes from resampling whole \
     rounds and is no finding.";
@@ -574,7 +574,7 @@ mod tests {
             let text = plain(&example.report(), 80, Detail::Glance);
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        let why = "the difference held in 13 of 13 samples, but not in the worst corner (1.31)";
+        let why = "the difference held in 13 of 13 samples, but not on the least favourable disk (1.31)";
         let text = words(&example);
         assert!(text.contains(&format!("is not told apart: {why}.")), "{text}");
         // With two candidates the first sentence already has the whole result.

@@ -76,13 +76,13 @@ pub fn refuted(finding: &Finding) -> Option<String> {
         }
         (Refuted::Corner, _, Some(Corner { ratio: Some(there), .. })) => {
             format!(
-                "the difference held in {n} of {n} samples, but not in the worst corner ({})",
+                "the difference held in {n} of {n} samples, but not on the least favourable disk ({})",
                 ratio(*there)
             )
         }
         _ => format!(
-            "the difference held in {n} of {n} samples; other workload seeds, other CPU costs and the worst \
-             corner were not tried"
+            "the difference held in {n} of {n} samples; other workload seeds, other CPU costs and the least \
+             favourable disk were not tried"
         ),
     })
 }
@@ -96,8 +96,8 @@ pub fn refuted_briefly(finding: &Finding) -> Option<&'static str> {
         Refuted::ModelError => {
             "allowing for the disk model's error, the difference may lie within the margin"
         }
-        Refuted::Corner => "the difference fails in the worst corner",
-        Refuted::Untried => "other seeds, CPU costs and the worst corner were not tried",
+        Refuted::Corner => "the difference fails on the least favourable disk",
+        Refuted::Untried => "other seeds, CPU costs and the least favourable disk were not tried",
     })
 }
 
@@ -168,7 +168,7 @@ pub fn said(findings: &[Finding]) -> Option<String> {
     (!each.is_empty()).then(|| {
         format!(
             "Six workload seeds on one disk change the figures by up to these factors: {factors}. A difference \
-             smaller than this factor is no finding.",
+             smaller than the factors of its two candidates is no finding.",
             factors = each.join(", ")
         )
     })
@@ -231,7 +231,10 @@ mod tests {
         });
         assert_eq!((pair.finding, refutes(&pair)), (Found::CannotTell, Some(Refuted::Corner)));
         let why = refuted(&pair).expect("it is said");
-        assert_eq!(why, "the difference held in 13 of 13 samples, but not in the worst corner (0.76)");
+        assert_eq!(
+            why,
+            "the difference held in 13 of 13 samples, but not on the least favourable disk (0.76)"
+        );
     }
 
     /// Makes this candidate compute much: at a higher instruction cost its rate falls to a fifth.

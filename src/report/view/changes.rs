@@ -138,7 +138,9 @@ impl ChangesView {
     pub fn note(&self) -> String {
         let has_controls = self.parts.iter().any(|part| part.lines.iter().any(|line| line.is_control));
         let beside = match has_controls {
-            true => " Each ratio is divided by the controls' ratio; the control's own ratio is not.",
+            true => {
+                " Each candidate's ratio is divided by the controls' ratio; a control's own ratio is not."
+            }
             false => "",
         };
         format!(

@@ -81,7 +81,7 @@ const NO_P999: &str =
 const INTERVALS: &str = "The 95 % interval of a percentile comes from resampling whole rounds. These \
                          intervals are no findings: each holds separately, not all together.";
 pub const TOO_FEW_ROUNDS: &str =
-    "Percentiles have intervals from ten rounds on: fewer rounds do not show their variation.";
+    "Percentiles have intervals only with ten or more rounds: fewer rounds do not show their variation.";
 pub const SAMPLES_ARE_CHOSEN: &str = "Percentiles over samples of a modelled disk have no intervals: the samples \
     are designed, not random.";
 

@@ -32,8 +32,9 @@ pub struct Table {
 
 impl ToChoose {
     pub const TITLE: &'static str = "Recommendation";
-    pub const RATIOS: &'static str = "Estimates: each figure is a ratio to the first-ranked candidate at \
-                                      that need, which has 1; 0.5 is half as good (half the rate, or twice \
+    pub const RATIOS: &'static str = "Each figure is an estimate: a candidate's ratio to the first-ranked \
+                                      candidate at that need (a workload or another weighted property), \
+                                      which has 1. A ratio of 0.5 is half as good (half the rate, or twice \
                                       the time). The column overall, the score, is the weighted geometric \
                                       mean of a candidate's ratios.";
     pub const WEIGHTS: &'static str = "The weight of a need is shown as its share of all weights. The last \

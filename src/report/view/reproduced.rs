@@ -106,7 +106,7 @@ impl Reproduced {
     pub const TABLES: &'static str = "Tables";
     pub const RANGES: &'static str = "Ranges";
     pub const WHY: &'static str = "Runs that change one thing alone";
-    pub const HERE: &'static str = "Each verdict is about here: today's kernel and tools, on the disk named above. Nothing \
+    pub const HERE: &'static str = "Each verdict holds for today's kernel and tools, on the disk named above. Nothing \
         on this page refutes the authors, who measured other versions on another machine.";
 
     /// One sentence for each column.
@@ -146,7 +146,7 @@ impl Column {
         let said = [
             verb(holds, "holds here", "hold here"),
             verb(does_not_hold, "does not hold here", "do not hold here"),
-            format!("{cannot_tell} cannot be told"),
+            format!("{cannot_tell} cannot be judged"),
         ];
         let untested = match untested {
             0 => String::new(),
@@ -162,8 +162,8 @@ impl Column {
         let all = same + opposite + tied;
         (all > 0).then(|| {
             format!(
-                "Over all tables, {} in the paper's order, {opposite} in the opposite order, and {tied} tied, because \
-                 they are within the margin in the paper or here.",
+                "Over all tables, {} in the paper's order, {opposite} in the opposite order, and {tied} tied: within \
+                 the margin in the paper or here.",
                 match same {
                     1 => format!("1 of {} is", count(all, "pair")),
                     _ => format!("{same} of {} are", count(all, "pair")),
@@ -206,8 +206,8 @@ impl ClaimShown {
 
     /// All sentences after the verdict.
     pub fn sentences(&self) -> Vec<String> {
-        let takes =
-            Some(format!("It would take {}.", self.takes.join("; "))).filter(|_| !self.takes.is_empty());
+        let takes = Some(format!("A verdict would take {}.", self.takes.join("; ")))
+            .filter(|_| !self.takes.is_empty());
         let contradicted = self
             .contradicted
             .iter()

@@ -223,8 +223,9 @@ pub fn said(pair: &Finding) -> Sentence {
 
 fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -> String {
     let Finding { a, b, n, .. } = pair;
-    let held =
-        |held: u32| format!("held in {held} of {n} samples, at every CPU cost and in the worst corner");
+    let held = |held: u32| {
+        format!("held in {held} of {n} samples, at every CPU cost and on the least favourable disk")
+    };
     if let Some(why) = beyond::refuted(pair) {
         return format!("not told apart: {why}");
     }
@@ -246,7 +247,7 @@ fn over_rounds(pair: &Finding, p: Option<f64>, smallest: Option<f64>, to_equival
     let Finding { a, b, n, .. } = pair;
     let p = p.map_or_else(String::new, |p| format!(" ({})", chance(p)));
     let smallest = smallest.map_or_else(String::new, |times| {
-        format!("; a ratio of {ratio} is detected with a power of 80 %", ratio = ratio(times))
+        format!("; the smallest ratio detected with 80 % power is {ratio}", ratio = ratio(times))
     });
     let rounds =
         to_equivalent.map_or_else(String::new, |n| format!("; showing equivalence takes about {n} rounds"));

@@ -133,7 +133,7 @@ impl WorkloadSummary {
             // The amount of work that fills a volume is known only afterwards.
             "" if self.amount == Amount::default() => format!("{by}{memory}"),
             "" => format!("{by}files total at most {peak} at a time, {memory}", peak = self.peak()),
-            why => format!("{by}page cache and CPU: {why}"),
+            why => format!("{by}measures page cache and CPU: {why}"),
         };
         if self.stages.is_empty() { setting } else { format!("{}; {setting}", self.stages) }
     }
@@ -144,8 +144,8 @@ impl WorkloadSummary {
         let marked: Vec<String> =
             self.labels.iter().filter(|l| l.page_cache && self.page_cache.is_empty()).map(said).collect();
         if !marked.is_empty() {
-            let text = "page cache and CPU: less than half of the written bytes reached the device by the end of the \
-                        sync";
+            let text = "measures page cache and CPU, because less than half of the written bytes reached the device by \
+                        the end of the sync";
             notes.push(format!("{text}: {}", number::list(&marked)));
         }
         notes.extend((!self.joined.is_empty()).then(|| self.joined.clone()));

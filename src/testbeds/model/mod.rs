@@ -87,12 +87,12 @@ impl TestbedKind for ModelKind {
         Description {
             what: "A stock kernel's filesystems on a simulated disk, in virtual time. The guest's clock is \
                    QEMU's instruction count, idle time is skipped, and the disk model runs inside the guest. \
-                   Two runs give identical figures, to the nanosecond, if both use x86-64, the same QEMU and \
-                   the same guest bundle; host load does not matter. DISK is a name from `fsderby list disks` \
-                   (default hdd-16tb), or the path of a TOML file that describes a disk. The machine has N \
-                   such disks; on each disk, the volume begins at offset. MACHINE is a name from \
-                   `fsderby list machines`, or the path of a TOML file that describes a machine (default: \
-                   the one given in the disk's file); mips overrides the machine's CPU speed. Needs no root.",
+                   Two runs give identical figures, to the nanosecond, if both use x86-64, the same QEMU and the \
+                   same guest bundle (kernel and programs); host load does not matter. DISK is a name from `fsderby \
+                   list disks` (default hdd-16tb), or the path of a TOML file that describes a disk. The machine has \
+                   N such disks; on each disk, the volume begins at offset. MACHINE is a name from `fsderby list \
+                   machines`, or the path of a TOML file that describes a machine (default: the one given in the \
+                   disk's file); mips overrides the machine's CPU speed. Needs no root.",
             origin: "QEMU's -icount with Debian's 6.12 kernel (fsderby kernel fetch); the disks of disks/*.toml \
                      and the machines of machines/*.toml, where each value has its source.",
             limits: "A model is not a disk: some properties of the disk are unknown. So by default each round has \

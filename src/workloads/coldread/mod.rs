@@ -48,9 +48,9 @@ impl Workload for ColdRead {
             origin: "fsderby's own. File sizes: N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \
                      \"Generating Realistic Impressions for File-System Benchmarking\", FAST 2009. The \
                      access patterns are those of find, tar, Bonnie++ and fio.",
-            limits: "With one client the queue depth is 1, plus the kernel's read-ahead. In virtual time all \
-                     clients share one vCPU. The tree is written in one go to an empty filesystem, so nothing is \
-                     aged or fragmented.",
+            limits: "With one client the queue depth is 1, plus the kernel's read-ahead. With --on model all clients \
+                     share one vCPU. The tree is written in one go to an empty filesystem, so nothing is aged or \
+                     fragmented.",
         }
     }
 

@@ -121,7 +121,7 @@ impl Workload for Command {
         Description {
             what: "Runs a command line in the filesystem under test and times it until everything that it wrote is on \
                    the disk.",
-            origin: "The user's own work or a ready set, with the programs of this machine.",
+            origin: "The user's own command line or one of the ready parameter sets; the programs are those of this machine.",
             limits: "fsderby does not know what the command reads and writes, so a trial's amount of work is not checked. \
                      The time includes the start of programs. fsderby syncs after the command and counts \
                      that time too, even if the command itself never syncs.",

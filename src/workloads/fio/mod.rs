@@ -61,7 +61,7 @@ static READ: Declared = Declared {
     short: "read",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Bytes read ÷ fio's run time, which fio.iops defines.",
+    explained: "Bytes read ÷ fio's run time, as the metric fio.iops defines it.",
     key: true,
     ..Declared::MIB_PER_SECOND
 };
@@ -71,8 +71,8 @@ static WRITTEN: Declared = Declared {
     short: "write",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Bytes written ÷ fio's run time, which fio.iops defines. Without direct I/O or fsync the bytes \
-                may still be in memory at the end.",
+    explained: "Bytes written ÷ fio's run time, as the metric fio.iops defines it. Without direct I/O or fsync the \
+                bytes may still be in memory at the end.",
     key: true,
     ..Declared::MIB_PER_SECOND
 };
@@ -91,8 +91,8 @@ static CPU: Declared = Declared {
     title: "CPU of fio's jobs",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "User and system time of all jobs, as fio reports them, ÷ fio's run time, which fio.iops \
-        defines, in percent.",
+    explained: "User and system time of all jobs, as fio reports them, ÷ fio's run time (see the metric fio.iops), \
+        in percent.",
     drawn: false,
     ..Declared::PERCENT_OF_TIME
 };
@@ -140,10 +140,10 @@ impl Workload for Fio {
             limits: "fio starts its clock after it has laid out files, so the layout is not part of a rate. By \
                      default fio preallocates files (fallocate=native), so writes go to unwritten extents; \
                      with fallocate=none they do not. ioengine=libaio is asynchronous only with direct=1. A \
-                     filesystem may serve direct=1 through the page cache; fio.direct.cached says whether it \
-                     did. With a rate limit, latencies begin at the intended start of an I/O only with \
-                     io_submit_mode=offload. Data that a job leaves in memory is synced afterwards; the time \
-                     of this sync is not part of the job's rates.",
+                     filesystem may serve direct=1 through the page cache; the metric fio.direct.cached shows \
+                     whether it did. With a rate limit, latencies begin at the intended start of an I/O only with \
+                     io_submit_mode=offload. Data that a job leaves in memory is synced afterwards; the time of this \
+                     sync is not part of the job's rates.",
         }
     }
 

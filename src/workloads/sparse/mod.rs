@@ -66,7 +66,8 @@ static RATES: [Rate; 4] = [
             did: "copied sparse files",
             section: Section::Headline,
             over: Over::Phase("copy"),
-            explained: "File length copied per second; holes are found (SEEK_DATA) and skipped.",
+            explained: "Length of the copied files, holes included, per second; the copy finds holes (SEEK_DATA) and \
+                skips them.",
             ..Declared::MIB_PER_SECOND
         },
     },

@@ -58,7 +58,7 @@ macro_rules! task {
                 section: COST,
                 over: Over::Phase($phase),
                 explained: concat!(
-                    "CPU share of the process during the time to ",
+                    "CPU share of the process during the task to ",
                     $explained,
                     ", as GNU time reports it; the sync is not included."
                 ),
@@ -70,7 +70,7 @@ macro_rules! task {
                 title: concat!($title, ": minor faults"),
                 section: COST,
                 over: Over::Phase($phase),
-                explained: concat!("Page faults without I/O during the time to ", $explained, "."),
+                explained: concat!("Page faults without I/O during the task to ", $explained, "."),
                 drawn: false,
                 ..Declared::count("faults")
             },
@@ -79,7 +79,7 @@ macro_rules! task {
                 title: concat!($title, ": major faults"),
                 section: COST,
                 over: Over::Phase($phase),
-                explained: concat!("Page faults with I/O during the time to ", $explained, "."),
+                explained: concat!("Page faults with I/O during the task to ", $explained, "."),
                 drawn: false,
                 ..Declared::count("faults")
             },

@@ -103,8 +103,8 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "needs",
         flag: Some(|| {
-            let help = "Profile of needs, such as mail-server, from which the report derives a recommendation; \
-                        replaces the experiment's needs";
+            let help = "Profile of needs (weights and requirements), such as mail-server; the report recommends a \
+                        filesystem for it; replaces the experiment's needs";
             flag("needs", "needs", "PROFILE", help)
         }),
         read: |flags, to| {

@@ -35,8 +35,8 @@ pub static TABLE: &[Setting] = &[
         // A setting of testbeds, and a factor.
         is_key: false,
         flag: Some(|| {
-            let help = "Kernel of virtual machines: a release in the cache (`fsderby kernel list`), or a \
-                package; repeat to compare kernels";
+            let help = "Kernel of virtual machines: a release in the cache (`fsderby kernel list`), or the path of a \
+                kernel or its package; repeat to compare kernels";
             repeated("kernel", "kernel", "VERSION|PATH", help)
         }),
         read: |flags, to| give_kernels(&flags.several("kernel"), to),
@@ -46,8 +46,8 @@ pub static TABLE: &[Setting] = &[
         name: "guest",
         is_key: false,
         flag: Some(|| {
-            let help = "Guest bundle, a file with kernel, programs and agent for virtual machines, used \
-                        instead of this machine's; an ID of `fsderby guest list`, or a file";
+            let help = "Guest bundle (one file with kernel, programs and agent) that virtual machines use instead of \
+                        this machine's kernel and programs: an ID of `fsderby guest list`, or a file";
             flag("guest", "guest", "ID|FILE", help).conflicts_with("kernel")
         }),
         read: |flags, to| give_guest(flags.one("guest"), to),
@@ -114,8 +114,8 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "image",
         flag: Some(|| {
-            let help = "The image file before mkfs: `sparse` (no space allocated), `allocated` (allocated but not \
-                written) or `written`";
+            let help = "State of the image file before mkfs: `sparse` (no space allocated), `allocated` (allocated \
+                but not written) or `written`";
             flag("image", "image", "STATE", help).value_parser(image)
         }),
         read: |flags, to| flags.replace("image", &mut to.image),
