@@ -15,6 +15,9 @@ use rustix::process::{Signal, kill_process};
 const PLAN: &str = "name = \"cluster\"\nsize = \"320m\"\nmemory = \"64m\"\non = \"model:hdd-16tb,samples=off\"\nworkloads = [\"postmark-quick\"]\n\
                     filesystems = [\"ext4\", \"xfs\"]\nrounds = 1\nseed = 7\nscale = \"1/64\"\n";
 
+/// A folder whose name the shell and sbatch would read in another way, if a script let them.
+const ODD: &str = "it's \"$HOME\" `id` @JOBS@ #1";
+
 /// The records without what differs from run to run, by name.
 fn measured(run: &Path) -> Vec<Record> {
     let bare = |record: &&Record| Record {
@@ -45,10 +48,14 @@ fn an_array_with_a_killed_task_gives_the_run_of_one_machine_and_foreign_shards_a
     let Some(cluster) = Cluster::start("a campaign on Slurm") else { return };
     let desk = Desk::new();
     desk.file("plan.toml", PLAN);
+    for odd in ["100%a", "a\\b", "a\nb"] {
+        let words = ["slurm", "plan.toml", "--output", odd, "--tasks", "4", "--write"];
+        desk.refuses(&words, exit::USAGE.into(), &["the campaign's folder", "contains a ", "try: --output"]);
+    }
     let say = |words: &[&str]| run(desk.fsderby(words).env("SLURM_CONF", cluster.path("slurm.conf")));
-    let said = say(&["slurm", "plan.toml", "--output", "campaign", "--tasks", "4", "--submit"]);
+    let said = say(&["slurm", "plan.toml", "--output", ODD, "--tasks", "4", "--submit"]);
     assert_eq!(said.code, 0, "{said:#?}");
-    let campaign = desk.path("campaign");
+    let campaign = desk.path(ODD);
 
     // A task is killed in the middle of its trial; its script requeues it.
     let begun = |_: &Cluster| campaign.join("shards/2/trials.jsonl").exists();
@@ -57,8 +64,17 @@ fn an_array_with_a_killed_task_gives_the_run_of_one_machine_and_foreign_shards_a
     kill_process(process, Signal::KILL).unwrap();
     cluster.wait("end of the campaign", |_| campaign.join("ended/check").exists());
     let log = |name: &str| fs::read_to_string(campaign.join("log").join(name)).unwrap_or_default();
+    for name in ["probe", "merge", "finish", "shards-1"] {
+        assert_eq!(
+            fs::read_to_string(campaign.join("ended").join(name)).unwrap(),
+            "0\n",
+            "{name}: {}",
+            log("merge.txt")
+        );
+    }
     assert_eq!(fs::read_to_string(campaign.join("ended/check")).unwrap(), "0\n", "{}", log("check.txt"));
     assert!(log("check.txt").contains("rerun: 1 identical, 0 different"), "{}", log("check.txt"));
+    fs::rename(&campaign, desk.path("campaign")).unwrap();
     let said = say(&["slurm", "status", "campaign"]);
     assert!(said.code == 0 && said.out.contains("4 done, 0 running"), "{said:#?}");
     assert!(said.out.contains("merged: complete") && said.out.contains("identical"), "{said:#?}");

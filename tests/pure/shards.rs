@@ -150,7 +150,8 @@ fn what_a_merged_run_keeps_of_its_shards_is_checked_again() {
     );
 
     let folder = store::read(&out).unwrap().machine.shards[1].folder.clone();
-    for (name, said) in [("trials.jsonl", "altered"), ("seal.json", "seal"), ("plan.toml", "plan.toml")] {
+    for (name, said) in [("trials.jsonl", "trials.jsonl"), ("seal.json", "seal"), ("plan.toml", "plan.toml")]
+    {
         let copied = tempfile::tempdir().unwrap();
         let run = copied.path().join("run");
         copy(&out, &run);
@@ -161,6 +162,10 @@ fn what_a_merged_run_keeps_of_its_shards_is_checked_again() {
         assert!(
             found.iter().any(|what| what.contains("shard 2/2: ") && what.contains(said)),
             "{name}: {found:?}"
+        );
+        assert!(
+            !found.iter().any(|what| what.contains("not that of the run") || what.contains("no shard has")),
+            "damage is no difference: {name}: {found:?}"
         );
         fs::remove_file(&path).unwrap();
         assert!(!wrong(&run).is_empty(), "without {name}");

@@ -145,8 +145,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let folder = std::path::absolute(folder).context("could not find the current folder")?;
     Folder::can_be_created(&folder)?;
     let program = std::env::current_exe().context("could not find this program")?;
-    can_be_in_scripts("the campaign's folder", &folder)?;
-    can_be_in_scripts("the program's file", &program)?;
+    can_be_in_scripts("the campaign's folder", &folder, true)?;
+    can_be_in_scripts("the program's file", &program, false)?;
     let scripts = scripts::all(&campaign, &folder, &program);
     if !arguments.write && !arguments.submit {
         for (name, text) in &scripts {
@@ -181,17 +181,23 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Scripts are lines of text: a line end in a path would begin another line, even inside quotes of a comment.
-fn can_be_in_scripts(what: &str, path: &Path) -> Result<(), Failure> {
+/// Scripts are lines of text: a line end in a path would begin another line. Slurm also puts a job's folder before the name of its
+/// log, and replaces % and drops backslashes in both.
+fn can_be_in_scripts(what: &str, path: &Path, is_of_jobs: bool) -> Result<(), Failure> {
     let why = match path.to_str() {
         None => "is not text in UTF-8",
         Some(text) if text.contains(char::is_control) => "contains a control character, such as a line end",
+        Some(text) if is_of_jobs && text.contains('%') => {
+            "contains a %, which Slurm replaces in the names of logs"
+        }
+        Some(text) if is_of_jobs && text.contains('\\') => {
+            "contains a backslash, which Slurm drops in the names of logs"
+        }
         Some(_) => return Ok(()),
     };
     let shown = path.to_string_lossy().escape_debug().to_string();
-    Err(Failure::usage(format!(
-        "{what} '{shown}' {why}, so no batch script can name it\n  try: --output with another folder"
-    )))
+    let advice = if is_of_jobs { "--output with another folder" } else { "a copy of it under another path" };
+    Err(Failure::usage(format!("{what} '{shown}' {why}\n  try: {advice}")))
 }
 
 /// Numbers of tasks, memory and time, from what the trials take.
@@ -274,13 +280,17 @@ mod tests {
         for text in ["", "0", "1:30", "1:60:00", "soon", "-5", "0:00:00", "99999999999999999999"] {
             assert!(minutes(text).is_err(), "{text}");
         }
-        let bad = ["a\nb", "a\u{1b}[2Jb", "a\tb"]
-            .map(|name| can_be_in_scripts("the folder", Path::new(name)).unwrap_err());
-        assert!(
-            bad.iter()
-                .all(|e| e.message.contains("control character") && e.message.contains("try: --output"))
-        );
-        assert!(can_be_in_scripts("the folder", Path::new("/a b/it's \"ä\" $x")).is_ok());
+        let why = |path: &str, is_of_jobs| can_be_in_scripts("the folder", Path::new(path), is_of_jobs);
+        for (path, word) in [
+            ("a\nb", "control character"),
+            ("a\tb", "control character"),
+            ("a%b", "a %"),
+            ("a\\b", "backslash"),
+        ] {
+            let said = why(path, true).unwrap_err().message;
+            assert!(said.contains(word) && said.contains("try: --output"), "{said}");
+        }
+        assert!(why("/a b/it's \"ä\" $x", true).is_ok() && why("/a%b\\c", false).is_ok());
         assert!(word("all").is_ok() && word("a b").is_err() && word("x\n#SBATCH --uid=0").is_err());
     }
 }

@@ -10,7 +10,7 @@ use crate::schema::machine::Merged;
 use crate::schema::plan::Plan;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
-use crate::store::{Run, merge, signature};
+use crate::store::{Run, SHARDS, merge, signature};
 
 /// Finds shards whose files were altered, and records that differ from those of their shards.
 pub fn hold(run: &Run, found: &mut Verified) {
@@ -21,13 +21,24 @@ pub fn hold(run: &Run, found: &mut Verified) {
         .enumerate()
         .map(|(at, record)| ((record.trial.as_str(), record.attempt), at))
         .collect();
-    let mut cells = Cells::default();
+    let (mut cells, mut is_damaged) = (Cells::default(), false);
     for merged in &run.machine.shards {
         let wrong = |what: String| format!("shard {}: {what}", merged.shard);
         match of_shard(run, merged, &own, &mut from_shards, &mut cells) {
-            Ok(wrongs) => found.wrong.extend(wrongs.into_iter().map(wrong)),
-            Err(e) => found.wrong.push(wrong(format!("{e:#}"))),
+            Ok(Shard { damage, .. }) if !damage.is_empty() => {
+                is_damaged = true;
+                found.wrong.extend(damage.into_iter().map(wrong));
+            }
+            Ok(Shard { wrong: wrongs, .. }) => found.wrong.extend(wrongs.into_iter().map(wrong)),
+            Err(e) => {
+                is_damaged = true;
+                found.wrong.push(wrong(format!("{e:#}")));
+            }
         }
+    }
+    // Which records a damaged shard had is unknown.
+    if is_damaged {
+        return;
     }
     let is_lost = |(cell, _, _): &&(Cell, String, String)| !cells.failed.contains(cell);
     if let Some((_, trial, shard)) = cells.absent.iter().find(is_lost) {
@@ -54,6 +65,12 @@ struct Cells {
     absent: Vec<(Cell, String, String)>,
 }
 
+/// Faults of a shard: damage of its own files, or differences from the run. A damaged shard differs for this reason alone.
+struct Shard {
+    damage: Vec<String>,
+    wrong: Vec<String>,
+}
+
 /// Faults of a shard; notes which records of the run it has, and which the run lacks.
 fn of_shard(
     run: &Run,
@@ -61,7 +78,7 @@ fn of_shard(
     own: &HashMap<(&str, u32), usize>,
     from_shards: &mut HashSet<usize>,
     cells: &mut Cells,
-) -> anyhow::Result<Vec<String>> {
+) -> anyhow::Result<Shard> {
     let mut wrong = Vec::new();
     let (mut seen, mut taken) = (0, 0);
     let shard = merge::read_kept(run, &merged.folder, &mut |mut record, _| {
@@ -84,7 +101,11 @@ fn of_shard(
             taken += 1;
         }
     })?;
-    wrong.extend(shard.damage.clone());
+    let place = |what: &String| {
+        let file = if what.starts_with("line ") { "trials.jsonl, " } else { "" };
+        format!("{SHARDS}/{}: {file}{what}", merged.folder)
+    };
+    let damage = shard.damage.iter().map(place).collect();
     if !is_planned_alike(&shard.plan, &run.plan) {
         wrong.push("its plan is not that of the run".into());
     }
@@ -102,7 +123,7 @@ fn of_shard(
             merged.records
         ));
     }
-    Ok(wrong)
+    Ok(Shard { damage, wrong })
 }
 
 /// Whether the shard's plan is the run's, but for the number of rounds: a merged run may be continued.
