@@ -208,3 +208,15 @@ fn the_report_of_a_shard_advises_to_merge_and_not_to_add_rounds() {
     assert!(words.join(" ").contains("This run is shard 1/2 of its plan."), "{said:#?}");
     assert!(said.out.contains("fsderby merge OUT SHARD…") && !said.out.contains("--rounds"), "{said:#?}");
 }
+
+/// A stored plan may name what no experiment may: what would be left out stands in the dry run, too.
+#[test]
+fn the_dry_run_of_a_resumed_run_names_what_would_be_skipped() {
+    let desk = Desk::new();
+    let text = "name = 'x'\non = 'loop'\nworkloads = ['postmark-quick']\nrounds = 2\nseed = 7\n\
+                [[filesystem]]\nkind = 'ext4'\nmount = ['errors=panic']\n[[filesystem]]\nkind = 'xfs'\n";
+    let plan = Experiment::parse(text, "test").unwrap().plan("loop".into(), 7).unwrap();
+    carry_out(&desk.path("run"), &plan, &Scripted::well(), &[], None);
+    let said = desk.say(&["run", "--resume", "run", "--rounds", "3", "--dry-run"]);
+    assert!(said.out.contains("skipped ext4") && said.out.contains("panic"), "{said:#?}");
+}

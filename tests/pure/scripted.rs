@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::support::carry::cut;
-use crate::support::desk::Desk;
 use crate::support::quiet::Quiet;
 use crate::support::scripted::{Scripted, is_integrity, machine};
 use fsderby::analysis::metrics;
@@ -786,16 +785,4 @@ fn a_figure_changed_together_with_its_checksum_is_still_found() {
     run.records[8].metrics[0].value *= 1.1;
     let wrong = verify(&run).wrong;
     assert!(wrong.iter().any(|w| w.contains("differs from what the raw values give")), "{wrong:?}");
-}
-
-/// A stored plan may name what no experiment may: what would be left out stands in the dry run, too.
-#[test]
-fn the_dry_run_of_a_resumed_run_names_what_would_be_skipped() {
-    let desk = Desk::new();
-    let text = "name = 'x'\non = 'loop'\nworkloads = ['postmark-quick']\nrounds = 2\nseed = 7\n\
-                [[filesystem]]\nkind = 'ext4'\nmount = ['errors=panic']\n[[filesystem]]\nkind = 'xfs'\n";
-    let plan = Experiment::parse(text, "test").unwrap().plan("loop".into(), 7).unwrap();
-    carry_out(&desk.path("run"), &plan, &Scripted::well(), None);
-    let said = desk.say(&["run", "--resume", "run", "--rounds", "3", "--dry-run"]);
-    assert!(said.out.contains("skipped ext4") && said.out.contains("panic"), "{said:#?}");
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use super::{LACKS_ONE, Shown, about, besides, guessed, lines_of, notes, reasons, verbose};
+use super::said::{LACKS_ONE, Shown, about, besides, guessed, lines_of, notes, reasons, verbose};
 use crate::cli::foresight::Known;
 use crate::cli::output::{print_json, print_line};
 use crate::cli::pages::{DryRun, DryShare, VERSION};
