@@ -1,9 +1,9 @@
 //! What it takes to read and show a run of ten thousand trials: seconds and the most memory of each format, and of `verify`.
 //!
 //! The run is made first, which takes minutes; with a folder it is made there, and used again where it is there already. With
-//! `shards` it is a run of a hundred thousand trials, made as four shards and merged.
+//! `shards` it is a run of a hundred thousand trials, made as four shards and merged; with `shards=ROUNDS`, of 40 trials a round.
 //!
-//! `cargo bench --bench report [-- [shards] [FOLDER]]`
+//! `cargo bench --bench report [-- [shards[=ROUNDS]] [FOLDER]]`
 
 #![allow(clippy::unwrap_used, reason = "a bench says by a panic what is wrong")]
 
@@ -32,15 +32,18 @@ const FORMATS: [(&str, &[&str], &str); 6] = [
 fn main() {
     let mut arguments: Vec<String> =
         std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    let is_of_shards = arguments.first().is_some_and(|argument| argument == "shards");
-    let folder = arguments.split_off(usize::from(is_of_shards)).pop();
+    let of_shards = arguments.first().and_then(|argument| match argument.strip_prefix("shards")? {
+        "" => Some(ROUNDS * 10),
+        rounds => rounds.strip_prefix('=')?.parse().ok(),
+    });
+    let folder = arguments.split_off(usize::from(of_shards.is_some())).pop();
     let own = tempfile::tempdir().unwrap();
     let run = folder.map_or_else(|| own.path().join("run"), PathBuf::from);
     let heading = || println!("{:16}{:>10}{:>12}{:>12}", "", "seconds", "peak MiB", "output KiB");
-    if is_of_shards {
+    if let Some(rounds) = of_shards {
         let below = run.with_added_extension("shards");
         if !below.exists() {
-            large::carry_out_shards(&below, ROUNDS * 10, SHARDS);
+            large::carry_out_shards(&below, rounds, SHARDS);
         }
         heading();
         let mut command = support::fsderby();

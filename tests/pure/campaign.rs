@@ -6,6 +6,7 @@ use crate::shards::{LOOP, MODEL, model, shards};
 use crate::support::carry::carry_out;
 use crate::support::desk::{Desk, Said};
 use crate::support::scripted::Scripted;
+use crate::support::{is_root, skipped};
 use fsderby::exit;
 use fsderby::runner::experiment::Experiment;
 use fsderby::schema::plan::Plan;
@@ -97,6 +98,27 @@ fn a_submission_that_stopped_is_told_with_its_jobs() {
     let (said, _) = status(&desk);
     for word in ["not all jobs are submitted", "submit.sh", "scancel 17 18"] {
         assert!(said.out.contains(word), "{word}: {said:#?}");
+    }
+}
+
+#[test]
+fn a_full_disk_under_a_campaign_is_named_and_leaves_nothing() {
+    if !is_root() {
+        skipped("a full disk under a campaign", "mounting needs root");
+        return;
+    }
+    let desk = Desk::new();
+    desk.file("own.toml", format!("on = 'loop'\n{LOOP}"));
+    fs::create_dir(desk.path("full")).unwrap();
+    for size in ["nr_inodes=2", "nr_inodes=8", "size=4k"] {
+        let before = format!("mount -t tmpfs -o {size} full full; trap 'ls full >left' EXIT; \"$@\"; exit");
+        let said = desk.say_after(
+            &before,
+            &["slurm", "own.toml", "--tasks", "2", "--write", "--output", "full/campaign"],
+        );
+        let words = ["could not write the campaign's folder", "full/campaign", "No space left", "try: "];
+        desk.refused(&said, exit::MISSING.into(), &words);
+        assert_eq!(fs::read_to_string(desk.path("left")).unwrap(), "", "{size}");
     }
 }
 

@@ -21,7 +21,7 @@ use super::output::{print_line, say};
 use super::run::{fresh_folder, now_seed};
 use super::setups::common_testbed;
 use crate::exit::Failure;
-use crate::host::caller::{create_folders, create_new};
+use crate::host::caller::{create_folder, create_folders, create_new};
 use crate::host::programs;
 use crate::report::view::number::count;
 use crate::runner::experiment::{Experiment, options};
@@ -248,11 +248,19 @@ fn campaign(arguments: &Arguments, plan: &Plan, testbeds: &Testbeds<'_>) -> anyh
     })
 }
 
-/// Writes a new campaign's folder.
+/// Writes a new campaign's folder, or nothing.
 fn write(folder: &Path, plan: &Plan, campaign: &Campaign, scripts: &[(&str, String)]) -> anyhow::Result<()> {
+    let failed = |e: anyhow::Error| {
+        Failure::missing(format!(
+            "could not write the campaign's folder {}: {e:#}\n  try: --output DIR, in a folder with free space that you can write to",
+            folder.display()
+        ))
+    };
+    let above = folder.parent().map_or(Ok(()), create_folders);
+    above.and_then(|()| create_folder(folder)).map_err(|e| failed(e.into()))?;
     let made = || -> anyhow::Result<()> {
-        for name in ["", "log", "ended", "shards", "next"] {
-            create_folders(&folder.join(name))?;
+        for name in ["log", "ended", "shards", "next"] {
+            create_folder(&folder.join(name))?;
         }
         let write = |name: &str, text: &str| -> std::io::Result<fs::File> {
             let mut file = create_new(&folder.join(name))?;
@@ -266,7 +274,11 @@ fn write(folder: &Path, plan: &Plan, campaign: &Campaign, scripts: &[(&str, Stri
         }
         Ok(())
     };
-    made().with_context(|| format!("could not write the campaign's folder {}", folder.display()))
+    made().map_err(|e| {
+        // It did not exist before.
+        let _ = fs::remove_dir_all(folder);
+        failed(e).into()
+    })
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ fn numbered(shards: &[Shard], mut set: Vec<usize>) -> Result<Vec<usize>, Failure
     let (n, other) = (of(&first).0, of(&last).0);
     if n != other {
         return Err(refused(format!(
-            "{} is shard {}/{n}, but {} is shard {}/{other}\n  try: shards of one division",
+            "{} is shard {}/{n}, but {} is shard {}/{other}\n  try: fsderby merge OUT SHARD… with shards of one N",
             name(first),
             of(&first).1,
             name(last),
@@ -74,7 +74,7 @@ fn numbered(shards: &[Shard], mut set: Vec<usize>) -> Result<Vec<usize>, Failure
     }
     if let Some([one, twin]) = set.windows(2).find(|pair| of(&pair[0]) == of(&pair[1])) {
         return Err(refused(format!(
-            "{} and {} are both shard {}/{n}\n  try: one of them",
+            "{} and {} are both shard {}/{n}\n  try: fsderby merge OUT SHARD… with one of them",
             name(*one),
             name(*twin),
             of(one).1
@@ -109,7 +109,11 @@ fn same_plan(first: &Shard, other: &Shard) -> Result<(), Failure> {
     let [one, two] = [one, two].map(|plan| toml::Table::try_from(plan).unwrap_or_default());
     let key = one.keys().chain(two.keys()).find(|key| one.get(*key) != two.get(*key));
     let key = key.map_or("content", String::as_str);
-    Err(differs(first, other, &format!("the plan ({key})"), "shards of one plan.toml"))
+    let advice = format!(
+        "fsderby run {}/plan.toml --shard I/N --output DIR in place of that shard, then fsderby merge again",
+        name(first)
+    );
+    Err(differs(first, other, &format!("the plan ({key})"), &advice))
 }
 
 fn same_program(first: &Shard, other: &Shard) -> Result<(), Failure> {

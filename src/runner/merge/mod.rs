@@ -163,7 +163,7 @@ fn head(folder: &Path) -> anyhow::Result<Shard> {
         Some(what) => damaged(folder, &what).into(),
         // A file that cannot be parsed; its error names it.
         None if exit::code(&e) == DAMAGED => {
-            let text = format!("not merged: {e:#}\n  try: an undamaged copy of this shard, or run it again");
+            let text = format!("not merged: {e:#}\n  try: an undamaged copy of this shard, or run it again: fsderby run PLAN --shard I/N --output DIR");
             Failure::new(DAMAGED, text).into()
         }
         None => e,
@@ -225,7 +225,10 @@ fn read(order: &Order<'_>, at: usize, shard: &Shard, entries: &mut Vec<Entry>) -
         return Err(damaged(&shard.folder, &what).into());
     }
     if !run.is_complete() {
-        let text = format!("{0} is unfinished\n  try: fsderby run --resume {0}, then merge", name(shard));
+        let text = format!(
+            "{0} is unfinished\n  try: fsderby run --resume {0}, then fsderby merge again",
+            name(shard)
+        );
         return Err(refused(text).into());
     }
     of_shard(shard, at, store::merge::seal_hash(&run)?)
@@ -260,7 +263,7 @@ impl Together<'_> {
                 _ if by_shard.len() > 1 => {
                     let [one, other] = [0, 1].map(|at| name(&self.shards[by_shard[at][0].shard]));
                     return Err(refused(format!(
-                        "{one} and {other} have one trial both\n  try: run one of them again"
+                        "{one} and {other} have one trial both\n  try: fsderby run PLAN --shard I/N --output DIR in place of one of them, then fsderby merge again"
                     ))
                     .into());
                 }
@@ -334,7 +337,7 @@ fn is_complete(
     let is_its = |shard: &&Shard| Resolved::of(&shard.plan).is_ok_and(|resolved| resolved.share.has(&first));
     let owner = shards.iter().find(is_its).map_or_else(|| "no shard".to_owned(), name);
     let text = format!(
-        "{owner} lacks its trial {} and {} others are missing\n  try: run that shard again",
+        "{owner} lacks its trial {} and {} others are missing\n  try: fsderby run PLAN --shard I/N --output DIR in place of that shard, then fsderby merge again",
         first.name(),
         missing.count()
     );
