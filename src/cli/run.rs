@@ -534,20 +534,20 @@ mod tests {
             let (is, analysis) = told(words);
             assert!(is == name && analysis.starts_with(with), "{words:?}: {is}: {analysis}");
         };
-        starts(&["--rounds", "3", "--seed", "4", "--on", "vm"], "quick", "A mail server's small files");
+        starts(&["--rounds", "3", "--seed", "4", "--on", "vm"], "quick", "Which filesystem on this machine");
         let same = ["--workloads", "postmark-first,sources-first", "--memory", "48m"];
-        starts(&same, "quick", "A mail server's small files");
-        starts(&["--filesystems", "ext4,xfs,btrfs,f2fs"], "quick", "A mail server's small files");
-        starts(&["--scale", "1/3"], "quick at scale 1/3", "quick with a scale of 1/3. A mail server");
+        starts(&same, "quick", "Which filesystem on this machine");
+        starts(&["--filesystems", "ext4,xfs,btrfs,f2fs"], "quick", "Which filesystem on this machine");
+        starts(&["--scale", "1/3"], "quick at scale 1/3", "quick with a scale of 1/3. Which filesystem");
         for (words, with) in [
             (
                 &["--workloads", "maildir-quick,news-quick", "--scale", "1/2"][..],
                 "quick with other workloads (maildir-quick, news-quick) and a scale of 1/2.",
             ),
             (&["--workloads", "postmark-first"], "quick with only the workload postmark-first."),
-            (&["--memory", "none"], "quick with another memory limit. A mail server"),
-            (&["--scale", "1/3", "--memory", "30m"], "quick with a scale of 1/3 and another memory limit. A"),
-            (&["--filesystem", "ext4 label=b mount=noatime"], "quick with other filesystems. A mail server"),
+            (&["--memory", "none"], "quick with another memory limit. Which filesystem"),
+            (&["--scale", "1/3", "--memory", "30m"], "quick with a scale of 1/3 and another memory limit. Which"),
+            (&["--filesystem", "ext4 label=b mount=noatime"], "quick with other filesystems. Which filesystem"),
         ] {
             starts(words, "quick with other settings", with);
         }
@@ -555,11 +555,11 @@ mod tests {
 
     #[test]
     fn a_plain_choice_of_filesystems_is_no_change_and_the_description_is_of_those_that_ran() {
-        let all = format!("On {} filesystems: A mail server's", crate::filesystems::TABLE.len());
+        let all = format!("On {} filesystems: Which filesystem on this", crate::filesystems::TABLE.len());
         for (words, with) in [
-            (&["--filesystems", "ext4"][..], "On ext4: A mail server's small files"),
-            (&["--filesystems", "xfs,ext4,jfs"], "On xfs, ext4 and jfs: A mail server's"),
-            (&["--filesystem", "jfs"], "On jfs: A mail server's"),
+            (&["--filesystems", "ext4"][..], "On ext4: Which filesystem on this machine"),
+            (&["--filesystems", "xfs,ext4,jfs"], "On xfs, ext4 and jfs: Which filesystem on this"),
+            (&["--filesystem", "jfs"], "On jfs: Which filesystem on this"),
             (&["--filesystems", "all"], all.as_str()),
             (&["mailserver", "--filesystems", "ext4,xfs"], "On ext4 and xfs: Which filesystem should hold"),
             (&["mail-2008", "--filesystems", "ext3-journal"], "On ext3-journal: Does ReiserFS serve"),
@@ -571,7 +571,7 @@ mod tests {
         let both = plan(&["--filesystems", "ext4", "--memory", "none"]);
         assert_eq!(both.name, "quick with other settings");
         assert!(
-            both.analysis.starts_with("quick with another memory limit, on ext4. A"),
+            both.analysis.starts_with("quick with another memory limit, on ext4. Which"),
             "{}",
             both.analysis
         );

@@ -234,7 +234,7 @@ fn what_our_postmark_prints_stands_beside_a_run_of_the_same_work_and_out_of_its_
         "here, median of 6",
         "here ÷ imported",
         "‡",
-        "Repetitions disagree",
+        "Some repetitions differ by more than a factor of",
         "is the same workload",
     ] {
         assert!(terminal.contains(words), "{words} in:\n{terminal}");

@@ -301,7 +301,7 @@ mod tests {
             assert!(end.is_some_and(|end| (end - 1.25).abs() < 1e-12), "{birchfs:?}");
         }
         assert_eq!((of("cedarfs").finding, of("cedarfs").low), (Found::Equivalent, Some(1.0)));
-        assert!(view.basis[0].contains("every difference is exact") && view.command.is_none());
+        assert!(view.basis[0].contains("Every difference is exact") && view.command.is_none());
     }
 
     #[test]
