@@ -7,6 +7,7 @@ pub mod analysis;
 pub mod cli;
 pub mod config;
 pub mod devices;
+#[cfg(feature = "full")]
 pub mod dropins;
 pub mod exit;
 pub mod filesystems;

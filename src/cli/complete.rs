@@ -71,10 +71,12 @@ fn testbeds() -> ArgValueCandidates {
     })
 }
 
+#[cfg(feature = "full")]
 pub fn disks() -> ArgValueCandidates {
     names(|| of_table(disks::TABLE))
 }
 
+#[cfg(feature = "full")]
 pub fn machines() -> ArgValueCandidates {
     names(|| of_table(machines::TABLE))
 }

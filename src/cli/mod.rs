@@ -1,6 +1,5 @@
 //! The command line: one file per subcommand.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -8,20 +7,19 @@ use clap::{Parser, Subcommand};
 use crate::version;
 
 mod beforehand;
-mod bonnie;
+#[cfg(feature = "full")]
+mod beside;
 mod cite;
 mod compare;
 mod complete;
 mod config;
 mod device;
-mod disk;
 mod doctor;
 mod dry_run;
 mod explain;
 mod foresight;
 mod guest;
 mod import;
-mod iozone;
 mod kernel;
 mod key;
 mod kit;
@@ -33,7 +31,6 @@ mod output;
 mod own_program;
 mod own_run;
 mod pages;
-mod postmark;
 mod progress;
 mod report;
 mod reproduce;
@@ -43,10 +40,7 @@ mod schema;
 mod setups;
 mod shell;
 mod slurm;
-mod steady;
 mod terms;
-mod twin;
-mod validate;
 mod verify;
 
 pub use complete::answer as answer_shell;
@@ -68,25 +62,6 @@ fn exit_codes() -> String {
 enum Command {
     /// Compare filesystems: run an experiment and report the verdict
     Run(Box<run::Arguments>),
-    /// Run a PostMark script with the original's commands, operations and report
-    Postmark {
-        /// The script; default: `.pmrc`
-        script: Vec<OsString>,
-    },
-    /// Run IOzone's tests with the original's options and tables
-    #[command(disable_help_flag = true, disable_version_flag = true)]
-    Iozone {
-        /// Options of the original tool; `-h` lists them
-        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
-        options: Vec<OsString>,
-    },
-    /// Run Bonnie++ with the original's options, phases and output
-    #[command(disable_help_flag = true, override_usage = bonnie::USAGE, after_help = bonnie::HELP)]
-    Bonnie {
-        /// The original's options
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
-        options: Vec<OsString>,
-    },
     /// Merge the shards of a plan, which several machines carried out, into one run
     Merge(merge::Arguments),
     /// Print, write or submit the Slurm jobs that carry out a plan on a cluster
@@ -116,9 +91,9 @@ enum Command {
     /// List, claim and release disks of this machine, which runs may then format
     #[command(subcommand)]
     Device(device::Device),
-    /// Compare the modelled disks with real ones
-    #[command(subcommand)]
-    Disk(disk::DiskCommand),
+    #[cfg(feature = "full")]
+    #[command(flatten)]
+    Beside(beside::Beside),
     /// Measure this computer's speed, so that runs on modelled disks can assume a computer like it
     #[command(subcommand)]
     Machine(machine::MachineCommand),
@@ -153,9 +128,6 @@ enum Command {
     /// Run the programs of a work once, to learn which files they open
     #[command(hide = true)]
     Rehearse,
-    /// Serve the disk of one trial in real time, for an agent
-    #[command(hide = true)]
-    Twin,
     /// Print the report of a run in the terminal, or write it in another format
     Report(report::Options),
 }
@@ -163,9 +135,6 @@ enum Command {
 impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
-            Command::Postmark { script } => postmark::run(&script),
-            Command::Bonnie { options } => bonnie::run(&options),
-            Command::Iozone { options } => iozone::run(&options),
             Command::Run(arguments) => run::run(*arguments),
             Command::Slurm(arguments) => slurm::run(&arguments),
             Command::Merge(arguments) => merge::run(&arguments),
@@ -180,7 +149,8 @@ impl Cli {
             Command::Kernel(command) => kernel::run(&command),
             Command::Guest(command) => guest::run(&command),
             Command::Device(command) => device::run(&command),
-            Command::Disk(command) => disk::run(&command),
+            #[cfg(feature = "full")]
+            Command::Beside(command) => beside::run(&command),
             Command::Machine(command) => machine::run(&command),
             Command::Config(command) => config::run(&command),
             Command::Schema(arguments) => schema::run(&arguments),
@@ -192,7 +162,6 @@ impl Cli {
             Command::Init { mishap, waits } => Ok(ExitCode::from(crate::agent::init_main(mishap, waits)?)),
             Command::Worker => Ok(ExitCode::from(crate::agent::worker_main()?)),
             Command::Rehearse => Ok(ExitCode::from(crate::agent::rehearsal_main()?)),
-            Command::Twin => Ok(ExitCode::from(crate::storage::twin::server_main()?)),
             Command::Report(options) => report::run(&options),
         }
     }

@@ -9,6 +9,7 @@ pub mod disk;
 mod disposable;
 pub mod image;
 pub mod layers;
+#[cfg(feature = "full")]
 pub mod twin;
 
 pub use disposable::Disposable;
@@ -31,6 +32,7 @@ pub static TABLE: &[&dyn Storage] = &[
     &image::Image,
     &disk::ModelledDisk,
     &directory::Directory,
+    #[cfg(feature = "full")]
     &twin::Twin,
     &device::ClaimedDisk,
 ];

@@ -15,6 +15,7 @@ mod power;
 mod rehearsal;
 mod several;
 mod stream;
+#[cfg(feature = "full")]
 mod twin;
 mod usual;
 pub mod vm;
@@ -56,6 +57,7 @@ pub static TABLE: &[&dyn TestbedKind] = &[
     &vm::VmKind,
     &model::ModelKind,
     &directory::DirectoryKind,
+    #[cfg(feature = "full")]
     &twin::TwinKind,
     &device::DeviceKind,
 ];

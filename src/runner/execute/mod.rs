@@ -3,6 +3,7 @@
 pub mod candidate_check;
 pub mod fold;
 pub mod launch;
+#[cfg(feature = "full")]
 pub mod raw;
 pub mod rounds;
 pub(super) mod side_by_side;

@@ -11,9 +11,9 @@ use fsderby_diskmodel::validation::asks::{Asks, RawWork, Taken};
 use fsderby_diskmodel::validation::rule::{self, WINDOW, rates, spread_and_slope, steady_from};
 use fsderby_diskmodel::validation::steady;
 
-use super::output::{print, say};
-use super::report::write_file;
-use super::run::stop_on_signals;
+use crate::cli::output::{print, say};
+use crate::cli::report::write_file;
+use crate::cli::run::stop_on_signals;
 use crate::exit::{self, Failure};
 use crate::report::formats::svg::rounds;
 use crate::runner::execute::raw::{Done, Raw};

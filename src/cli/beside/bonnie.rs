@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
-use super::output::say;
+use crate::cli::output::say;
 use crate::dropins::bonnie::{self, Console, Ended};
 use crate::exit;
 
@@ -43,7 +43,7 @@ pub fn run(words: &[OsString]) -> anyhow::Result<ExitCode> {
     if let [only] = words
         && (only == "--help" || only == "-h")
     {
-        super::output::print_line(&format!(
+        crate::cli::output::print_line(&format!(
             "Run Bonnie++ with its original options, phases and output\n\nUsage: {USAGE}\n\n{HELP}"
         ))?;
         return Ok(ExitCode::from(exit::OK));

@@ -10,8 +10,8 @@ use fsderby_diskmodel::validation::asks::Taken;
 use fsderby_diskmodel::validation::beside::{self, Beside, Planned};
 use fsderby_diskmodel::{Spec, validation};
 
-use super::output::{print, say};
-use super::run::stop_on_signals;
+use crate::cli::output::{print, say};
+use crate::cli::run::stop_on_signals;
 use crate::exit::{self, Failure};
 use crate::runner::execute::raw::{Done, Raw};
 use crate::schema::units::Bytes;
@@ -31,13 +31,13 @@ pub struct Validate {
     guest: bool,
     /// A disk of `fsderby list disks`, or a disk file; default: all disks with published results; with --guest a cloud volume
     /// is added
-    #[arg(value_name = "DISK", add = super::complete::disks())]
+    #[arg(value_name = "DISK", add = crate::cli::complete::disks())]
     disks: Vec<String>,
     /// Run only this job, by its name in crates/diskmodel/src/validation/measured.toml; repeatable
     #[arg(long = "job", value_name = "JOB")]
     jobs: Vec<String>,
     /// A machine of `fsderby list machines`, or a machine file, instead of the machine that each disk's file names
-    #[arg(long, requires = "guest", add = super::complete::machines())]
+    #[arg(long, requires = "guest", add = crate::cli::complete::machines())]
     machine: Option<String>,
 }
 

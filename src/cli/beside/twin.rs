@@ -9,8 +9,8 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use fsderby_stats::median;
 
-use super::output::print;
-use super::own_run;
+use crate::cli::output::print;
+use crate::cli::own_run;
 use crate::exit;
 use crate::host::caller::create_folder;
 use crate::probes;
