@@ -546,8 +546,14 @@ mod tests {
             ),
             (&["--workloads", "postmark-first"], "quick with only the workload postmark-first."),
             (&["--memory", "none"], "quick with another memory limit. Which filesystem"),
-            (&["--scale", "1/3", "--memory", "30m"], "quick with a scale of 1/3 and another memory limit. Which"),
-            (&["--filesystem", "ext4 label=b mount=noatime"], "quick with other filesystems. Which filesystem"),
+            (
+                &["--scale", "1/3", "--memory", "30m"],
+                "quick with a scale of 1/3 and another memory limit. Which",
+            ),
+            (
+                &["--filesystem", "ext4 label=b mount=noatime"],
+                "quick with other filesystems. Which filesystem",
+            ),
         ] {
             starts(words, "quick with other settings", with);
         }
