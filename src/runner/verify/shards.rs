@@ -105,15 +105,16 @@ fn of_shard(
         let file = if what.starts_with("line ") { "trials.jsonl, " } else { "" };
         format!("{SHARDS}/{}: {file}{what}", merged.folder)
     };
-    let damage = shard.damage.iter().map(place).collect();
+    let mut damage: Vec<String> = shard.damage.iter().map(place).collect();
+    // First, because whatever else differs may follow from it.
+    if shard.seal.is_some() && merge::seal_hash(&shard)? != merged.seal_blake3 {
+        damage.insert(0, place(&"its seal is not the one that was merged".to_owned()));
+    }
     if !is_planned_alike(&shard.plan, &run.plan) {
         wrong.push("its plan is not that of the run".into());
     }
     match &shard.seal {
         None => wrong.push("its seal is missing".into()),
-        Some(_) if merge::seal_hash(&shard)? != merged.seal_blake3 => {
-            wrong.push("its seal is not the one that was merged".into());
-        }
         Some(seal) if seal.records > seen => wrong.push("records are missing".into()),
         Some(_) => {}
     }
