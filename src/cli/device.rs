@@ -17,7 +17,7 @@ use crate::text::visible::visible;
 
 #[derive(Subcommand)]
 pub enum Device {
-    /// List every disk: what is on it, who uses it, and whether it may be claimed
+    /// List every disk: what is on it, who uses it, and whether you may claim it, so that fsderby can format it
     List {
         /// Print JSON
         #[arg(long)]

@@ -106,10 +106,12 @@ fn a_dry_run_says_what_a_scale_no_longer_tests_and_which_budget_is_too_short() {
     let of = |more: &[&str]| notes(&desk, &[more, &["--on", &testbed, "--filesystems", "ext4,xfs"]].concat());
     assert_eq!(of(&["mailserver", "--scale", "1/8"]), "[]");
     let small = of(&["mailserver", "--scale", "1/64"]);
-    assert!(small.contains("the minimum of a trial") && small.contains("(--scale 1/"), "{small}");
+    assert!(small.contains("the least that it needs") && small.contains("--scale 1/"), "{small}");
     let volume = of(&["fileserver", "--scale", "1/64", "--memory", "64m"]);
     assert!(
-        volume.contains("The volume is 512 MiB, the minimum of these filesystems, and not 192 MiB"),
+        volume.contains(
+            "The volume has 512 MiB, the least that these filesystems need; at scale 1/64 it would be 192 MiB"
+        ),
         "{volume}"
     );
     assert_eq!(of(&["quick"]), "[]", "five minutes hold its least rounds");

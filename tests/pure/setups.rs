@@ -296,11 +296,8 @@ fn memory_follows_a_scale_down_to_what_a_trial_needs_and_then_the_plan_says_what
     let floored = at_scale(LARGE, "1/40", Given::default());
     assert_eq!(floored.memory, Some(Bytes(19 * MIB)));
     let said = no_longer_tested(&floored).join(" ");
-    assert!(
-        said.contains("Memory is 19 MiB, the minimum of a trial, and not 13 MiB (the experiment's"),
-        "{said}"
-    );
-    assert!(said.contains("(--scale 1/27 or larger avoids this)"), "{said}");
+    assert!(said.contains("Each trial has 19 MiB of memory, the least that it needs; at scale"), "{said}");
+    assert!(said.contains("--scale 1/27 or larger avoids this"), "{said}");
     assert!(no_longer_tested(&at_scale(LARGE, "1/26", Given::default())).is_empty());
     let given = at_scale(LARGE, "1/40", Given { memory: true, size: false });
     assert_eq!(
@@ -421,13 +418,16 @@ fn what_a_scaled_plan_no_longer_tests_is_said_by_its_report() {
     assert_eq!(experiment.plan("loop".into(), 1).unwrap(), plan);
     let report = Report::of(&run);
     let said = |texts: &[String]| {
-        texts.iter().any(|text| {
-            text.contains("the minimum of a trial, and not 8 MiB (the experiment's memory at scale 1/64)")
-        })
+        texts.iter().any(|text| text.contains("the least that it needs; at scale 1/64 it would be 8 MiB"))
     };
     assert!(said(&report.summary.heading.warnings), "{:?}", report.summary.heading.warnings);
     let shown = terminal::text(&report, 80, Detail::Glance).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("Memory is 19 MiB, the minimum of a trial, and not 8 MiB"), "{shown}");
+    assert!(
+        shown.contains(
+            "Each trial has 19 MiB of memory, the least that it needs; at scale 1/64 it would be 8 MiB"
+        ),
+        "{shown}"
+    );
 }
 
 /// Of a ready experiment, once and on a scripted loop.

@@ -165,25 +165,26 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line], is_on_models: b
     let times = match is_same {
         true => format!("times as {} as {}", first.times_as, first.to),
         false if all.iter().any(|(_, c)| c.is_of_amounts()) => {
-            "relative to the candidate with 1.00 in that column; for amounts, fewer is better".to_owned()
+            "compared with the candidate with 1.00 in the same column; for amounts, fewer is better"
+                .to_owned()
         }
-        false => "times as good as the candidate with 1.00 in that column".to_owned(),
+        false => "compared with the candidate with 1.00 in the same column; more is better".to_owned(),
     };
     let ranks = lines.iter().flat_map(|line| &line.cells).find(|cell| cell.rank.contains('–'));
     let ranks = ranks.map_or_else(String::new, |cell| {
-        format!("; candidates that share a rank such as {} were not told apart", cell.rank)
+        format!(" Candidates that share a rank such as {} were not told apart.", cell.rank)
     });
     let unequal =
-        if lines.iter().any(|line| line.is_unequal) { "; ‡ weaker durability, so not ranked" } else { "" };
+        if lines.iter().any(|line| line.is_unequal) { " ‡ weaker durability, so not ranked." } else { "" };
     let speed = less_speed(all, lines);
     let over = match is_on_models {
         true => "samples, which vary the drive's properties, the volume's position and the CPU's speed",
         false => "rounds",
     };
-    format!("Ratio of geometric means over the {over}{interval}: {times}{speed}{ranks}{unequal}.")
+    format!("Ratio of geometric means over the {over}{interval}: {times}.{speed}{ranks}{unequal}")
 }
 
-/// The meaning of a ratio below 1 in a table of speeds, by one that is shown: `, so 0.52 means 48 % less speed`.
+/// The meaning of a ratio below 1 in a table of speeds, by one that is shown: ` 0.52 means 48 % less speed.`.
 fn less_speed(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
     let is_speed = |(work, comparison): &(&WorkloadSummary, &Comparison)| {
         row_of(work, comparison).is_some_and(|row| row.of == Of::Time && !row.stands_in)
@@ -193,7 +194,7 @@ fn less_speed(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String
     let least = shown.min_by(|(_, a), (_, b)| a.total_cmp(b)).filter(|(_, least)| *least <= CLEAR);
     match least {
         Some((shown, least)) if all.iter().all(is_speed) => {
-            format!(", so {shown} means {} less speed", percents(1.0 - least, 1.0 - least))
+            format!(" {shown} means {} less speed.", percents(1.0 - least, 1.0 - least))
         }
         _ => String::new(),
     }

@@ -509,7 +509,7 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
         let n = grouped(&sum(|work| work.disturbed_trials[0]).to_string());
         format!(
             "The machine was not idle: in {n} of {of} of {these}, the workload spent over a tenth of its time \
-             waiting for a CPU. These trials count, so the disturbance widens the intervals.",
+             waiting for a CPU. fsderby counts these trials, so intervals are wider.",
             of = count(sum(|work| work.disturbed_trials[1]), "trial"),
             these = these("all", workloads, &marked)
         )

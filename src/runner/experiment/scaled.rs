@@ -108,7 +108,7 @@ impl Experiment {
         let twice = crossed.iter().enumerate().find(|(at, memory)| crossed[..*at].contains(memory));
         if let Some((_, memory)) = twice {
             let text = format!(
-                "at this scale two of the compared memory sizes are {memory}, the minimum of a trial\n  try: a \
+                "at this scale two of the compared memory sizes are {memory}, the least that a trial needs\n  try: a \
                  larger --scale, or one --memory"
             );
             return Err(Failure::usage(text));
@@ -150,15 +150,15 @@ pub fn no_longer_tested(plan: &Plan) -> Vec<String> {
     let memories = plan.candidates.iter().filter_map(|candidate| plan.setup(candidate).memory);
     if let (Some(asked), Some(least)) = (memory, memories.min()) {
         said.push(format!(
-            "Memory is {least}, the minimum of a trial, and not {asked} (the experiment's memory at scale {by}), so \
-             more of the data is cached than at full size ({remedy} avoids this).",
+            "Each trial has {least} of memory, the least that it needs; at scale {by} it would be {asked}. So more of \
+             the data is cached than at full size; {remedy} avoids this.",
             remedy = remedy(*asked, least, *by)
         ));
     }
     if let Some(asked) = size {
         said.push(format!(
-            "The volume is {least}, the minimum of these filesystems, and not {asked} (the experiment's volume at \
-             scale {by}), so it is emptier ({remedy} avoids this).",
+            "The volume has {least}, the least that these filesystems need; at scale {by} it would be {asked}. So it \
+             is emptier than at full size; {remedy} avoids this.",
             least = plan.size,
             remedy = remedy(*asked, plan.size, *by)
         ));
