@@ -350,7 +350,7 @@ fn a_share_that_is_taken_stays_and_the_volume_follows_the_scale_down_to_what_its
             && lost[0].contains("The volume has 512 MiB, the least that these filesystems need; at scale 1/25 it would be 328 MiB"),
         "{size} {lost:?}"
     );
-    assert!(lost[0].contains("(--scale 1/16 or larger avoids this)"), "{lost:?}");
+    assert!(lost[0].contains("--scale 1/16 or larger avoids this"), "{lost:?}");
 }
 
 /// What the volume of a scaled experiment must hold is scaled with it.
