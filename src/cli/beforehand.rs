@@ -1,6 +1,7 @@
 //! Everything that is checked before a run, in one place: `--dry-run` and the run itself ask the same function, so that a dry run
 //! accepts nothing that the run refuses.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::report::known_baseline;
@@ -49,9 +50,9 @@ impl Check<'_> {
         let Check { plan, testbeds, baseline, is_lenient, .. } = *self;
         known_baseline(baseline, plan)?;
         let skips = skips(plan, testbeds);
-        let mut wrong: Vec<&str> =
-            skips.iter().filter(|skip| skip.by_experiment).map(|skip| skip.reason.as_str()).collect();
-        wrong.dedup();
+        let mut seen = HashSet::new();
+        let wrong = skips.iter().filter(|skip| skip.by_experiment).map(|skip| skip.reason.as_str());
+        let wrong: Vec<&str> = wrong.filter(|reason| seen.insert(*reason)).collect();
         if !is_lenient && !wrong.is_empty() {
             return Err(Failure::usage(wrong.join("\n")).into());
         }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use clap::Args;
 use shell_words::quote;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::output::{print_json, print_line};
 use super::pages::{Merged, VERSION};
@@ -48,14 +48,19 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         can_be_written(next)?;
     }
     let stop = end_on_signals()?;
+    let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+    let above: Vec<&Path> = out.ancestors().skip(1).take_while(missing).collect();
     let mut wrote_next = false;
     let mut tell = |plan: &Plan| {
         next.as_ref().map_or(Ok(()), |path| write_next(path, plan)).inspect(|()| wrote_next = next.is_some())
     };
     let merged = merge::merge(out, shards, &mut tell, &|| stop.load(Ordering::Relaxed));
-    if let (Err(_), true, Some(next)) = (&merged, wrote_next, next) {
-        // What remains follows from a merged run, and there is none.
-        let _ = fs::remove_file(next);
+    if merged.is_err() {
+        above.iter().for_each(|folder| drop(fs::remove_dir(folder)));
+        if let (true, Some(next)) = (wrote_next, next) {
+            // What remains follows from a merged run, and there is none.
+            let _ = fs::remove_file(next);
+        }
     }
     let Made { records, left_out, left } = merged?;
     if let Some(key) = &key {
@@ -114,10 +119,10 @@ fn can_be_written(next: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Set by Ctrl-C or SIGTERM. Nothing of a merge may stay behind, so no further signal ends it at once.
+/// Set by Ctrl-C, SIGTERM, or the end of the terminal. Nothing of a merge may stay behind, so no further signal ends it at once.
 fn end_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, stop.clone()).context("could not listen for Ctrl-C")?;
     }
     Ok(stop)

@@ -56,7 +56,7 @@ pub struct Arguments {
     /// --filesystems it replaces the experiment's filesystems
     #[arg(long = "filesystem", value_name = "SPEC", add = complete::kinds())]
     filesystem: Vec<FilesystemEntry>,
-    /// Workloads: ready parameter sets by name; replaces the experiment's workloads
+    /// Ready workloads by name (`fsderby list workloads` shows them), instead of the experiment's workloads
     #[arg(long, value_delimiter = ',', value_name = "A,B", add = complete::workloads())]
     workloads: Vec<String>,
     #[command(flatten)]

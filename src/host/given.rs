@@ -1,17 +1,19 @@
 //! Files that users name: read whole, up to a limit, and never waited for without end.
 
-use std::fs::OpenOptions;
+use std::fs::{self, FileType, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
 use crate::schema::units::Bytes;
 
-/// Whoever writes to a pipe gets this long for each part of it.
-const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+/// Whoever writes to a pipe gets this long.
+const PATIENCE: Duration = Duration::from_secs(10);
+const MOMENT: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// The content of a regular file, or of a pipe such as `<(command)`.
 ///
@@ -19,13 +21,17 @@ const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 /// If it cannot be read, is larger than `most`, is something else (a folder, a device), or is a pipe to which nobody writes.
 pub fn bytes(path: &Path, most: Bytes) -> io::Result<Vec<u8>> {
     let refused = |why: String| io::Error::new(ErrorKind::InvalidInput, why);
+    let usable = |kind: FileType| match kind.is_file() || kind.is_fifo() {
+        true => Ok(kind),
+        false if kind.is_dir() => Err(refused("it is a directory".to_owned())),
+        false => Err(refused("it is not a regular file".to_owned())),
+    };
+    // Before it is opened, because opening a device may do something.
+    usable(fs::metadata(path)?.file_type())?;
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let kind = file.metadata()?.file_type();
-    if !kind.is_file() && !kind.is_fifo() {
-        let what = if kind.is_dir() { "it is a directory" } else { "it is not a regular file" };
-        return Err(refused(what.to_owned()));
-    }
+    let kind = usable(file.metadata()?.file_type())?;
+    let begin = Instant::now();
     let mut bytes = Vec::new();
     let mut part = [0; 1 << 16];
     loop {
@@ -36,10 +42,13 @@ pub fn bytes(path: &Path, most: Bytes) -> io::Result<Vec<u8>> {
             Ok(0) => return Ok(bytes),
             Ok(n) => bytes.extend_from_slice(&part[..n]),
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                if poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&PATIENCE))? == 0 {
-                    let seconds = PATIENCE.tv_sec;
-                    return Err(refused(format!("it is a pipe, and nothing came for {seconds} seconds")));
+                if begin.elapsed() > PATIENCE {
+                    let seconds = PATIENCE.as_secs();
+                    return Err(refused(format!(
+                        "it is a pipe that was not closed within {seconds} seconds"
+                    )));
                 }
+                poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&MOMENT))?;
             }
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
@@ -61,9 +70,7 @@ pub fn text(path: &Path, most: Bytes) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use rustix::fs::{CWD, Mode, mknodat};
 
     use super::*;
 
@@ -79,7 +86,7 @@ mod tests {
         assert_eq!(refused(Path::new("/dev/zero")), "it is not a regular file");
         fs::write(at("bytes"), [0xff]).unwrap();
         assert_eq!(refused(&at("bytes")), "it is not text");
-        mknodat(CWD, at("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        mknodat(CWD, at("pipe"), rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         assert_eq!(refused(&at("pipe")), "it is a pipe to which nobody writes");
         let pipe = at("pipe");
         std::thread::scope(|scope| {
@@ -88,7 +95,7 @@ mod tests {
             scope.spawn(move || {
                 use std::io::Write;
                 (&held).write_all(b"slow").unwrap();
-                std::thread::sleep(std::time::Duration::from_millis(50));
+                std::thread::sleep(Duration::from_millis(50));
             });
             assert_eq!(text(&pipe, Bytes(9)).unwrap(), "slow");
         });

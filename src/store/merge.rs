@@ -3,7 +3,7 @@
 //! ```text
 //! OUT/trials.jsonl      each record in the order of the plan, in a chain of its own
 //! OUT/histograms/ …     the files beside the records: hard links where both lie on one filesystem, otherwise copies
-//! OUT/shards/1-of-4/    what the shard sealed: plan, machine, records, seal, and the seal's signature
+//! OUT/shards/0001-1-of-4/  what the shard sealed: plan, machine, records, seal, and the seal's signature
 //! ```
 //! Only one line is in memory at a time, and only some of the shards are open.
 

@@ -8,5 +8,5 @@ if [ ! -e rounds ]; then
     rm -f next.toml
     @FSDERBY@ merge rounds shards/* --next next.toml || end $?
 fi
-[ -e next.toml ] || mv rounds run || end $?
+[ -e next.toml ] || mv -T rounds run || end $?
 end 0

@@ -10,6 +10,7 @@ refused() {
         echo "  try: sh submit.sh in $(pwd), which submits the others; or to cancel: scancel $(sed 's/.* //' submitting | tr '\n' ' '); rm submitting" >&2
     else
         rm -f submitting
+        mv ended.before/* ended/ 2>/dev/null
     fi
     exit 1
 }
@@ -25,9 +26,23 @@ submit() {
     fi
     eval "$name=\$job"
 }
+if [ -e jobs ] && [ ! -s submitting ]; then
+    for job in $(sed 's/.* //' jobs); do
+        if [ -n "$(squeue --noheader --format=%A --jobs="$job" 2>/dev/null)" ]; then
+            echo "job $job of the submission before still waits or runs" >&2
+            echo "  try: again when it has ended, or scancel $job" >&2
+            exit 1
+        fi
+    done
+fi
 touch submitting || exit
-[ -s submitting ] || rm -f ended/*
+if [ ! -s submitting ]; then
+    # Kept until Slurm has accepted the first job.
+    rm -rf ended.before
+    mkdir ended.before && mv ended/* ended.before/ 2>/dev/null
+fi
 submit probe probe.sh
+rm -rf ended.before
 submit shards --dependency=afterok:"$probe" shard.sh
 @LATER@mv submitting jobs
 cat jobs

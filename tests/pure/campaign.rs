@@ -60,6 +60,13 @@ fn status_counts_each_shards_own_trials_and_names_states_as_all_json_does() {
     let (said, page) = status(&desk);
     assert!(said.out.contains("2 done") && said.out.contains("12 of 12 trials"), "{said:#?}");
     assert!(page["seconds_left"].is_null() && !said.out.contains("min left"), "{said:#?}");
+    // A shard may be complete and still have failed: data came back different.
+    for (number, code) in [(1, exit::TRIALS), (2, exit::INTEGRITY)] {
+        fs::write(desk.path("campaign/ended").join(format!("shards-{number}")), code.to_string()).unwrap();
+    }
+    let (said, _) = status(&desk);
+    assert_eq!(said.code, i32::from(exit::INTEGRITY), "{said:#?}");
+    assert!(said.out.contains("shards/2: complete, ended with 6: see log/shards-2.txt"), "{said:#?}");
 }
 
 #[test]

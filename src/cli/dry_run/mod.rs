@@ -34,7 +34,7 @@ pub fn print(
     Shown { as_json, is_verbose }: Shown,
 ) -> anyhow::Result<()> {
     if let Some(shard) = &plan.shard {
-        return OfShard { plan, testbeds, skips, known, at_once }.print(shard, Shown { as_json, is_verbose });
+        return OfShard { plan, testbeds, skips, at_once }.print(shard, Shown { as_json, is_verbose });
     }
     let mut amounts = Amounts::default();
     let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t, skips));

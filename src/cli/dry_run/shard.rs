@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::said::{LACKS_ONE, Shown, about, besides, guessed, lines_of, notes, reasons, verbose};
-use crate::cli::foresight::Known;
 use crate::cli::output::{print_json, print_line};
 use crate::cli::pages::{DryRun, DryShare, VERSION};
 use crate::report::view::number::count;
@@ -27,7 +26,6 @@ pub struct OfShard<'a, 'p> {
     pub plan: &'a Resolved<'p>,
     pub testbeds: &'a Testbeds<'a>,
     pub skips: &'a [Skip],
-    pub known: Option<&'a Known>,
     pub at_once: usize,
 }
 
@@ -57,7 +55,7 @@ impl OfShard<'_, '_> {
             written = written.saturating_add(work.bytes_written);
             filled = filled.saturating_add(work.filled);
             resets = resets.saturating_add(reset);
-            time = time.saturating_add(self.time(trial, pace.time(trial.purpose, &work)));
+            time = time.saturating_add(pace.time(trial.purpose, &work));
             if !paces.contains(&pace) {
                 paces.push(pace);
             }
@@ -103,24 +101,11 @@ impl OfShard<'_, '_> {
             besides(filled, resets),
             seconds.div_ceil(60)
         ));
-        lines.push(match self.known {
-            Some(known) => format!("The time estimate comes from the run in {folder}.", folder = known.from),
-            None => guessed(&paces, self.at_once),
-        });
+        lines.push(guessed(&paces, self.at_once));
         lines.extend(notes);
         lines.extend(amounts.lack_one().then(|| LACKS_ONE.to_owned()));
         let commands = if is_verbose { "" } else { " Try --verbose for every command." };
         print_line(&format!("{}\nNothing was done.{commands}", lines.join("\n")))
-    }
-
-    /// The expected duration of a trial: the mean of an earlier run, or else the guess.
-    fn time(&self, trial: &Trial<'_>, guess: Duration) -> Duration {
-        let cells = self.plan.candidates.len() * self.plan.scenarios.len();
-        let cells = u32::try_from(cells).unwrap_or(u32::MAX).max(1);
-        self.known.map_or(guess, |known| match trial.purpose {
-            Purpose::Integrity => known.time.checks / cells,
-            _ => known.time.a_round / cells,
-        })
     }
 }
 

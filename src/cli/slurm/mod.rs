@@ -248,6 +248,9 @@ fn campaign(arguments: &Arguments, plan: &Plan, testbeds: &Testbeds<'_>) -> anyh
     })
 }
 
+/// The folders of a campaign.
+const FOLDERS: [&str; 4] = ["log", "ended", "shards", "next"];
+
 /// Writes a new campaign's folder, or nothing.
 fn write(folder: &Path, plan: &Plan, campaign: &Campaign, scripts: &[(&str, String)]) -> anyhow::Result<()> {
     let failed = |e: anyhow::Error| {
@@ -259,7 +262,7 @@ fn write(folder: &Path, plan: &Plan, campaign: &Campaign, scripts: &[(&str, Stri
     let above = folder.parent().map_or(Ok(()), create_folders);
     above.and_then(|()| create_folder(folder)).map_err(|e| failed(e.into()))?;
     let made = || -> anyhow::Result<()> {
-        for name in ["log", "ended", "shards", "next"] {
+        for name in FOLDERS {
             create_folder(&folder.join(name))?;
         }
         let write = |name: &str, text: &str| -> std::io::Result<fs::File> {
@@ -275,8 +278,11 @@ fn write(folder: &Path, plan: &Plan, campaign: &Campaign, scripts: &[(&str, Stri
         Ok(())
     };
     made().map_err(|e| {
-        // It did not exist before.
-        let _ = fs::remove_dir_all(folder);
+        // Only what was made here: these files, then folders that are empty.
+        let files = [PLAN, CAMPAIGN].into_iter().chain(scripts.iter().map(|(name, _)| *name));
+        files.for_each(|name| drop(fs::remove_file(folder.join(name))));
+        FOLDERS.iter().for_each(|name| drop(fs::remove_dir(folder.join(name))));
+        let _ = fs::remove_dir(folder);
         failed(e).into()
     })
 }

@@ -41,6 +41,8 @@ pub struct Arguments {
 struct Shard {
     number: u32,
     state: State,
+    /// The exit code that a complete shard left.
+    code: Option<u8>,
     /// Trials that are over, and those of the shard.
     done: usize,
     of: usize,
@@ -195,7 +197,9 @@ impl Seen<'_> {
         for (set, shards) in [("shards", &self.shards), ("next", &self.next)] {
             let of_failed = shards.iter().filter_map(|shard| match &shard.state {
                 State::Failed(why) => Some(format!("{set}/{}: {why}: see log/{set}-{0}.txt", shard.number)),
-                _ => None,
+                _ => shard.code.filter(|code| *code != exit::OK).map(|code| {
+                    format!("{set}/{}: complete, ended with {code}: see log/{set}-{0}.txt", shard.number)
+                }),
             });
             lines.extend(of_failed);
         }
@@ -223,7 +227,7 @@ impl Seen<'_> {
                 quote(&format!("{path}/submit.sh")),
                 ids.join(" ")
             ));
-        } else if self.exit_code() != exit::OK {
+        } else if self.exit_code() != exit::OK && !self.is_going() {
             lines.push(format!(
                 "  try: sh {}, which continues what is left",
                 quote(&format!("{path}/submit.sh"))
@@ -245,7 +249,14 @@ impl Seen<'_> {
         (left > 0).then(|| (left as u64).saturating_mul(mean) / at_once / 1_000_000_000)
     }
 
-    /// The code of the first job that failed; of a shard, that of trials that failed.
+    /// Whether Slurm still has a job of this campaign. Until then nothing may be submitted again.
+    fn is_going(&self) -> bool {
+        let states =
+            self.all().map(|shard| &shard.state).chain(self.others.iter().map(|(_, state, _)| state));
+        states.into_iter().any(|state| matches!(state, State::Queued(_)))
+    }
+
+    /// The code of the first job that failed; of a shard, that of trials that failed, or of data that came back different.
     fn exit_code(&self) -> u8 {
         let of_job = |name: &str| {
             let (_, state, code) = self.others.iter().find(|(known, ..)| *known == name)?;
@@ -253,7 +264,10 @@ impl Seen<'_> {
             is_failed.then(|| code.unwrap_or(exit::TRIALS))
         };
         let of_shards = |shards: &[Shard]| {
-            shards.iter().any(|shard| matches!(shard.state, State::Failed(_))).then_some(exit::TRIALS)
+            let is_failed = shards.iter().any(|shard| matches!(shard.state, State::Failed(_)));
+            let told = [exit::INTEGRITY, exit::TRIALS];
+            let told = told.into_iter().find(|code| shards.iter().any(|shard| shard.code == Some(*code)));
+            told.or(is_failed.then_some(exit::TRIALS))
         };
         of_job("probe")
             .or_else(|| of_shards(&self.shards))
@@ -302,20 +316,24 @@ impl Place<'_> {
         let queue = self.queue.as_ref().ok();
         let queued = task.as_ref().and_then(|task| queue?.get(task));
         let is_complete = run.as_ref().is_some_and(store::Run::is_complete);
-        let state = match (queued, self.code(&format!("{set}-{number}")), task) {
+        let code = self.code(&format!("{set}-{number}"));
+        let state = match (queued, code, task) {
             _ if is_complete => State::Done,
+            // Slurm removed the shards behind a probe that failed.
+            _ if self.code("probe").is_some_and(|code| code != exit::OK) => State::NotBegun,
             (Some(state), ..) => State::Queued(state.clone()),
             (None, Some(code), _) => State::Failed(format!("ended with {code}")),
             // Before a worst corner, the shards are merged.
             (None, None, Some(_)) if set == "next" && run.is_none() && self.is_going("merge") => {
                 State::NotBegun
             }
-            (None, None, Some(task)) if queue.is_some() => State::Failed(accounted(&task)),
+            (None, None, Some(task)) if queue.is_some() => gone(&task),
             _ => State::NotBegun,
         };
         // Of a complete shard, trials of skipped filesystems are over too.
         let done = if is_complete { of } else { names.len().min(of) };
-        Shard { number, state, done, of, host_ns, records }
+        let code = code.filter(|_| is_complete);
+        Shard { number, state, code, done, of, host_ns, records }
     }
 
     /// The state of a job that is no array.
@@ -327,9 +345,7 @@ impl Place<'_> {
             (_, Some(state), _) => State::Queued(state.clone()),
             (Some(code), None, _) => State::Failed(format!("ended with {code}")),
             // If a job before it failed, Slurm removed this one.
-            (None, None, Some(job)) if queue.is_some() && self.follows_success(name) => {
-                State::Failed(accounted(job))
-            }
+            (None, None, Some(job)) if queue.is_some() && self.follows_success(name) => gone(job),
             _ => State::NotBegun,
         }
     }
@@ -399,6 +415,15 @@ fn queue(jobs: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, St
         .filter_map(|line| line.trim().split_once(' '))
         .map(|(id, state)| (id.into(), state.into()))
         .collect())
+}
+
+/// The state of a task that Slurm no longer has, and that left no code.
+fn gone(task: &str) -> State {
+    match accounted(task) {
+        // Its code is not visible here yet.
+        said if said == "COMPLETED" => State::Done,
+        said => State::Failed(said),
+    }
 }
 
 /// What Slurm's accounting says of a task that ended without a code.

@@ -15,6 +15,8 @@ mod mending;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use toml::Table;
 
 use super::cleaning::{Cut, cleaned, note};
@@ -51,19 +53,20 @@ impl Tool for BonnieLines {
 
     fn read(&self, text: &str) -> Result<Read, Vec<Wrong>> {
         let (mut read, mut wrong) = (Read::default(), Vec::new());
-        let mut seen: Vec<(&str, bool)> = Vec::new();
+        // Lines, and whether each stood in an `echo` command.
+        let mut seen: HashMap<&str, bool> = HashMap::new();
         for (number, whole) in (1..).zip(text.lines()) {
             let clean = cleaned(whole);
             let text = clean.text.trim();
             let is_copy = clean.cut.contains(&Cut::Command);
-            let is_same = |(before, was_copy): &(&str, bool)| *before == text && (is_copy || *was_copy);
+            let is_twice = seen.get(text).is_some_and(|was_copy| is_copy || *was_copy);
             match line::read(number, clean.text, clean.before) {
                 // A line in an `echo` command is a copy of a printed line, which counts once.
-                Some(Ok(_)) if seen.iter().any(is_same) => read.other_lines += 1,
+                Some(Ok(_)) if is_twice => read.other_lines += 1,
                 Some(Ok(mut found)) => {
                     found.notes.extend(note(clean.cut));
                     read.found.push(found);
-                    seen.push((text, is_copy));
+                    seen.insert(text, is_copy);
                 }
                 Some(Err(one)) => wrong.push(one),
                 None => read.other_lines += 1,

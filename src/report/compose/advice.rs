@@ -38,11 +38,9 @@ pub fn of(pair: &Pair<'_>, changes: &Changes) -> Advice {
     match both {
         Some(plan) => with_both(&plan),
         None => {
-            let text =
-                "The two runs have the same settings, or differ in settings that one run cannot compare. To see how \
-                 much two runs differ by chance, repeat the same run. To compare candidates, put them into one run, in \
-                 which every round has all candidates."
-                    .to_owned();
+            let text = "To see how much two runs differ by chance, repeat the same run. To compare candidates, put them into \
+                        one run, in which every round has all candidates."
+                .to_owned();
             Advice { text, command: None }
         }
     }

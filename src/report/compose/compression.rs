@@ -14,6 +14,8 @@ pub struct Compressing {
     option: String,
     /// Bytes on the device ÷ bytes written, in the integrity check.
     pub share: Option<f64>,
+    /// Whether the share is only an upper bound.
+    is_at_most: bool,
     content: Vec<Content>,
 }
 
@@ -29,7 +31,9 @@ pub fn of(run: &Run, scenario: &str, filesystems: &[Entry]) -> Vec<Compressing> 
             return None;
         }
         let share = stored.map(Stored::share);
-        Some(Compressing { filesystem: entry.label.clone(), option, share, content: content(mine()) })
+        let is_at_most = stored.is_some_and(|stored| stored.is_at_most);
+        let (filesystem, content) = (entry.label.clone(), content(mine()));
+        Some(Compressing { filesystem, option, share, is_at_most, content })
     };
     filesystems.iter().filter_map(one).collect()
 }
@@ -56,7 +60,7 @@ impl Compressing {
             format!(", with {:.0}% of the written bytes on the device in the integrity check", share * 100.0)
         });
         // Then nothing is said of its gain.
-        let has_gain = self.share.is_none_or(|share| share < 1.0);
+        let has_gain = self.is_at_most || self.share.is_none_or(|share| share < 1.0);
         if !has_gain {
             let text =
                 format!("compresses{by}{stored}: it saved no space, so the figures show only its cost");

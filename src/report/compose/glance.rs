@@ -160,15 +160,15 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line], is_on_models: b
     let interval = match (has_intervals, is_on_models) {
         (false, _) => "",
         (true, true) => " (in brackets the smallest and the largest, which are no confidence interval)",
-        (true, false) => " (interval)",
+        (true, false) => " (with its interval where there is room)",
     };
     let times = match is_same {
         true => format!("times as {} as {}", first.times_as, first.to),
         false if all.iter().any(|(_, c)| c.is_of_amounts()) => {
-            "compared with the candidate with 1.00 in the same column; for amounts, fewer is better"
+            "compared with the candidate that has 1.00 in that comparison; for amounts, fewer is better"
                 .to_owned()
         }
-        false => "compared with the candidate with 1.00 in the same column; more is better".to_owned(),
+        false => "compared with the candidate that has 1.00 in that comparison; more is better".to_owned(),
     };
     let ranks = lines.iter().flat_map(|line| &line.cells).find(|cell| cell.rank.contains('–'));
     let ranks = ranks.map_or_else(String::new, |cell| {

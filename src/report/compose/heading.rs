@@ -85,7 +85,7 @@ pub fn of(
     let lacks = progress.lacks(taking_part(run).len() > 1, run.plan.needs.is_some());
     let conclusion = match (&run.plan.shard, standing) {
         (Some(shard), Standing::Preliminary | Standing::Short) => format!(
-            "{lacks} This run is shard {shard} of its plan. For the result of all shards, merge them:"
+            "{lacks} This run is shard {shard} of its plan. For the result of all shards, merge them when they are finished:"
         )
         .trim_start()
         .to_owned(),
@@ -508,8 +508,8 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
         let sum = |of: fn(&WorkloadSummary) -> usize| marked.iter().map(|work| of(work)).sum::<usize>();
         let n = grouped(&sum(|work| work.disturbed_trials[0]).to_string());
         format!(
-            "The machine was not idle: in {n} of {of} of {these}, the workload spent over a tenth of its time \
-             waiting for a CPU. fsderby counts these trials, so intervals are wider.",
+            "The machine was not idle: in {n} of {of} of {these}, the workload lost over a tenth of its time to \
+             others, or heat slowed the CPU. fsderby counts these trials, so intervals are wider.",
             of = count(sum(|work| work.disturbed_trials[1]), "trial"),
             these = these("all", workloads, &marked)
         )

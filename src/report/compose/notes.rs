@@ -59,7 +59,7 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
         [interference().filter(|check| check.held == Held::Label).count(), interference().count()];
     let disturbed = noted(Condition::Interference).map(|(trials, seen)| {
         format!(
-            "in {trials}, the workload spent over a tenth of its time waiting for a CPU, {}",
+            "in {trials}, the workload lost over a tenth of its time to others, or heat slowed the CPU, {}",
             in_words(&seen)
         )
     });
