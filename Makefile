@@ -40,7 +40,6 @@ TARGETS ?= --all-targets
 lint:
 	cargo fmt --all --check
 	cargo clippy --locked --workspace $(TARGETS) --quiet -- -D warnings
-	cargo clippy --locked --lib --bins --no-default-features --quiet -- -D warnings
 
 # The fast part, under a minute: lints, unit tests, and what needs neither root nor another program.
 check:

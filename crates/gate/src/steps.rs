@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 /// Nightly parts that are shell commands.
-pub const PARTS: [(&str, &str); 10] = [
+pub const PARTS: [(&str, &str); 11] = [
     ("fuzz_import", "scripts/fuzz-long.sh bonnie_lines:: bundle:: postmark_reports::"),
     ("fuzz_input", "scripts/fuzz-long.sh disk:: experiment:: script::"),
     ("fuzz_stored", "scripts/fuzz-long.sh event:: package:: record::"),
@@ -17,6 +17,7 @@ pub const PARTS: [(&str, &str); 10] = [
     ("identity_maildir", "make identity WORKLOADS=maildir-quick"),
     ("identity_sources", "make identity WORKLOADS=sources-quick"),
     ("identity_coldread", "make identity WORKLOADS=coldread-quick"),
+    ("core", "cargo clippy --locked --lib --bins --no-default-features --quiet -- -D warnings"),
     ("bench", "make bench"),
     ("book", "scripts/book.sh"),
     ("package", "scripts/package-try.sh"),
