@@ -70,11 +70,18 @@ pub fn note(mark: &Mark, undo: &[Undo]) -> io::Result<()> {
     }
 }
 
-/// What a trial that ended without a word left on this disk, last first.
+/// What a trial that ended without a word left on this disk, last first; nothing if the journal cannot be read, which
+/// [`finish`] says.
 pub fn left(mark: &Mark) -> Vec<Undo> {
-    let noted = fs::read(registry::journal(mark)).ok();
-    let noted: Vec<Undo> = noted.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-    noted.into_iter().filter(|undo| undo.present().is_some()).collect()
+    noted(mark).unwrap_or_default()
+}
+
+fn noted(mark: &Mark) -> io::Result<Vec<Undo>> {
+    let noted: Vec<Undo> = match fs::read(registry::journal(mark)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        read => serde_json::from_slice(&read?)?,
+    };
+    Ok(noted.into_iter().filter(|undo| undo.present().is_some()).collect())
 }
 
 /// Takes down what is left. The lock of the claim must be held, or the trial's agent have ended.
@@ -84,7 +91,11 @@ pub fn left(mark: &Mark) -> Vec<Undo> {
 pub fn finish(mark: &Mark) -> Result<(), String> {
     let windows: BTreeSet<String> =
         registry::all().iter().map(|mark| format!("fsderby-{}", mark.claim)).collect();
-    for undo in left(mark) {
+    let left = noted(mark).map_err(|e| {
+        let journal = registry::journal(mark).display().to_string();
+        format!("could not read {journal}, which says what a killed run left: {e}\n  try: dmsetup ls; mdadm --detail --scan")
+    })?;
+    for undo in left {
         let is_ours = |name: &str| lies_on(name, &windows);
         if !undo.present().is_some_and(|name| is_ours(&name)) {
             return Err(format!("{} lies on something that is not ours; it was left alone", undo.device));

@@ -147,9 +147,22 @@ fn fault_of(image: &File) -> Option<io::Error> {
     /// Time limit of this check: enough for a few gibibytes. A failing disk returns an error early or takes long.
     const AT_MOST: Duration = Duration::from_secs(20);
     const BLOCK: u64 = 4096;
-    let (begin, size) = (Instant::now(), image.metadata().ok()?.len());
-    let next = |from| seek(image, from).ok().filter(|at| *at < size);
-    if let Some(hole) = next(SeekFrom::Hole(0))
+    let begin = Instant::now();
+    let size = match image.metadata() {
+        Ok(about) => about.len(),
+        Err(e) => return Some(e),
+    };
+    let next = |from| match seek(image, from) {
+        Ok(at) => Ok(Some(at).filter(|at| *at < size)),
+        // Nothing of this kind follows.
+        Err(Errno::NXIO) => Ok(None),
+        Err(e) => Err(io::Error::from(e)),
+    };
+    let hole = match next(SeekFrom::Hole(0)) {
+        Ok(hole) => hole,
+        Err(e) => return Some(e),
+    };
+    if let Some(hole) = hole
         && let Err(e) = fallocate(image, FallocateFlags::KEEP_SIZE, hole, BLOCK)
         && e != Errno::OPNOTSUPP
     {
@@ -159,8 +172,15 @@ fn fault_of(image: &File) -> Option<io::Error> {
     let _ = fadvise(image, 0, None, Advice::DontNeed);
     let mut buffer = vec![0; MIB as usize];
     let mut at = 0;
-    while let Some(data) = next(SeekFrom::Data(at)).filter(|_| begin.elapsed() < AT_MOST) {
-        let end = next(SeekFrom::Hole(data)).unwrap_or(size);
+    while begin.elapsed() < AT_MOST {
+        let (data, end) = match next(SeekFrom::Data(at)) {
+            Ok(None) => return None,
+            Ok(Some(data)) => match next(SeekFrom::Hole(data)) {
+                Ok(end) => (data, end.unwrap_or(size)),
+                Err(e) => return Some(e),
+            },
+            Err(e) => return Some(e),
+        };
         at = data;
         while at < end && begin.elapsed() < AT_MOST {
             let length = (end - at).min(MIB) as usize;

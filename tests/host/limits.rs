@@ -106,11 +106,14 @@ fn a_dry_run_says_what_a_scale_no_longer_tests_and_which_budget_is_too_short() {
     let of = |more: &[&str]| notes(&desk, &[more, &["--on", &testbed, "--filesystems", "ext4,xfs"]].concat());
     assert_eq!(of(&["mailserver", "--scale", "1/8"]), "[]");
     let small = of(&["mailserver", "--scale", "1/64"]);
-    assert!(small.contains("the least that it needs") && small.contains("--scale 1/"), "{small}");
+    assert!(
+        small.contains("of memory, too little to run, so it has") && small.contains("--scale 1/"),
+        "{small}"
+    );
     let volume = of(&["fileserver", "--scale", "1/64", "--memory", "64m"]);
     assert!(
         volume.contains(
-            "The volume has 512 MiB, the least that these filesystems need; at scale 1/64 it would be 192 MiB"
+            "Scale 1/64 gives a volume of 192 MiB, too small for these filesystems, so it has 512 MiB"
         ),
         "{volume}"
     );

@@ -99,7 +99,7 @@ fn who_became_slower_is_worse_and_the_others_are_not() {
     assert_eq!(said.code, OK, "{said:?}");
     for expected in [
         "ext4 is 21–24 % slower in the second run.",
-        "not necessarily effects of the change",
+        "not necessarily an effect of the change",
         "the seeds of order and workload: 1 and 1 in the first run, 2 and 2 in the second",
     ] {
         assert!(words(&said.out).contains(expected), "{expected} is missing in:\n{}", said.out);
@@ -361,7 +361,7 @@ fn another_kernel_is_said_and_what_it_reaches_has_no_control() {
     let said = compared(&desk, &[]);
     let out = words(&said.out);
     assert!(out.contains("the kernel of ext4: 6.1 in the first run, 6.12 in the second"), "{}", said.out);
-    assert!(out.contains("not necessarily effects of the change"), "{}", said.out);
+    assert!(out.contains("not necessarily an effect of the change"), "{}", said.out);
     assert!(out.contains("ext4, before") && out.contains("kernel=6.12"), "{}", said.out);
 }
 

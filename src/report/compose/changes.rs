@@ -160,7 +160,7 @@ fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option
     let mut said = match controls {
         [] => vec![
             sure,
-            "These are differences between two runs, not necessarily effects of the change. The runs were made at \
+            "A difference between two runs is not necessarily an effect of the change. The runs were made at \
              different times, so heat, other users of the machine and the position of images on the host's disk \
              also affect the ratios, and no interval covers these."
                 .to_owned(),

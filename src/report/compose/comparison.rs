@@ -312,7 +312,8 @@ mod tests {
         assert_eq!(comparison.lines[0].rank(), "1–2");
         assert_eq!(
             &*comparison.sentence,
-            "“alderfs, no atime” and alderfs are equivalent within 3%; the other 5 are 8.9–80 % slower than both."
+            "“alderfs, no atime” and alderfs are equivalent within 3%; the other 5 are 8.9–80 % slower than “alderfs, \
+             no atime” and alderfs."
         );
         assert!(comparison.sentence.claims.iter().all(|claim| claim.a != "cedarfs" && claim.b != "cedarfs"));
         let mut two = verdict::of_one_workload(12);
@@ -352,7 +353,8 @@ mod tests {
         let said = compared(open.clone(), None).sentence;
         assert_eq!(
             &*said,
-            "“alderfs, no atime” and alderfs are equivalent within 3%; the other 5 are 8.9–80 % slower than both."
+            "“alderfs, no atime” and alderfs are equivalent within 3%; the other 5 are 8.9–80 % slower than “alderfs, \
+             no atime” and alderfs."
         );
         for finding in &mut open.findings {
             finding.finding = Found::CannotTell;
@@ -402,15 +404,15 @@ mod tests {
         assert_eq!(said(&[(x, y, alike)]), "cedarfs and birchfs are equivalent within 3%.");
         assert_eq!(
             said(&[(x, y, open), (x, z, better), (y, z, better)]),
-            "cedarfs and birchfs are not told apart (they may differ by a factor of up to 1.11); maplefs is 26–33 % slower \
-             than both."
+            "maplefs is 26–33 % slower than cedarfs and birchfs; cedarfs and birchfs are not told apart (they may differ \
+             by a factor of up to 1.11)."
         );
         let w = "rowanfs";
         let all = [(x, y, open), (x, z, open), (y, z, open), (x, w, better), (y, w, better), (z, w, better)];
         assert_eq!(
             said(&all),
-            "cedarfs, birchfs and maplefs are not told apart (they may differ by a factor of up to 1.11); rowanfs is \
-             26–33 % slower than all 3."
+            "rowanfs is 26–33 % slower than cedarfs, birchfs and maplefs; cedarfs, birchfs and maplefs are not told apart \
+             (they may differ by a factor of up to 1.11)."
         );
         assert_eq!(
             said(&[(x, y, open), (x, z, better), (y, z, open)]),

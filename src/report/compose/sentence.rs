@@ -140,10 +140,8 @@ impl<'t> Told<'t> {
         let beside = |label: &'_ str| {
             leaders.iter().map(|leader| (label.to_owned(), (*leader).to_owned())).collect::<Vec<_>>()
         };
-        let than = match leaders.len() {
-            2 => "both".to_owned(),
-            n => format!("all {n}"),
-        };
+        let few = leaders.len() <= NAMED;
+        let than = if few { listed(leaders) } else { format!("all {}", leaders.len()) };
         let differ = |labels: &[&str]| {
             let all: Vec<(String, String)> = labels.iter().flat_map(|label| beside(label)).collect();
             let all: Vec<(&str, &str)> = all.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
@@ -152,17 +150,19 @@ impl<'t> Told<'t> {
         for label in &full {
             lead.claims.extend(leaders.iter().map(|leader| self.claim(Said::Better, leader, label)));
         }
-        let mut clauses = vec![std::mem::take(&mut lead.text)];
-        match full.as_slice() {
-            [] => {}
+        let mut clauses = match full.as_slice() {
+            [] => Vec::new(),
             few if few.len() <= NAMED => {
-                clauses.extend(few.iter().map(|label| format!("{} {}", named(label), differ(&[*label]))));
+                few.iter().map(|label| format!("{} {}", named(label), differ(&[*label]))).collect()
             }
             many => {
                 let other = if partly.is_empty() { "the other " } else { "" };
-                clauses.push(format!("{other}{number} {}", differ(many), number = many.len()));
+                vec![format!("{other}{number} {}", differ(many), number = many.len())]
             }
-        }
+        };
+        // What was found stands before what was not, if it can name all of them.
+        let at = if few && full.len() <= NAMED { clauses.len() } else { 0 };
+        clauses.insert(at, std::mem::take(&mut lead.text));
         let (partly, claims) = self.partly(leaders, &partly);
         clauses.extend(partly);
         lead.claims.extend(claims);
@@ -359,7 +359,8 @@ fn digits(percent: f64) -> String {
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
-/// The detectable difference: `The smallest ratio that 12 rounds detect with 80 % power is 1.09.`
+/// The detectable difference: `Smaller differences can be missed: with 80 % power, 12 rounds detect a factor
+/// of 1.09 or more.`
 pub fn power<'e>(rounds: u32, evidence: impl Iterator<Item = &'e Evidence>) -> Option<String> {
     let smallest = evidence.filter_map(|evidence| match evidence {
         Evidence::Rounds { smallest, .. } => *smallest,
@@ -370,6 +371,11 @@ pub fn power<'e>(rounds: u32, evidence: impl Iterator<Item = &'e Evidence>) -> O
         return None;
     }
     let (least, most) = (ratio(least), ratio(most));
-    let found = if least == most { most } else { format!("{least} to {most}, depending on the pair") };
-    Some(format!("The smallest ratio that {rounds} rounds detect with 80 % power is {found}."))
+    let found = match least == most {
+        true => format!("a factor of {most} or more"),
+        false => format!(
+            "a factor of {least} or more in the most exact comparison, and of {most} or more in the least exact"
+        ),
+    };
+    Some(format!("Smaller differences can be missed: with 80 % power, {rounds} rounds detect {found}."))
 }

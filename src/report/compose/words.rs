@@ -76,7 +76,7 @@ impl Words {
         }
     }
 
-    /// One that was found better or worse: `1.36–1.49 times as fast as birchfs`, `36–39 % slower than both`,
+    /// One that was found better or worse: `1.36–1.49 times as fast as birchfs`, `36–39 % slower than birchfs and cedarfs`,
     /// `40–51 % fewer write requests than birchfs`.
     pub fn differs(&self, ends: Ends, to: Beside<'_>) -> String {
         let (low, high) = self.shown(ends);

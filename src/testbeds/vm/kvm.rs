@@ -32,8 +32,11 @@ pub fn cpu(qemu: &Path, kernel: &Kernel, agent: &Path) -> Cpu {
         _ if !kernel.is_sound() => return Cpu::Emulated,
         _ => {
             let runs = guest_runs(qemu, kernel, agent);
-            let _ = kept.map(|kept| fs::write(kept, if runs { "yes" } else { "no" }));
-            runs
+            // What could not be tried may be possible the next time.
+            if let (Some(runs), Ok(kept)) = (runs, kept) {
+                let _ = fs::write(kept, if runs { "yes" } else { "no" });
+            }
+            runs == Some(true)
         }
     };
     if runs { Cpu::Kvm } else { Cpu::Emulated }
@@ -48,9 +51,10 @@ fn answer_file(qemu: &Path, kernel: &Kernel) -> String {
     blake3::hash(asked.as_bytes()).to_hex()[..16].to_owned()
 }
 
-fn guest_runs(qemu: &Path, kernel: &Kernel, agent: &Path) -> bool {
+/// `None` if it could not be tried.
+fn guest_runs(qemu: &Path, kernel: &Kernel, agent: &Path) -> Option<bool> {
     let idle = Bare { kernel, init: agent, boot: &BOOT, modules: &[], programs: &[] };
-    let Ok(archive) = idle.archive() else { return false };
+    let archive = idle.archive().ok()?;
     let machine = Machine {
         qemu,
         kernel: kernel.image(),
@@ -64,16 +68,14 @@ fn guest_runs(qemu: &Path, kernel: &Kernel, agent: &Path) -> bool {
         monitor: None,
         init: own_init(None),
     };
-    let Ok(mut guest) = machine.start().and_then(|running| Guest::new(running, PATIENCE)) else {
-        return false;
-    };
+    let mut guest = machine.start().and_then(|running| Guest::new(running, PATIENCE)).ok()?;
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
         match guest.next(Duration::from_millis(100)) {
-            Next::Event(stamped) if matches!(stamped.event, Event::Bye { .. }) => return true,
-            Next::Ended | Next::Damaged(_) => return false,
+            Next::Event(stamped) if matches!(stamped.event, Event::Bye { .. }) => return Some(true),
+            Next::Ended | Next::Damaged(_) => return Some(false),
             _ => {}
         }
     }
-    false
+    Some(false)
 }

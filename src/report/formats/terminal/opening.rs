@@ -28,12 +28,13 @@ impl Page {
         }
         let (how_sure, ran) = heading.sure.split_at(heading.sure.len().min(1));
         how_sure.iter().for_each(|sentence| self.paragraph(Style::new(), sentence));
+        // What limits the answer stands beside how sure it is.
+        heading.durability.iter().for_each(|sentence| self.paragraph(NOTICE, sentence));
+        heading.warnings.iter().for_each(|sentence| self.paragraph(NOTICE, sentence));
         if !heading.question.is_empty() {
             self.paragraph(QUIET, heading.asked());
         }
         ran.iter().for_each(|sentence| self.paragraph(Style::new(), sentence));
-        heading.durability.iter().for_each(|sentence| self.paragraph(NOTICE, sentence));
-        heading.warnings.iter().for_each(|sentence| self.paragraph(NOTICE, sentence));
         if !heading.answer.is_empty() {
             self.lacks(heading);
         }
