@@ -12,6 +12,7 @@ use crate::devices::{self, Check, Mark, Undo};
 use crate::exit::{self, Failure};
 use crate::filesystems::{self, Filesystem};
 use crate::host::{memory_group, programs};
+use crate::runner::experiment::usual::usual;
 use crate::runner::preflight::machine;
 use crate::schema::units::{Bytes, GIB};
 use crate::storage::layers::{self, LayerKind};
@@ -115,7 +116,7 @@ impl Configured {
             Ok(config) => (config.clone(), finding(State::Ok, "configuration", config.to_string(), "")),
             Err(failure) => (Config::default(), failed(failure)),
         };
-        let usual = Usual { images: config.text(Key::Images), machine: config.text(Key::Machine) };
+        let usual = usual(&config);
         let on = config.text(Key::On).filter(|on| on != testbeds::AUTO);
         Configured { on: usual.on_machine(&on.unwrap_or_else(|| testbeds::LOOP.to_owned())), usual, finding }
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::schema::units::Bytes;
 
@@ -48,7 +49,10 @@ pub fn bytes(path: &Path, most: Bytes) -> io::Result<Vec<u8>> {
                         "it is a pipe that was not closed within {seconds} seconds"
                     )));
                 }
-                poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&MOMENT))?;
+                match poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&MOMENT)) {
+                    Ok(_) | Err(Errno::INTR) => {}
+                    Err(e) => return Err(e.into()),
+                }
             }
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) => return Err(e),

@@ -154,8 +154,8 @@ fn fault_of(image: &File) -> Option<io::Error> {
     };
     let next = |from| match seek(image, from) {
         Ok(at) => Ok(Some(at).filter(|at| *at < size)),
-        // Nothing of this kind follows.
-        Err(Errno::NXIO) => Ok(None),
+        // Nothing of this kind follows, or this filesystem does not tell.
+        Err(Errno::NXIO | Errno::INVAL | Errno::OPNOTSUPP) => Ok(None),
         Err(e) => Err(io::Error::from(e)),
     };
     let hole = match next(SeekFrom::Hole(0)) {

@@ -140,8 +140,8 @@ impl<'t> Told<'t> {
         let beside = |label: &'_ str| {
             leaders.iter().map(|leader| (label.to_owned(), (*leader).to_owned())).collect::<Vec<_>>()
         };
-        let few = leaders.len() <= NAMED;
-        let than = if few { listed(leaders) } else { format!("all {}", leaders.len()) };
+        let are_named = leaders.len() <= NAMED;
+        let than = if are_named { listed(leaders) } else { format!("all {}", leaders.len()) };
         let differ = |labels: &[&str]| {
             let all: Vec<(String, String)> = labels.iter().flat_map(|label| beside(label)).collect();
             let all: Vec<(&str, &str)> = all.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
@@ -161,7 +161,7 @@ impl<'t> Told<'t> {
             }
         };
         // What was found stands before what was not, if it can name all of them.
-        let at = if few && full.len() <= NAMED { clauses.len() } else { 0 };
+        let at = if are_named && full.len() <= NAMED { clauses.len() } else { 0 };
         clauses.insert(at, std::mem::take(&mut lead.text));
         let (partly, claims) = self.partly(leaders, &partly);
         clauses.extend(partly);

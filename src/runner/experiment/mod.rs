@@ -15,7 +15,7 @@ pub mod planned;
 pub mod profiles;
 pub mod scaled;
 pub mod typed;
-mod usual;
+pub mod usual;
 
 use std::path::Path;
 

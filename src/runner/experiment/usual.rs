@@ -6,6 +6,11 @@ use crate::exit::Failure;
 use crate::schema::units::Percent;
 use crate::testbeds::{AUTO, Usual};
 
+/// What the configuration says of testbeds that leave it open.
+pub fn usual(config: &Config) -> Usual {
+    Usual { images: config.text(Key::Images), machine: config.text(Key::Machine) }
+}
+
 impl Experiment {
     /// Takes from the configuration what the experiment's file does not state, before the options of the command line. A stored
     /// plan states everything.
@@ -16,7 +21,7 @@ impl Experiment {
         if self.is_stored() {
             return Ok(());
         }
-        self.usual = Usual { images: config.text(Key::Images), machine: config.text(Key::Machine) };
+        self.usual = usual(config);
         let is_open = self.on.as_deref().is_none_or(|on| on == AUTO) && self.cross.on.is_empty();
         if let Some(on) = config.text(Key::On).filter(|_| is_open) {
             self.on = Some(self.usual.on_machine(&on));
