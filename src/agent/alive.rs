@@ -153,8 +153,7 @@ fn look(begun: Option<Begun>, tell: &Teller, every: Duration) {
 
 fn give_up(tell: &Teller, step: StepName, limit: Duration) -> ! {
     let StepError { text, .. } = tools::too_long(limit);
-    let (operation, path) = ("wait for".to_owned(), "the kernel".to_owned());
-    let _ = tell.send(&Event::Failed { step, operation, path, errno: 0, text });
+    let _ = tell.send(&StepError::new("wait for", "the kernel", text).event(step));
     blocked::power_off();
     exit_now(GIVEN_UP)
 }

@@ -77,7 +77,7 @@ impl Clients {
     /// Starts the clients one by one; each is ready before the next begins. So in virtual time clients wait, and are woken, in the same
     /// order in each trial.
     pub fn start(start: &Start<'_>) -> Result<Self, StepError> {
-        let fault = |e: io::Error| StepError::io("start", "the workload", e);
+        let fault = |e: io::Error| StepError::io("start", "the workload", e).of_machine();
         let gate = SharedGate::new().map_err(fault)?;
         let clients = start.work.clients;
         have_descriptors(clients);
@@ -174,8 +174,9 @@ impl Clients {
         let (client, clients) = (at as u32, self.workers.len() as u32);
         let failed = |e| of_client(e, client, clients);
         match self.workers[at].told(over).map_err(failed)? {
-            WorkerReport::Failed { operation, path, errno, text } => {
-                Err(failed(StepError { operation, path: inside(client, clients, &path), errno, text }))
+            WorkerReport::Failed { operation, path, errno, text, blame } => {
+                let path = inside(client, clients, &path);
+                Err(failed(StepError { operation, path, errno, text, blame }))
             }
             WorkerReport::Done { began_ns, ended_ns, cost, phases, histograms, live } => {
                 let client = Client { client, began_ns, ended_ns, phases, cost };

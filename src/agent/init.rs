@@ -22,7 +22,7 @@ use super::ballast::{Ballast, ballast, has_enough};
 use super::channel::Teller;
 use super::mishap::Mishap;
 use super::power::power_off;
-use super::{monotonic_ns, trial};
+use super::{StepError, monotonic_ns, trial};
 use crate::host::wait_for;
 use crate::schema::event::{Event, Seen};
 use crate::schema::job::{Job, PROTOCOL, StepName};
@@ -93,8 +93,7 @@ fn the_rest(first: &Job) -> anyhow::Result<Job> {
 }
 
 fn failed(error: &anyhow::Error) -> Event {
-    let (operation, path) = ("set up".to_owned(), "the guest".to_owned());
-    Event::Failed { step: StepName::Boot, operation, path, errno: 0, text: format!("{error:#}") }
+    StepError::new("set up", "the guest", format!("{error:#}")).of_machine().event(StepName::Boot)
 }
 
 fn mount_own() -> anyhow::Result<()> {

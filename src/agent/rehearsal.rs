@@ -89,7 +89,7 @@ fn rehearse(work: &WorkJob) -> anyhow::Result<()> {
     let mut ready = parsed.prepare(work.seed, &work.portion).map_err(anyhow::Error::msg)?;
     ready
         .run(&Monotonic, &mut Silent::default())
-        .map_err(|e| anyhow::anyhow!("{} {}: {}", e.operation, e.path.display(), e.error))
+        .map_err(|e| anyhow::anyhow!("{} {}: {}", e.operation, e.path.display(), e.cause))
 }
 
 /// What takes all memory or starts endless processes ends itself before anything else of this machine.

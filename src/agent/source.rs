@@ -124,8 +124,8 @@ impl Source {
         let begin = Instant::now();
         let done = gate.open().map_err(fault).and_then(|()| match worker.told(&mut || ())? {
             WorkerReport::Done { .. } => Ok(()),
-            WorkerReport::Failed { operation, path, errno, text } => {
-                Err(StepError { operation, path: format!("{WHAT}: {path}"), errno, text })
+            WorkerReport::Failed { operation, path, errno, text, blame } => {
+                Err(StepError { operation, path: format!("{WHAT}: {path}"), errno, text, blame })
             }
         });
         if done.is_err() {

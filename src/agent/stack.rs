@@ -87,19 +87,24 @@ impl Stack {
 
     /// Removes the layers built so far; adds a failure of the removal to the error.
     fn give_up(&mut self, why: StepError) -> StepError {
-        match self.take_down_all_but_last() {
+        match self.take_down_half_built() {
             Ok(()) => why,
             Err(left) => StepError { text: format!("{}; {left}", why.text), ..why },
         }
     }
 
-    /// The last layer has failed, so there may be nothing to remove.
-    fn take_down_all_but_last(&mut self) -> Result<(), StepError> {
+    /// The last layer has failed, so there may be nothing to remove, and its commands may fail. What is still there afterwards is
+    /// an error.
+    fn take_down_half_built(&mut self) -> Result<(), StepError> {
+        let mut left = Ok(());
         if let Some(failed) = self.standing.last_mut() {
-            let _ = failed.take_down(self.limit);
+            let undone = failed.take_down(self.limit);
+            if failed.take_down.iter().any(|undo| Path::new(&undo.device).exists()) {
+                left = undone;
+            }
             failed.take_down.clear();
         }
-        self.take_down()
+        left.and(self.take_down())
     }
 
     fn add(&mut self, layer: &dyn Layer, place: Place, how: Raise) -> Result<Vec<Below>, StepError> {

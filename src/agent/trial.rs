@@ -64,9 +64,8 @@ pub fn carry_out(job: &Job, rest: Rest<'_>, tell: &Teller) -> io::Result<()> {
         match rest() {
             Ok(job) => resources.job = whole.get_or_init(|| job),
             Err(e) => {
-                let (step, operation, path) = (last(job), "continue".to_owned(), "the job".to_owned());
-                let text = format!("{e:#}");
-                return tell.send(&Event::Failed { step, operation, path, errno: 0, text });
+                let error = StepError::new("continue", "the job", format!("{e:#}")).of_machine();
+                return tell.send(&error.event(last(job)));
             }
         }
         if resources.steps(job.steps.len(), &watchdog, tell)? == Flow::Ended {
@@ -75,8 +74,7 @@ pub fn carry_out(job: &Job, rest: Rest<'_>, tell: &Teller) -> io::Result<()> {
     }
     let job = resources.job;
     if let Err(e) = resources.take_down() {
-        let StepError { operation, path, errno, text } = e;
-        return tell.send(&Event::Failed { step: last(job), operation, path, errno, text });
+        return tell.send(&e.event(last(job)));
     }
     let was_continued = resources.was_continued;
     drop(resources);
@@ -166,8 +164,7 @@ impl Resources<'_> {
                     if let Some(text) = self.fault_below(step, &e) {
                         tell.send(&Event::HostFault { text })?;
                     }
-                    let StepError { operation, path, errno, text } = self.explained(e);
-                    tell.send(&Event::Failed { step: step.name(), operation, path, errno, text })?;
+                    tell.send(&self.explained(e).event(step.name()))?;
                     return Ok(Flow::Ended);
                 }
             }
@@ -396,7 +393,8 @@ impl Resources<'_> {
         match (&self.group, job.memory.filter(|_| !is_guest)) {
             (None, Some(limit)) => {
                 let group = MemoryGroup::new(&job.token, limit);
-                self.group = Some(group.map_err(|e| StepError::io("limit memory by", "a cgroup", e))?);
+                self.group =
+                    Some(group.map_err(|e| StepError::io("limit memory by", "a cgroup", e).of_machine())?);
             }
             (Some(group), _) => group.forget_peak(),
             (None, None) => {}

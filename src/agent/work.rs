@@ -55,7 +55,7 @@ pub struct Start<'a> {
 }
 
 fn fault(e: io::Error) -> StepError {
-    StepError::io("start", "the workload", e)
+    StepError::io("start", "the workload", e).of_machine()
 }
 
 impl Worker {
@@ -78,7 +78,7 @@ impl Worker {
         }
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let (Some(mut input), Some(output)) = (input, output) else {
-            return Err(StepError::new("start", "the workload", "its pipes are missing"));
+            return Err(fault(io::Error::other("its pipes are missing")));
         };
         let output = BufReader::new(output);
         let mut worker = Worker { child, output, errors, progress, memory_group: start.memory_group };
@@ -95,7 +95,12 @@ impl Worker {
         let orders = serde_json::to_string(&orders).map_err(|e| fault(e.into()))?;
         input.write_all(format!("{orders}\n").as_bytes()).map_err(fault)?;
         let word = worker.hear().map_err(fault)?;
-        if word.trim_end() == READY { Ok(worker) } else { Err(worker.died("prepare")) }
+        if word.trim_end() == READY {
+            return Ok(worker);
+        }
+        let died = worker.died("prepare");
+        // The memory limit is a condition of the experiment, which the candidates may meet differently.
+        Err(if worker.is_out_of_memory() { died } else { died.of_machine() })
     }
 
     /// The worker's progress.
@@ -119,8 +124,9 @@ impl Worker {
         let told = serde_json::from_str(&line).map_err(|_| self.died("run"))?;
         Ok(match told {
             // A program that it started may have been killed instead of it.
-            WorkerReport::Failed { operation, path, errno, text } if self.is_out_of_memory() => {
-                WorkerReport::Failed { operation, path, errno, text: format!("{text}; {OUT_OF_MEMORY}") }
+            WorkerReport::Failed { operation, path, errno, text, blame } if self.is_out_of_memory() => {
+                let text = format!("{text}; {OUT_OF_MEMORY}");
+                WorkerReport::Failed { operation, path, errno, text, blame }
             }
             told => told,
         })

@@ -21,9 +21,10 @@ use serde::{Deserialize, Serialize};
 use super::monotonic_ns;
 use crate::schema::event::{Buckets, ClientPhase, Phase, Stepped, Switches};
 use crate::schema::job::{StepName, WorkJob};
+use crate::schema::reason::Blame;
 use crate::schema::setup::Identity;
 use crate::schema::work::LiveFile;
-use crate::workloads::{self, Clock, Histogram, Log, OpError, Progress};
+use crate::workloads::{self, Cause, Clock, Histogram, Log, OpError, Progress};
 
 /// A worker's orders, one line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -63,6 +64,7 @@ pub enum WorkerReport {
         path: String,
         errno: i32,
         text: String,
+        blame: Blame,
     },
 }
 
@@ -185,8 +187,9 @@ fn failed(error: &OpError) -> WorkerReport {
     WorkerReport::Failed {
         operation: error.operation.to_owned(),
         path: error.path.display().to_string(),
-        errno: error.error.raw_os_error().unwrap_or(0),
-        text: error.error.to_string(),
+        errno: error.cause.errno().unwrap_or(0),
+        text: error.cause.to_string(),
+        blame: if matches!(error.cause, Cause::Differs(_)) { Blame::Content } else { Blame::Filesystem },
     }
 }
 

@@ -35,7 +35,8 @@ use crate::runner::preflight::pace::{self, Time};
 use crate::runner::preflight::skips::Skip;
 use crate::runner::verify::verify;
 use crate::schema::plan::{Plan, Rounds};
-use crate::schema::reason::{Held, Outcome};
+use crate::schema::reason::{Held, Outcome, Reason, ValidityCheck};
+use crate::schema::record::Record;
 use crate::schema::units::Span;
 use crate::store::keys::Key;
 use crate::store::signature;
@@ -340,10 +341,11 @@ pub fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
 
 fn code(run: &Run, finish: Finish) -> u8 {
     let current = run.current();
-    let integrity = |r: &&&crate::schema::record::Record| {
-        r.validity.iter().any(|c| c.name.is_integrity() && c.held == Held::No)
+    let integrity = |r: &Record| {
+        let broken = |c: &ValidityCheck| c.name.is_integrity() && c.held == Held::No;
+        r.reason.as_ref().is_some_and(Reason::is_integrity) || r.validity.iter().any(broken)
     };
-    if current.iter().find(integrity).is_some() {
+    if current.iter().any(|r| integrity(r)) {
         exit::INTEGRITY
     } else if finish.interrupted {
         exit::INTERRUPTED

@@ -233,12 +233,34 @@ pub struct Durable {
 
 /// A failed operation: its name, its path, and the reason.
 #[derive(Debug, thiserror::Error)]
-#[error("{operation} of '{}' failed: {error}", path.display())]
+#[error("{operation} of '{}' failed: {cause}", path.display())]
 pub struct OpError {
     pub operation: &'static str,
     pub path: PathBuf,
-    #[source]
-    pub error: io::Error,
+    pub cause: Cause,
+}
+
+/// Why an operation failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Cause {
+    /// A system call, or a program, failed.
+    #[error("{0}")]
+    System(#[from] io::Error),
+    /// What was found is not what was written.
+    #[error("{0}")]
+    Differs(String),
+    /// The work is to stop before this operation; no failure.
+    #[error("the work was stopped")]
+    Stopped,
+}
+
+impl Cause {
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Cause::System(error) => error.raw_os_error(),
+            Cause::Differs(_) | Cause::Stopped => None,
+        }
+    }
 }
 
 /// Nanoseconds from a fixed point; never decreases.

@@ -20,7 +20,7 @@ use fsderby::schema::event::{Event, Seen};
 use fsderby::schema::job::{At, Purpose, StepName};
 use fsderby::schema::machine::Machine;
 use fsderby::schema::plan::{Candidate, Plan, Rounds};
-use fsderby::schema::reason::{Condition, Held, Loss, Outcome, Reason};
+use fsderby::schema::reason::{Blame, Condition, Held, Loss, Outcome, Reason};
 use fsderby::schema::record::Record;
 use fsderby::schema::setup::ClockKind;
 use fsderby::store::{self, Folder, Run};
@@ -447,6 +447,7 @@ fn a_failed_step_is_one_failed_trial() {
                 path: "s0/17".into(),
                 errno: 28,
                 text: "No space left on device".into(),
+                blame: Blame::Filesystem,
             };
             events.truncate(12);
             events.push(Next::Event(Stamped { host_ns: 2_000_000_000, event: failed }));

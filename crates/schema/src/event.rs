@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::job::{At, StepName};
+use crate::reason::Blame;
 use crate::setup::{Identity, Mounted, Sandbox};
 use crate::shared::Keyed;
 use crate::units::Bytes;
@@ -84,6 +85,8 @@ pub enum Event {
         path: String,
         errno: i32,
         text: String,
+        #[serde(default, skip_serializing_if = "Blame::is_filesystem")]
+        blame: Blame,
     },
     Done {
         clock_ns: u64,

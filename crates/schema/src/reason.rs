@@ -140,11 +140,38 @@ pub enum Reason {
     /// The kernel that serves the filesystem panicked.
     Panic(Loss),
     /// A step failed.
-    Failed { step: StepName, operation: String, path: String, errno: i32, text: String },
+    Failed {
+        step: StepName,
+        operation: String,
+        path: String,
+        errno: i32,
+        text: String,
+        #[serde(default, skip_serializing_if = "Blame::is_filesystem")]
+        blame: Blame,
+    },
     /// Data differs from the data written.
     Integrity(ValidityCheck),
     /// The filesystem is absent or impossible on this machine; the text says what to try.
     Skipped { text: String },
+}
+
+/// Whose fault a failed step is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Blame {
+    /// The filesystem's, or that of a tool or workload that used it.
+    #[default]
+    Filesystem,
+    /// The filesystem's: what was read is not what was written.
+    Content,
+    /// The agent's machine: it has no memory, process or control group for the work, or a part of fsderby there failed.
+    Machine,
+}
+
+impl Blame {
+    pub fn is_filesystem(&self) -> bool {
+        *self == Blame::Filesystem
+    }
 }
 
 /// How a trial lost its agent.
@@ -171,10 +198,16 @@ impl Reason {
             | Reason::OtherMount { .. }
             | Reason::OtherDisk { .. }
             | Reason::HostFault { .. }
+            | Reason::Failed { blame: Blame::Machine, .. }
             | Reason::Validity(_) => Outcome::Void,
             Reason::Panic(_) | Reason::Failed { .. } | Reason::Integrity(_) => Outcome::Failed,
             Reason::Skipped { .. } => Outcome::Skipped,
         }
+    }
+
+    /// Whether data read back differs from data written, or synced data is lost.
+    pub fn is_integrity(&self) -> bool {
+        matches!(self, Reason::Integrity(_) | Reason::Failed { blame: Blame::Content, .. })
     }
 }
 

@@ -36,7 +36,7 @@ use crate::text::visible;
 use crate::workloads::iozone::matrix::Pair;
 use crate::workloads::iozone::passes::{self, Passes, Turns};
 use crate::workloads::iozone::table::{Pass, TESTS, Test};
-use crate::workloads::{Clock, OpError};
+use crate::workloads::{Cause, Clock, OpError};
 
 /// File content and random offsets are the same in each run.
 const SEED: u64 = 0;
@@ -125,8 +125,7 @@ pub fn start(words: &[OsString], outside: &mut Outside<'_>) -> io::Result<u8> {
 impl Stopped {
     fn code(&self) -> u8 {
         match self {
-            // This error comes from fsderby and not from the system: the content read differs from what was written.
-            Stopped::Work(error) if error.error.raw_os_error().is_none() => exit::INTEGRITY,
+            Stopped::Work(OpError { cause: Cause::Differs(_), .. }) => exit::INTEGRITY,
             Stopped::Remount(_) => exit::MISSING,
             _ => exit::TRIALS,
         }
@@ -387,11 +386,15 @@ impl Session<'_, '_> {
             let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             let sheet = spreadsheet::of_tables(&format!("iozone {}", words.join(" ")), &tables);
             let made = create_new(path).and_then(|mut file| file.write_all(&sheet));
-            made.map_err(|error| OpError { operation: "write", path: path.clone(), error })?;
+            made.map_err(|error| OpError { operation: "write", path: path.clone(), cause: error.into() })?;
         }
         if self.is_ours && self.options.keep {
             for path in self.options.paths() {
-                hand_over_closed(&path).map_err(|error| OpError { operation: "chown", path, error })?;
+                hand_over_closed(&path).map_err(|error| OpError {
+                    operation: "chown",
+                    path,
+                    cause: error.into(),
+                })?;
             }
         }
         if self.was_short {
@@ -412,7 +415,7 @@ fn sync(file: &Path) -> Result<(), OpError> {
     let folder = folder(file);
     let opened = File::open(folder);
     let synced = opened.and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
-    synced.map_err(|error| OpError { operation: "sync", path: folder.to_owned(), error })
+    synced.map_err(|error| OpError { operation: "sync", path: folder.to_owned(), cause: error.into() })
 }
 
 /// Numbers are truncated, not rounded.

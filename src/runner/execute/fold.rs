@@ -135,8 +135,8 @@ impl<'a> Fold<'a> {
             }
             Event::Survivors(survivors) => self.record.survivors = Some(survivors),
             Event::HostFault { text } => self.is(Reason::HostFault { text }),
-            Event::Failed { step, operation, path, errno, text } => {
-                self.is(Reason::Failed { step, operation, path, errno, text });
+            Event::Failed { step, operation, path, errno, text, blame } => {
+                self.is(Reason::Failed { step, operation, path, errno, text, blame });
             }
             Event::Done { clock_ns, .. } => {
                 self.clock(clock_ns, host_ns);

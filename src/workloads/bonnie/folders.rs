@@ -22,7 +22,7 @@ use super::cpu::Cpu;
 use super::rules::{Flush, Rules, Small};
 use super::small::{Order, SmallFiles, folder};
 use crate::workloads::OpError;
-use crate::workloads::kit::files::{self, failed, wrong};
+use crate::workloads::kit::files::{self, differs, failed, wrong};
 use crate::workloads::kit::{Counts, Under};
 
 /// Operations with recorded latencies.
@@ -183,9 +183,7 @@ impl Folders<'_> {
     }
 
     fn named(&self, name: &CStr) -> Result<u32, OpError> {
-        let unknown = || {
-            failed("read the directory of", of(name), io::Error::other("no file of that name was created"))
-        };
+        let unknown = || differs("read the directory of", of(name), "no file of that name was created");
         self.files.named(name).ok_or_else(unknown)
     }
 
@@ -194,11 +192,8 @@ impl Folders<'_> {
         if count == made {
             return Ok(());
         }
-        Err(failed(
-            "read the directory",
-            self.name,
-            io::Error::other(format!("found {count} files, but {made} were created")),
-        ))
+        let text = format!("found {count} files, but {made} were created");
+        Err(differs("read the directory", self.name, text))
     }
 
     /// Checks a file's size and content; returns the number of bytes read.
@@ -208,7 +203,7 @@ impl Folders<'_> {
         let size = self.files.size(file) as usize;
         if about.st_size as u64 != size as u64 {
             let text = format!("the file has {} bytes, but {size} bytes were written", about.st_size);
-            return Err(failed("stat", of(path), io::Error::other(text)));
+            return Err(differs("stat", of(path), text));
         }
         if size == 0 {
             return Ok(0);

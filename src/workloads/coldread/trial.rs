@@ -1,6 +1,5 @@
 //! The parts of a trial, each timed as a whole and operation by operation.
 
-use std::io;
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{AtFlags, Mode, OFlags, openat, statat, unlinkat};
@@ -13,7 +12,7 @@ use crate::schema::job::Portion;
 use crate::schema::metric::Metric;
 use crate::schema::units::Bytes;
 use crate::schema::work::{Amount, LiveFile};
-use crate::workloads::kit::files::{self, CHUNK, failed, wrong};
+use crate::workloads::kit::files::{self, CHUNK, differs, failed, wrong};
 use crate::workloads::kit::noise::other_content;
 use crate::workloads::kit::phases::{Counts, Phases, Under};
 use crate::workloads::kit::visit::{Entry, Visitor, visit};
@@ -268,11 +267,7 @@ impl At<'_, '_> {
         if files == written {
             return Ok(());
         }
-        Err(failed(
-            "read the directory",
-            ".",
-            io::Error::other(format!("found {files} files, but {written} were created")),
-        ))
+        Err(differs("read the directory", ".", format!("found {files} files, but {written} were created")))
     }
 }
 
@@ -302,7 +297,7 @@ impl Visitor for Walk<'_, '_, '_> {
         let expected = self.0.known(entry).map(|file| self.0.executor.tree.size(file))?;
         if bytes != expected {
             let text = format!("the file has {bytes} bytes, but {expected} bytes were written");
-            return Err(entry.failed("stat", io::Error::other(text)));
+            return Err(entry.differs("stat", text));
         }
         self.0.totals.files += 1;
         self.0.under.step();
@@ -313,9 +308,7 @@ impl Visitor for Walk<'_, '_, '_> {
 impl At<'_, '_> {
     fn known(&self, entry: &Entry<'_>) -> Result<u32, OpError> {
         let known = self.executor.tree.named(entry.name.to_bytes());
-        known.ok_or_else(|| {
-            entry.failed("read the directory of", io::Error::other("no file of that name was created"))
-        })
+        known.ok_or_else(|| entry.differs("read the directory of", "no file of that name was created"))
     }
 }
 

@@ -112,7 +112,7 @@ fn free(place: &OwnedFd) -> Result<u64, OpError> {
 }
 
 fn is_no_space(error: &OpError) -> bool {
-    error.error.raw_os_error() == Some(Errno::NOSPC.raw_os_error())
+    error.cause.errno() == Some(Errno::NOSPC.raw_os_error())
 }
 
 struct Filling {

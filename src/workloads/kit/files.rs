@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, Stat};
 
 use crate::schema::units::KIB;
-use crate::workloads::OpError;
+use crate::workloads::{Cause, OpError};
 
 /// Most bytes per read or write call.
 pub const CHUNK: usize = 128 * KIB as usize;
@@ -17,12 +17,17 @@ const NEW: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).uni
 const FOLDER: OFlags = READ.union(OFlags::DIRECTORY);
 
 pub fn failed(operation: &'static str, path: impl AsRef<Path>, error: impl Into<io::Error>) -> OpError {
-    OpError { operation, path: path.as_ref().to_owned(), error: error.into() }
+    OpError { operation, path: path.as_ref().to_owned(), cause: error.into().into() }
 }
 
 /// Data that was read differs from data that was written.
 pub fn wrong(path: impl AsRef<Path>, text: impl Into<String>) -> OpError {
-    failed("read", path, io::Error::other(text.into()))
+    differs("read", path, text)
+}
+
+/// What an operation found differs from what was written.
+pub fn differs(operation: &'static str, path: impl AsRef<Path>, text: impl Into<String>) -> OpError {
+    OpError { operation, path: path.as_ref().to_owned(), cause: Cause::Differs(text.into()) }
 }
 
 /// Creates a new file.

@@ -1,10 +1,9 @@
 //! The phases of a run: each is timed as a whole, and each of its operations individually.
 
-use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Latencies;
-use crate::workloads::{Clock, Log, OpError, Phase, Progress};
+use crate::workloads::{Cause, Clock, Log, OpError, Phase, Progress};
 
 /// Counts of a phase by name: `files`, `bytes_written`.
 pub type Counts = Vec<(&'static str, u64)>;
@@ -60,7 +59,7 @@ impl<'a> Phases<'a> {
         let (begin_ns, progress) = (clock.now_ns(), log.progress());
         let mut under = Under { clock: *clock, latencies, progress, stops: *stops, begin_ns };
         let counts = match work(&mut under) {
-            Err(_) if *stops && is_over(under.progress) => Vec::new(),
+            Err(OpError { cause: Cause::Stopped, .. }) => Vec::new(),
             other => other?,
         };
         let begin_ns = under.begin_ns;
@@ -94,8 +93,7 @@ impl<'a> Under<'a> {
     #[inline]
     pub fn may(&self) -> Result<(), OpError> {
         if self.stops && is_over(self.progress) {
-            let error = io::Error::from(io::ErrorKind::Interrupted);
-            return Err(OpError { operation: "go on", path: ".".into(), error });
+            return Err(OpError { operation: "go on", path: ".".into(), cause: Cause::Stopped });
         }
         Ok(())
     }

@@ -50,6 +50,7 @@ pub fn whole(rows: &[Row]) -> u64 {
 
 /// Draws a row by weight, then a size of that row uniformly.
 pub fn draw(rows: &[Row], whole: u64, source: &mut impl Rng) -> u32 {
+    debug_assert!(whole == self::whole(rows) && whole > 0, "{whole} is not the sum of the weights");
     let mut at = below(source, whole);
     let mut above = 0;
     for row in rows {

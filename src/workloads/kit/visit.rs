@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 
-use super::files::{self, failed};
+use super::files::{self, differs, failed};
 use crate::workloads::OpError;
 
 /// An entry, with its open parent folder.
@@ -21,6 +21,11 @@ pub struct Entry<'a> {
 impl Entry<'_> {
     pub fn failed(&self, operation: &'static str, error: impl Into<io::Error>) -> OpError {
         failed(operation, self.path, error)
+    }
+
+    /// What the operation found of the entry differs from what was written.
+    pub fn differs(&self, operation: &'static str, text: impl Into<String>) -> OpError {
+        differs(operation, self.path, text)
     }
 }
 

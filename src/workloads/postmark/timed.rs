@@ -59,7 +59,7 @@ impl Timed<'_> {
         done.map_err(|Failed(operation, error)| OpError {
             operation,
             path: path(self.tools.namer.last()),
-            error,
+            cause: error.into(),
         })
     }
 
@@ -157,7 +157,7 @@ impl Files for Timed<'_> {
 }
 
 fn directory(operation: &'static str, name: &CStr, done: Result<(), Errno>) -> Result<(), OpError> {
-    done.map_err(|errno| OpError { operation, path: path(name), error: errno.into() })
+    done.map_err(|errno| OpError { operation, path: path(name), cause: io::Error::from(errno).into() })
 }
 
 /// Closes a file. Some filesystems report only at close that the data did not fit.

@@ -224,13 +224,18 @@ impl Trial {
                 None => Ok(()),
             }
         };
-        let failed = |path: PathBuf, error| OpError { operation: "mkdir", path, error };
+        let failed =
+            |path: PathBuf, error: std::io::Error| OpError { operation: "mkdir", path, cause: error.into() };
         self.folders().into_iter().try_for_each(|path| make(&path).map_err(|error| failed(path, error)))
     }
 
     fn remove_locations(&self) -> Result<(), OpError> {
         self.folders().into_iter().rev().try_for_each(|path| {
-            std::fs::remove_dir(&path).map_err(|error| OpError { operation: "rmdir", path, error })
+            std::fs::remove_dir(&path).map_err(|error| OpError {
+                operation: "rmdir",
+                path,
+                cause: error.into(),
+            })
         })
     }
 }

@@ -1,7 +1,5 @@
 //! The phases of a trial.
 
-use std::io;
-
 use rustix::fs::{AtFlags, Timespec, Timestamps, futimens, statat, unlinkat};
 
 use super::{Parameters, RATES, VERSION};
@@ -171,7 +169,7 @@ fn all_found(found: u64, made: u64) -> Result<(), OpError> {
         return Ok(());
     }
     let text = format!("found {found} entries, but {made} were created");
-    Err(files::failed("list", ".", io::Error::other(text)))
+    Err(files::differs("list", ".", text))
 }
 
 struct Listing<'a, 'b> {
@@ -207,7 +205,7 @@ impl Visitor for Listing<'_, '_> {
             Some(size) => format!("the file has {bytes} bytes, but {size} bytes were written"),
             None => "no file of that name was created".into(),
         };
-        Err(entry.failed("stat", io::Error::other(text)))
+        Err(entry.differs("stat", text))
     }
 }
 

@@ -189,7 +189,11 @@ fn stored(files: u32, path: fn(u32) -> String) -> Result<u64, OpError> {
     let mut occupied = Occupied::default();
     for path in (0..files).map(path) {
         let file = files::open(&path)?.into();
-        occupied.add(&file).map_err(|error| OpError { operation: "examine", path: path.into(), error })?;
+        occupied.add(&file).map_err(|error| OpError {
+            operation: "examine",
+            path: path.into(),
+            cause: error.into(),
+        })?;
     }
     Ok(occupied.bytes())
 }

@@ -1,6 +1,5 @@
 //! Walks a copy of the tree, like `ls -lR` and `find -name`.
 
-use std::io;
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{AtFlags, statat};
@@ -102,5 +101,5 @@ pub fn same(operation: &'static str, what: &str, found: u64, made: u64) -> Resul
         return Ok(());
     }
     let text = format!("found {found} {what}, but {made} were created");
-    Err(files::failed(operation, ".", io::Error::other(text)))
+    Err(files::differs(operation, ".", text))
 }

@@ -293,7 +293,7 @@ impl Visitor for Copying<'_, '_> {
     fn file(&mut self, entry: &Entry<'_>) -> Result<(), OpError> {
         self.goes_to(entry.path);
         let Executor { tree, buffer, .. } = &mut *self.executor;
-        let unknown = || entry.failed("copy", std::io::Error::other("no file of that name was created"));
+        let unknown = || entry.differs("copy", "no file of that name was created");
         let file = tree.named(entry.name.to_bytes()).ok_or_else(unknown)?;
         let bytes = self.under.time(COPY, || {
             let from = openat(entry.folder, entry.name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());

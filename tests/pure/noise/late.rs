@@ -99,7 +99,7 @@ impl Ready for LateReady {
         let here = rustix::fs::statvfs(".").map_err(|e| OpError {
             operation: "statvfs",
             path: ".".into(),
-            error: e.into(),
+            cause: std::io::Error::from(e).into(),
         })?;
         self.0.run(&LateClock::new(clock, share(here.f_fsid)), log)
     }

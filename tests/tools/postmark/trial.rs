@@ -216,7 +216,7 @@ fn a_full_disk_stops_the_run_with_operation_and_path() {
         std::os::unix::fs::symlink("/dev/full", "3").expect("a link");
         let error = fails(&format!("buffering = {buffering}"), Steps::default());
         assert_eq!((error.operation, error.path.as_path()), ("write", Path::new("3")));
-        assert_eq!(error.error.kind(), std::io::ErrorKind::StorageFull);
+        assert_eq!(error.cause.errno(), Some(28), "{error}");
         assert!(error.to_string().starts_with("write of '3' failed: No space left"), "{error}");
     }
 }
