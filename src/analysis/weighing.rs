@@ -41,6 +41,7 @@ impl Weighing<'_> {
     }
 
     fn score_by(&self, weights: &[f64], candidate: usize) -> f64 {
+        debug_assert!(weights.len() == self.goodness.len(), "each need has a weight");
         let sum: f64 = self.goodness.iter().zip(weights).map(|(of, weight)| weight * of[candidate]).sum();
         sum / weights.iter().sum::<f64>()
     }

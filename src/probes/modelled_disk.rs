@@ -113,7 +113,9 @@ impl Running for Open {
 fn flat(disks: &[Totals]) -> Raw {
     let mut sums = Raw::new();
     for disk in disks {
-        let Ok(Value::Object(counters)) = serde_json::to_value(disk) else { continue };
+        let counters = serde_json::to_value(disk);
+        debug_assert!(matches!(counters, Ok(Value::Object(_))), "counters have names");
+        let Ok(Value::Object(counters)) = counters else { continue };
         for (name, value) in counters {
             *sums.or_default(&name) += value.as_u64().unwrap_or(0);
         }

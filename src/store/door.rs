@@ -234,6 +234,7 @@ impl Door {
 
     /// Creates a subfolder unless it exists.
     pub fn make_folder(&self, name: &str) -> io::Result<()> {
+        debug_assert!(!name.contains('/'), "{name} is a name, not a path");
         match rustix::fs::mkdirat(&self.folder, name, FOLDER_MODE) {
             Ok(()) => {
                 hand_over_folder(&open_folder(&self.folder, name)?)?;
@@ -246,6 +247,7 @@ impl Door {
 
     /// Creates a subfolder of a subfolder, which must not exist.
     pub fn make_folder_in(&self, above: &str, name: &str) -> io::Result<()> {
+        debug_assert!(!name.contains('/'), "{name} is a name, not a path");
         let above = self.inside(above)?;
         rustix::fs::mkdirat(&above.folder, name, FOLDER_MODE)?;
         hand_over_folder(&open_folder(&above.folder, name)?)

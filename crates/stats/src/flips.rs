@@ -26,6 +26,7 @@ impl Reference {
     /// round's mean and its candidate's mean, so it contains no true difference. Rounds with the same number flip together. The
     /// observed rounds are one of at most `patterns`.
     pub fn of(tables: &[(&Table, &[f64])], patterns: usize, seed: u64) -> Reference {
+        debug_assert!(patterns > 0, "the observed signs are one pattern");
         let mut rounds: Vec<u32> =
             tables.iter().flat_map(|(table, _)| table.rounds().iter().copied()).collect();
         rounds.sort_unstable();

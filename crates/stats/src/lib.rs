@@ -69,6 +69,7 @@ pub fn range(values: &[f64]) -> Option<(f64, f64)> {
 /// operations it is simply the slowest.
 pub fn quantile_of_counts(buckets: &[(u64, u64)], q: f64) -> Option<u64> {
     debug_assert!((0.0..=1.0).contains(&q), "a quantile needs a share between 0 and 1, not {q}");
+    debug_assert!(buckets.is_sorted_by_key(|(highest, _)| highest), "the buckets of a histogram rise");
     // Counts come from a file, so their sum saturates.
     let all = buckets.iter().fold(0_u64, |all, (_, count)| all.saturating_add(*count));
     let rank = ((q * all as f64).ceil() as u64).clamp(1, all.max(1));

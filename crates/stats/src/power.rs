@@ -251,6 +251,7 @@ struct Sums<'a> {
 
 /// Draws rounds of identical candidates with this noise and calls `show` at each of the rising stops.
 fn rounds_of(noise: &[f64], stops: &[usize], random: &mut Random, mut show: impl FnMut(usize, &Sums<'_>)) {
+    debug_assert!(stops.is_sorted(), "stops rise: {stops:?}");
     let none = || vec![0.0; noise.len()];
     let one_by_one = stops.last().is_none_or(|last| *last <= ONE_BY_ONE);
     let weights = || weights(&noise.iter().map(|noise| noise * noise).collect::<Vec<f64>>());

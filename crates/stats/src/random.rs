@@ -22,6 +22,7 @@ impl Random {
     /// An integer below `n`, uniform to within n ÷ 2⁶⁴: the high half of a product, as in D. Lemire (ACM TOMACS 29 (2019), 3)
     /// without the step that removes this bias.
     pub fn below(&mut self, n: usize) -> usize {
+        debug_assert!(n > 0, "no integer is below 0");
         ((u128::from(self.bits()) * n as u128) >> 64) as usize
     }
 

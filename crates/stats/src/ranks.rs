@@ -14,6 +14,10 @@ pub struct Ranks {
 pub fn ranks(candidates: usize, pairs: &[Pair]) -> Vec<Ranks> {
     let mut ranks = vec![Ranks { best: 1, worst: candidates }; candidates];
     for pair in pairs {
+        debug_assert!(
+            pair.a < candidates && pair.b < candidates && pair.a != pair.b,
+            "a pair of two candidates"
+        );
         let (better, worse) = match pair.direction() {
             1 => (pair.a, pair.b),
             -1 => (pair.b, pair.a),

@@ -50,6 +50,7 @@ impl Table {
 
     /// The rows, each minus its mean with these weights, which sum to 1.
     pub(crate) fn centred_by(&self, weights: &[f64]) -> Table {
+        debug_assert_eq!(weights.len(), self.candidates, "each candidate has a weight");
         let mut centred = self.clone();
         for row in centred.logs.chunks_exact_mut(self.candidates.max(1)) {
             let mean: f64 = row.iter().zip(weights).map(|(log, weight)| log * weight).sum();
@@ -77,6 +78,7 @@ impl Table {
 
     /// Each candidate's mean square with n − 1 degrees of freedom: s² if these are residuals.
     pub(crate) fn spread(&self) -> Vec<f64> {
+        debug_assert!(self.rounds.len() > 1, "a variance needs two rounds");
         let freedom = self.rounds.len() as f64 - 1.0;
         let squares =
             |candidate: usize| self.rows().map(|(_, row)| row[candidate] * row[candidate]).sum::<f64>();

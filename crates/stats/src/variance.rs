@@ -39,6 +39,10 @@ pub struct Grubbs {
 
 impl Grubbs {
     pub fn new(weights: &[f64]) -> Grubbs {
+        debug_assert!(
+            weights.len() < 3 || weights.iter().all(|w| *w > 0.0 && *w < 0.5),
+            "no candidate has half of all weight: {weights:?}"
+        );
         let a = |w: f64| w * w / (1.0 - 2.0 * w);
         let all: f64 = weights.iter().map(|w| a(*w)).sum();
         let parts = weights.iter().map(|w| (a(*w) / (1.0 + all), 1.0 / (1.0 - 2.0 * w))).collect();
@@ -47,6 +51,7 @@ impl Grubbs {
 
     /// Computes each candidate's g from its s².
     pub fn own(&mut self, centred: &[f64], own: &mut Vec<f64>) {
+        debug_assert_eq!(centred.len(), self.parts.len(), "each candidate has a weight");
         own.clear();
         if centred.len() < 3 {
             own.extend(centred.iter().map(|s| (2.0 * s).max(LEAST)));

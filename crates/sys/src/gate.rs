@@ -47,6 +47,7 @@ impl Gate {
     /// None on a kernel with futexes.
     pub fn leave_with(&self, all: u32) -> io::Result<()> {
         let done = self.done.fetch_add(1, Ordering::AcqRel) + 1;
+        debug_assert!(done <= all.max(1), "{done} of {all} processes are done");
         match all {
             0 | 1 => Ok(()),
             _ if done >= all => wake_all(&self.done),

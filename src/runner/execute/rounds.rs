@@ -190,6 +190,7 @@ impl<'a> Runner<'a> {
         for skip in self.skips {
             let candidate = self.plan.candidates.iter().find(|e| e.label == skip.filesystem);
             let scenario = self.plan.scenarios.iter().find(|s| s.label == skip.scenario);
+            debug_assert!(candidate.is_some() && scenario.is_some(), "a skip is a cell of the plan");
             let (Some(candidate), Some(scenario)) = (candidate, scenario) else { continue };
             let trial = skipped::trial(Trial {
                 purpose: Purpose::Integrity,

@@ -120,6 +120,7 @@ pub fn only_mount(plan: &Resolved<'_>, trial: &Trial<'_>, testbed: &dyn Testbed,
     let (storage, _) =
         testbed.storage(&StorageRequest { image: ImageState::Sparse, ..storage_request_of(plan, trial) });
     let mounts = job.steps.iter().position(|step| step.name() == StepName::Mount);
+    debug_assert!(mounts.is_some(), "every job mounts its filesystem");
     job.steps.truncate(mounts.map_or(0, |at| at + 1));
     job.steps.push(Step::Unmount);
     let (name, seconds) = limit(&Step::Unmount, job.volume.size, false);

@@ -101,7 +101,9 @@ impl Share {
             Purpose::Reseeded(n) => self.rounds + 4 + u64::from(n),
             Purpose::Corner(_) => self.rounds + 5 + u64::from(RESEEDED),
         };
-        let scenario = self.scenarios.get(&trial.scenario.label).copied().unwrap_or(0);
+        let scenario = self.scenarios.get(&trial.scenario.label).copied();
+        debug_assert!(scenario.is_some(), "a trial's scenario is the plan's");
+        let scenario = scenario.unwrap_or(0);
         let place = scenario * self.candidates + u64::from(trial.order.max(1) - 1);
         block * self.candidates * self.scenarios.len() as u64 + place
     }

@@ -60,6 +60,7 @@ impl Tasks {
     }
 
     pub fn release(&mut self, number: usize) {
+        debug_assert!(!self.free.contains(&number), "task {number} was released before");
         self.tasks[number].flights.clear();
         self.free.push(number);
     }

@@ -112,6 +112,7 @@ impl Shingle {
 
     /// Decides and records the destination of `start..end`, part of a dirty run of `run_sectors` sectors.
     pub fn write(&mut self, start: u64, end: u64, run_sectors: u64) -> Way {
+        debug_assert!(start < end && end <= self.sectors, "{start}..{end} lies on the disk");
         if self.goes_direct(start, run_sectors) {
             let torn = self.stream.filter(|next| *next != start).and_then(|next| {
                 let band_end = self.band(next).1;

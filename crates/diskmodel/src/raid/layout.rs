@@ -30,6 +30,10 @@ impl Layout {
 
     /// Location of sectors that do not cross the end of a chunk.
     fn piece(&self, sector: u64, sectors: u64) -> Piece {
+        debug_assert!(
+            sector % self.chunk_sectors + sectors <= self.chunk_sectors,
+            "a piece crosses no chunk"
+        );
         let stripe = self.stripe_of(sector);
         let inside = sector % self.stripe_sectors();
         let (chunk, offset) = (inside / self.chunk_sectors, inside % self.chunk_sectors);
@@ -72,6 +76,10 @@ impl Layout {
     /// The part of a stripe's parity for these sectors: the same offsets within the chunk, or the whole chunk if they cross a
     /// chunk boundary.
     pub fn parity(&self, start: u64, end: u64) -> Piece {
+        debug_assert!(
+            start < end && self.stripe_of(start) == self.stripe_of(end - 1),
+            "one stripe has one parity"
+        );
         let stripe = self.stripe_of(start);
         let chunk = self.chunk_sectors;
         let (offset, sectors) =
