@@ -1,5 +1,8 @@
 //! Exit codes. The numbers are stable, because scripts rely on them.
 
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
+
 use crate::text::visible;
 
 /// The command succeeded.
@@ -37,17 +40,27 @@ pub static MEANINGS: [(u8, &str); 10] = [
     (INTERRUPTED, "Stopped by Ctrl-C; finished trials are kept."),
 ];
 
+/// How messages introduce their remedy, on a line of its own.
+const REMEDY: &str = "\n  try: ";
+
 /// An error with its exit code. Other errors end with [`USAGE`].
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Failure {
     pub code: u8,
-    pub message: String,
+    pub what: String,
+    /// What to do about it.
+    pub try_this: Option<String>,
 }
 
 impl Failure {
+    /// `message` may end with a remedy: a line `  try: …`.
     pub fn new(code: u8, message: impl Into<String>) -> Self {
-        Failure { code, message: visible::message(&message.into()) }
+        let message = visible::message(&message.into());
+        let (what, try_this) = match message.rsplit_once(REMEDY) {
+            Some((what, remedy)) => (what.to_owned(), Some(remedy.to_owned())),
+            None => (message, None),
+        };
+        Failure { code, what, try_this }
     }
 
     pub fn usage(message: impl Into<String>) -> Self {
@@ -57,9 +70,46 @@ impl Failure {
     pub fn missing(message: impl Into<String>) -> Self {
         Failure::new(MISSING, message)
     }
+
+    /// The same failure of a named part, such as a candidate.
+    #[must_use]
+    pub fn of(self, whose: impl Display) -> Self {
+        Failure { what: format!("{whose}: {}", self.what), ..self }
+    }
 }
 
-/// The exit code of an error: that of the first [`Failure`] in its chain.
+impl Display for Failure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        self.try_this.iter().try_for_each(|remedy| write!(f, "{REMEDY}{remedy}"))
+    }
+}
+
+/// A missing requirement, and the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}{REMEDY}{try_this}")]
+pub struct Missing {
+    pub what: String,
+    pub try_this: String,
+}
+
+impl From<Failure> for Missing {
+    fn from(failure: Failure) -> Self {
+        Missing { what: failure.what, try_this: failure.try_this.unwrap_or_default() }
+    }
+}
+
+impl From<Missing> for Failure {
+    fn from(missing: Missing) -> Self {
+        Failure { code: MISSING, what: missing.what, try_this: Some(missing.try_this) }
+    }
+}
+
+/// The exit code of an error: that of the first [`Failure`] or [`Missing`] in its chain.
 pub fn code(error: &anyhow::Error) -> u8 {
-    error.chain().find_map(|e| e.downcast_ref::<Failure>()).map_or(USAGE, |f| f.code)
+    let code = |e: &(dyn Error + 'static)| {
+        let missing = e.downcast_ref::<Missing>().map(|_| MISSING);
+        missing.or_else(|| Some(e.downcast_ref::<Failure>()?.code))
+    };
+    error.chain().find_map(code).unwrap_or(USAGE)
 }

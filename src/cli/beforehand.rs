@@ -143,12 +143,12 @@ fn usable(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let setups = plan.setups();
     for (candidate, _) in &setups {
         // Where all have one setup, it is no candidate's own fault.
-        let whose = if setups.len() > 1 { format!("{}: ", candidate.label) } else { String::new() };
+        let is_own = setups.len() > 1;
+        let of_candidate = |e: Failure| if is_own { e.of(&candidate.label) } else { e };
         let testbed = testbeds.of(plan, candidate);
-        let of_candidate = |e: Failure| Failure::new(e.code, format!("{whose}{}", e.message));
         jobs::carried(plan, candidate, testbed).map_err(of_candidate)?;
         let missing = testbeds::usable(testbed, &jobs::need_of(plan, candidate));
-        missing.map_err(|missing| Failure::missing(format!("{whose}{missing}")))?;
+        missing.map_err(|missing| of_candidate(missing.into()))?;
     }
     distinct(plan, testbeds)?;
     let on_host = testbeds.each().any(|testbed| testbed.traits().clock == ClockKind::Host);

@@ -109,8 +109,7 @@ struct Configured {
 impl Configured {
     fn read() -> Self {
         let failed = |failure: Failure| {
-            let (why, hint) = failure.message.split_once("\n  try: ").unwrap_or((&failure.message, ""));
-            finding(State::Missing, "configuration", why, hint)
+            finding(State::Missing, "configuration", failure.what, failure.try_this.unwrap_or_default())
         };
         let (config, finding) = match super::config::checked() {
             Ok(config) => (config.clone(), finding(State::Ok, "configuration", config.to_string(), "")),

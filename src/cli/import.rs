@@ -133,7 +133,7 @@ fn tell(import: &Import) {
 pub fn verify(folder: &Path, as_json: bool) -> anyhow::Result<u8> {
     let (read, wrong) = match imports::read(folder) {
         Ok(import) => (Some(import), None),
-        Err(e) if e.code == exit::DAMAGED => (None, e.message.lines().next().map(str::to_owned)),
+        Err(e) if e.code == exit::DAMAGED => (None, Some(e.what)),
         Err(e) => return Err(e.into()),
     };
     let entries = || read.iter().flat_map(|import| &import.entries);

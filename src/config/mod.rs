@@ -231,13 +231,12 @@ fn home() -> Option<(PathBuf, Whose)> {
 /// # Errors
 /// See [`Config::read`].
 pub fn get() -> Result<&'static Config, Failure> {
-    static READ: OnceLock<Result<Config, (u8, String)>> = OnceLock::new();
+    static READ: OnceLock<Result<Config, Failure>> = OnceLock::new();
     let read = READ.get_or_init(|| {
         let home = home().map(|(home, _)| home);
-        let config = Config::read(&files(), home.as_deref(), |name| std::env::var_os(name));
-        config.map_err(|failure| (failure.code, failure.message))
+        Config::read(&files(), home.as_deref(), |name| std::env::var_os(name))
     });
-    read.as_ref().map_err(|(code, message)| Failure::new(*code, message.clone()))
+    read.as_ref().map_err(Clone::clone)
 }
 
 /// The error for a value that its option would refuse.
@@ -281,7 +280,7 @@ mod tests {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
         };
         let config = Config::read(&files, Some(Path::new("/root")), variable);
-        config.map_err(|e| e.message.replace(&folder.path().display().to_string(), ""))
+        config.map_err(|e| e.to_string().replace(&folder.path().display().to_string(), ""))
     }
 
     #[test]

@@ -175,8 +175,7 @@ impl<'a> Apt<'a> {
 
     /// The newest plain image of a series, neither real-time nor cloud.
     fn newest_of(&self, series: &str) -> anyhow::Result<String> {
-        let said = self.run("apt-cache", &["pkgnames", &format!("linux-image-{series}.")]);
-        let said = said.unwrap_or_default();
+        let said = self.run("apt-cache", &["pkgnames", &format!("linux-image-{series}.")])?;
         let images = said.lines().filter(|name| release_of(name).is_some_and(|r| kernel::begins(r, series)));
         let image = images.max_by_key(|name| kernel::numbers(name));
         let text = || {

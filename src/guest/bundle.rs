@@ -175,15 +175,16 @@ impl Bundle {
     ///
     /// # Errors
     /// If the protocols differ.
-    pub fn is_spoken_with(&self) -> anyhow::Result<()> {
+    pub fn is_spoken_with(&self) -> Result<(), Failure> {
         let Manifest { protocol, fsderby, .. } = &self.manifest;
-        ensure!(
-            *protocol == PROTOCOL,
+        if *protocol == PROTOCOL {
+            return Ok(());
+        }
+        Err(Failure::missing(format!(
             "the agent of the guest bundle {id} is from fsderby {fsderby} and uses protocol {protocol}, but this program uses \
              protocol {PROTOCOL}\n  try: a fsderby with protocol {protocol}, or fsderby guest build",
             id = self.short()
-        );
-        Ok(())
+        )))
     }
 
     /// Name and version of a package, or an empty string.
@@ -236,14 +237,10 @@ fn ids(guests: &Path) -> Vec<String> {
 ///
 /// # Errors
 /// If no bundle or more than one has this prefix, or the bundle is damaged.
-pub fn find(id: &str) -> anyhow::Result<Arc<Bundle>> {
+pub fn named(id: &str) -> Result<Arc<Bundle>, Failure> {
     let guests = cache::folder(GUESTS)?;
-    Ok(Arc::new(open(&guests, &whole_id(&guests, id)?)?))
-}
-
-/// Like [`find`], for a user who may not have it.
-pub fn named(id: &str) -> anyhow::Result<Arc<Bundle>> {
-    Ok(find(id).map_err(|e| Failure::missing(format!("{e:#}")))?)
+    let found = whole_id(&guests, id).and_then(|id| open(&guests, &id));
+    found.map(Arc::new).map_err(|e| Failure::missing(format!("{e:#}")))
 }
 
 /// Removes the bundle with this ID prefix, damaged or not, and returns its ID. A run that has the bundle open keeps the data that

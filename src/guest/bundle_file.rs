@@ -32,7 +32,7 @@ const FRAMES: u64 = 16 << 20;
 pub fn named(text: &str) -> anyhow::Result<Arc<Bundle>> {
     match text.contains('/') || Path::new(text).is_file() {
         true => Ok(Arc::new(taken(Path::new(text))?)),
-        false => bundle::named(text),
+        false => Ok(bundle::named(text)?),
     }
 }
 

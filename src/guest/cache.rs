@@ -9,31 +9,24 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::config::{self, Key};
+use crate::exit::Missing;
 
 /// Permission bits that let the group or other users write.
 const OTHERS_WRITE: u32 = 0o022;
 /// The sticky bit: in a folder with this bit, users can rename and remove only their own files.
 const STICKY: u32 = 0o1000;
 
-/// Why the cache is unusable.
-#[derive(Debug, thiserror::Error)]
-#[error("{what}\n  try: {remedy}")]
-pub struct Unusable {
-    pub what: String,
-    pub remedy: String,
-}
-
 /// The path of the subfolder with this name in the cache; the subfolder need not exist.
 ///
 /// # Errors
 /// If there is no place for a cache, or other users could change it.
-pub fn folder(name: &str) -> Result<PathBuf, Unusable> {
+pub fn folder(name: &str) -> Result<PathBuf, Missing> {
     let cache = place()?;
     let folder = cache.join(name);
     if cache.exists() && !cache.is_dir() {
-        return Err(Unusable {
+        return Err(Missing {
             what: format!("{} is not a folder, so it cannot be the cache of guests", cache.display()),
-            remedy: "FSDERBY_CACHE=DIR, a folder that you own".into(),
+            try_this: "FSDERBY_CACHE=DIR, a folder that you own".into(),
         });
     }
     cache.parent().map_or(Ok(()), |above| is_ours(above, STICKY))?;
@@ -43,20 +36,17 @@ pub fn folder(name: &str) -> Result<PathBuf, Unusable> {
 }
 
 /// The folder of the cache.
-fn place() -> Result<PathBuf, Unusable> {
-    let config = config::get().map_err(|e| match e.message.split_once("\n  try: ") {
-        Some((what, remedy)) => Unusable { what: what.into(), remedy: remedy.into() },
-        None => Unusable { what: e.message, remedy: "fsderby config show".into() },
-    })?;
+fn place() -> Result<PathBuf, Missing> {
+    let config = config::get().map_err(Missing::from)?;
     if let Some(folder) = config.text(Key::Cache) {
         return Ok(folder.into());
     }
     let given = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute());
     let base = given("XDG_CACHE_HOME").or_else(|| Some(given("HOME")?.join(".cache")));
-    let base = base.ok_or_else(|| Unusable {
+    let base = base.ok_or_else(|| Missing {
         what: "no folder for the cache of kernels, snapshots and guest bundles: neither HOME nor XDG_CACHE_HOME \
             is set".into(),
-        remedy: "set HOME, or XDG_CACHE_HOME".into(),
+        try_this: "set HOME, or XDG_CACHE_HOME".into(),
     })?;
     Ok(base.join("fsderby"))
 }
@@ -64,46 +54,46 @@ fn place() -> Result<PathBuf, Unusable> {
 /// The subfolder with this name in the cache; created, private to the user, if it is missing.
 pub fn made(name: &str) -> anyhow::Result<PathBuf> {
     let folder = folder(name)?;
-    DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|e| Unusable {
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|e| Missing {
         what: format!("could not create {}: {e}", folder.display()),
-        remedy: "FSDERBY_CACHE=DIR, a folder that you can write to".into(),
+        try_this: "FSDERBY_CACHE=DIR, a folder that you can write to".into(),
     })?;
     Ok(folder)
 }
 
 /// Checks that only this user and root can change the existing path. If the path has one of the permission bits `unless`, others
 /// may write to it.
-pub fn is_ours(path: &Path, unless: u32) -> Result<(), Unusable> {
+pub fn is_ours(path: &Path, unless: u32) -> Result<(), Missing> {
     match fs::metadata(path) {
         Ok(about) => is_nobody_elses(path, &about, unless),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
-        Err(e) => Err(Unusable {
+        Err(e) => Err(Missing {
             what: format!(
                 "could not stat {folder}, the cache of kernels, snapshots and guest bundles: {e}",
                 folder = path.display()
             ),
-            remedy: "FSDERBY_CACHE=DIR, a folder that you own".into(),
+            try_this: "FSDERBY_CACHE=DIR, a folder that you own".into(),
         }),
     }
 }
 
-fn is_nobody_elses(path: &Path, about: &Metadata, unless: u32) -> Result<(), Unusable> {
+fn is_nobody_elses(path: &Path, about: &Metadata, unless: u32) -> Result<(), Missing> {
     let us = rustix::process::geteuid().as_raw();
     let shown = path.display();
     if ![0, us].contains(&about.uid()) {
-        return Err(Unusable {
+        return Err(Missing {
             what: format!(
                 "{shown} belongs to user {owner}, who could change the programs of guests",
                 owner = about.uid()
             ),
-            remedy: "FSDERBY_CACHE=DIR, a folder that you own; or sudo -H if it is another user's home"
+            try_this: "FSDERBY_CACHE=DIR, a folder that you own; or sudo -H if it is another user's home"
                 .into(),
         });
     }
     if about.mode() & OTHERS_WRITE != 0 && about.mode() & unless == 0 {
-        return Err(Unusable {
+        return Err(Missing {
             what: format!("other users can write to {shown} and could change the programs of guests"),
-            remedy: format!("chmod go-w {shown}"),
+            try_this: format!("chmod go-w {shown}"),
         });
     }
     Ok(())

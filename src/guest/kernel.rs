@@ -26,6 +26,7 @@ use super::cache;
 pub(super) use super::cache::is_plain;
 use super::modules::{Module, Modules, describe, plain};
 use super::package;
+use crate::exit::{Failure, Missing};
 use crate::schema::units::Bytes;
 
 /// Version of `index.json`.
@@ -162,12 +163,12 @@ pub(super) fn check(index: &Index) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// If the cache is unusable, or other users could change it.
-pub fn place() -> Result<PathBuf, cache::Unusable> {
+pub fn place() -> Result<PathBuf, Missing> {
     cache::folder(KERNELS)
 }
 
 /// Why a cached kernel (of that release, if named) is not used.
-pub fn refused(release: Option<&str>) -> Option<anyhow::Error> {
+pub fn refused(release: Option<&str>) -> Option<Failure> {
     let kernels = match place() {
         Ok(kernels) => kernels,
         Err(unusable) => return Some(unusable.into()),
@@ -177,7 +178,11 @@ pub fn refused(release: Option<&str>) -> Option<anyhow::Error> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         !name.starts_with('.') && release.is_none_or(|release| begins(&name, release))
     };
-    folders.iter().filter(|folder| named(folder)).find_map(|folder| open(folder).err())
+    folders
+        .iter()
+        .filter(|folder| named(folder))
+        .find_map(|folder| open(folder).err())
+        .map(|e| Failure::missing(format!("{e:#}")))
 }
 
 fn entries(kernels: &Path) -> Vec<PathBuf> {

@@ -139,7 +139,7 @@ fn read_again(door: &Door, import: Import) -> Result<Import, Vec<String>> {
     let files = import.sources.iter().zip(&texts);
     let files: Vec<Given<'_>> = files.map(|(source, bytes)| Given { name: &source.name, bytes }).collect();
     let again = find(&import.asked.tool).and_then(|_| collected(import.asked.clone(), &files));
-    let mut again = again.map_err(|e| vec![e.message])?;
+    let mut again = again.map_err(|e| vec![e.to_string()])?;
     if again.entries == import.entries && again.sources == import.sources {
         return Ok(import);
     }

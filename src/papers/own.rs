@@ -147,9 +147,9 @@ mod tests {
             let text = whole.replacen(was, is, 1);
             assert_ne!(text, *whole, "{was}");
             let error = parse(&text, "mine.toml").expect_err(says);
-            assert!(error.message.contains(says) && error.message.contains("mine.toml"), "{error}");
+            assert!(error.what.contains(says) && error.what.contains("mine.toml"), "{error}");
         }
         let error = load("djordjevic-2007").expect_err("no such paper");
-        assert!(error.message.contains("did you mean 'djordjevic-2008'"), "{error}");
+        assert!(error.what.contains("did you mean 'djordjevic-2008'"), "{error}");
     }
 }

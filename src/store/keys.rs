@@ -35,7 +35,7 @@ impl Key {
                 "could not read the key {shown}: {e}\n  try: fsderby key {shown}, which creates one"
             ))
         })?;
-        if file.metadata().is_ok_and(|about| about.mode() & 0o077 != 0) {
+        if file.metadata().map_err(|e| unusable(path, &e))?.mode() & 0o077 != 0 {
             let text = format!("other users can read the secret key {shown}\n  try: chmod 600 {shown}");
             return Err(Failure::usage(text));
         }
@@ -93,19 +93,18 @@ fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
 /// # Errors
 /// The error says why the text is not a public key.
 pub fn public_key(text: &str) -> Result<PublicKey, Failure> {
-    let opened = open(Path::new(text));
-    if let Err(e) = &opened
-        && e.kind() == ErrorKind::InvalidInput
-    {
-        return Err(Failure::usage(format!("the key {text}: {e}\n  try: --key KEYFILE.pub")));
-    }
-    let Ok(mut file) = opened else {
-        let wrong = |e| {
-            Failure::usage(format!(
-                "'{text}' is neither a file nor a public key: {e}\n  try: --key KEYFILE.pub"
-            ))
-        };
-        return PublicKey::from_base64(text).map_err(wrong);
+    let mut file = match open(Path::new(text)) {
+        Ok(file) => file,
+        // Base64 contains slashes.
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            let wrong = |e| {
+                Failure::usage(format!(
+                    "'{text}' is neither a file nor a public key: {e}\n  try: --key KEYFILE.pub"
+                ))
+            };
+            return PublicKey::from_base64(text).map_err(wrong);
+        }
+        Err(e) => return Err(Failure::usage(format!("the key {text}: {e}\n  try: --key KEYFILE.pub"))),
     };
     let is_one = short(&mut file)
         .map_err(anyhow::Error::from)

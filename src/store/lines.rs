@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::io::{self, Read};
 
+use super::TRIALS;
 use crate::host::parallel::parallel;
 use crate::schema::record::{Common, Record, SCHEMA};
 use crate::schema::units::MIB;
@@ -23,6 +24,7 @@ const DIGITS: usize = 8;
 /// The line of a record, without a line end, and its checksum.
 pub fn write(record: &Record) -> serde_json::Result<(String, String)> {
     let json = serde_json::to_string(record)?;
+    debug_assert!(json.ends_with('}') && !json.contains('\n'), "a record is a JSON object on one line");
     let open = json.strip_suffix('}').unwrap_or(&json);
     let sum = format!("{:08x}", crc32fast::hash(open.as_bytes()));
     Ok((format!("{open}{KEY}{sum}{END}"), sum))
@@ -218,18 +220,18 @@ impl<'f> Chain<'f> {
     fn line(&mut self, number: u32, line: Line, span: Span) {
         match line {
             Line::Torn => self.open.push(number),
-            Line::Damaged(what) => self.lines.damage.push(format!("line {number}: {what}")),
+            Line::Damaged(what) => self.lines.damage.push(format!("{TRIALS}, line {number}: {what}")),
             Line::Sound(record, sum) => {
                 let follows = record.previous == self.lines.last;
                 self.judge(follows);
                 if !follows {
                     self.lines.damage.push(match self.lines.last == self.first {
                         true => format!(
-                            "line {number} does not continue plan.toml and machine.json: one of these files \
+                            "{TRIALS}, line {number} does not continue plan.toml and machine.json: one of these files \
                              or a line was altered"
                         ),
                         false => format!(
-                            "line {number} does not continue the line before it: a line was altered, \
+                            "{TRIALS}, line {number} does not continue the line before it: a line was altered, \
                             is missing or out of order"
                         ),
                     });
@@ -245,7 +247,7 @@ impl<'f> Chain<'f> {
             true => (&mut self.lines.torn, "was not written completely"),
             false => (&mut self.lines.damage, "was truncated after it was written"),
         };
-        into.extend(self.open.drain(..).map(|number| format!("line {number} {what}")));
+        into.extend(self.open.drain(..).map(|number| format!("{TRIALS}, line {number} {what}")));
     }
 
     fn end(mut self) -> Lines {
@@ -282,8 +284,8 @@ mod tests {
         let Lines { torn, damage, .. } =
             read_each(text.as_bytes(), "00000000", |part| bytes += part.len(), &mut |_, _| ()).unwrap();
         assert_eq!((bytes, damage.len(), torn.len()), (text.len(), lines, 1));
-        assert!(damage[lines - 1].starts_with(&format!("line {lines}: ")));
-        assert_eq!(torn[0], format!("line {} was not written completely", lines + 2));
+        assert!(damage[lines - 1].starts_with(&format!("{TRIALS}, line {lines}: ")));
+        assert_eq!(torn[0], format!("{TRIALS}, line {} was not written completely", lines + 2));
     }
 
     /// The line with this JSON, with a right checksum.

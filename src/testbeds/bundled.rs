@@ -17,15 +17,16 @@ impl Bundled {
     ///
     /// # Errors
     /// If the text cannot be the beginning of a bundle's ID, or a kernel is named too.
-    pub fn of(id: Option<&str>, kernel: Option<&str>) -> Result<Self, String> {
+    pub fn of(id: Option<&str>, kernel: Option<&str>) -> Result<Self, Missing> {
         match (id, kernel) {
-            (Some(id), _) if !bundle::is_id(id) => {
-                Err(format!("guest={id} is unknown\n  try: one of fsderby guest list"))
-            }
-            (Some(id), Some(kernel)) => Err(format!(
-                "the guest bundle {id} contains its own kernel\n  try: without kernel={kernel}, or without \
-                    guest={id}"
-            )),
+            (Some(id), _) if !bundle::is_id(id) => Err(Missing {
+                what: format!("guest={id} is unknown"),
+                try_this: "one of fsderby guest list".into(),
+            }),
+            (Some(id), Some(kernel)) => Err(Missing {
+                what: format!("the guest bundle {id} contains its own kernel"),
+                try_this: format!("without kernel={kernel}, or without guest={id}"),
+            }),
             (id, _) => Ok(Bundled { id: id.map(str::to_owned), found: OnceLock::new() }),
         }
     }
@@ -41,8 +42,13 @@ impl Bundled {
     pub fn find(&self) -> Result<Option<&Arc<Bundle>>, Missing> {
         let Some(id) = &self.id else { return Ok(None) };
         let look = || {
-            let found = bundle::find(id).and_then(|bundle| bundle.is_spoken_with().map(|()| bundle));
-            found.map_err(|e| missing(&format!("{e:#}")))
+            let found = bundle::named(id).and_then(|bundle| bundle.is_spoken_with().map(|()| bundle));
+            found.map_err(|e| Missing {
+                what: e.what,
+                try_this: e.try_this.unwrap_or_else(|| {
+                    "fsderby guest import FILE, with a bundle from whoever built it".into()
+                }),
+            })
         };
         self.found.get_or_init(look).as_ref().map(Some).map_err(Clone::clone)
     }
@@ -53,23 +59,15 @@ impl Bundled {
     }
 }
 
-/// Splits an error into the problem and the remedy.
-fn missing(text: &str) -> Missing {
-    let (what, try_this) = text.split_once("\n  try: ").unwrap_or((
-        text,
-        "fsderby guest import FILE, with a bundle from whoever \
-            built it",
-    ));
-    Missing { what: what.to_owned(), try_this: try_this.to_owned() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_guest_is_named_by_digits_and_without_a_kernel() {
-        let said = |id: &str, kernel| Bundled::of(Some(id), kernel).err().unwrap_or_default();
+        let said = |id: &str, kernel| {
+            Bundled::of(Some(id), kernel).err().map_or_else(String::new, |e| e.to_string())
+        };
         assert_eq!(said("0123456789abcdef", None), "");
         let long = "0".repeat(65);
         for id in ["", "0123", "../../0123456789", "0123456789ABCDEF", &long] {

@@ -87,7 +87,7 @@ impl StartsFrom {
     /// # Errors
     /// If the text cannot be the beginning of a bundle's ID, or if it comes with a kernel.
     pub fn of(guest: Option<&str>, kernel: Option<&str>) -> Result<Self, String> {
-        let bundled = Bundled::of(guest, kernel)?;
+        let bundled = Bundled::of(guest, kernel).map_err(|e| e.to_string())?;
         Ok(StartsFrom { kernel: kernel.map(str::to_owned), bundled, ..StartsFrom::default() })
     }
 
@@ -95,11 +95,11 @@ impl StartsFrom {
         match start {
             Start::Agent(agent) => (self.agent, self.agent_is_named) = (agent.to_owned(), true),
             Start::Kernel(release) => {
-                let bundled = given(self.bundled.id(), Some(release))?;
+                let bundled = Bundled::of(self.bundled.id(), Some(release))?;
                 (self.bundled, self.kernel) = (bundled, Some(release.to_owned()));
             }
             Start::Scratch => self.from_scratch = true,
-            Start::Bundle(id) => self.bundled = given(Some(id), self.kernel.as_deref())?,
+            Start::Bundle(id) => self.bundled = Bundled::of(Some(id), self.kernel.as_deref())?,
         }
         Ok(())
     }
@@ -138,14 +138,6 @@ impl StartsFrom {
             Err(_) => None,
         }
     }
-}
-
-/// The bundle of an option beside the testbed's text.
-fn given(guest: Option<&str>, kernel: Option<&str>) -> Result<Bundled, Missing> {
-    Bundled::of(guest, kernel).map_err(|text| {
-        let (what, try_this) = text.split_once("\n  try: ").unwrap_or((&text, "fsderby guest list"));
-        Missing { what: what.to_owned(), try_this: try_this.to_owned() }
-    })
 }
 
 /// Whether a guest's kernel has a filesystem's modules.

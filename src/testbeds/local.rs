@@ -1,7 +1,7 @@
 //! An agent on this machine's kernel: the common part of `loop` and `directory`.
 
 use std::fs::File;
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -174,11 +174,20 @@ pub fn limits_memory(limit: Option<Bytes>) -> Result<(), Missing> {
 pub fn has_room(folder: &Path, size: Bytes, slack: u64, elsewhere: &str) -> Result<(), Missing> {
     let missing = |what: String, try_this: String| Err(Missing { what, try_this });
     let name = folder.display();
-    let Ok(about) = std::fs::metadata(folder) else {
-        return missing(
-            format!("the folder {name} for images does not exist"),
-            format!("mkdir, or {elsewhere}"),
-        );
+    let about = match std::fs::metadata(folder) {
+        Ok(about) => about,
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            return missing(
+                format!("the folder {name} for images does not exist"),
+                format!("mkdir, or {elsewhere}"),
+            );
+        }
+        Err(e) => {
+            return missing(
+                format!("could not stat {name}, the folder for images: {e}"),
+                elsewhere.to_owned(),
+            );
+        }
     };
     if !about.is_dir() {
         return missing(format!("{name} is not a directory"), elsewhere.to_owned());
@@ -187,7 +196,12 @@ pub fn has_room(folder: &Path, size: Bytes, slack: u64, elsewhere: &str) -> Resu
         let what = format!("could not create images in {name}: {why}");
         return missing(what, format!("{elsewhere} on another disk"));
     }
-    let free = rustix::fs::statvfs(folder).map_or(0, |s| s.f_bavail * s.f_frsize);
+    let free = match rustix::fs::statvfs(folder) {
+        Ok(s) => s.f_bavail * s.f_frsize,
+        Err(e) => {
+            return missing(format!("could not read the free space of {name}: {e}"), elsewhere.to_owned());
+        }
+    };
     if free < size.0.saturating_add(slack) {
         let what = format!(
             "an image in {name} needs {size} plus {reserve} of free space; only {free} are free",

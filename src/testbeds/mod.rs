@@ -36,6 +36,7 @@ use std::time::Duration;
 use fsderby_diskmodel::Point;
 
 use crate::devices::Watch;
+pub use crate::exit::Missing;
 use crate::filesystems::KernelNeed;
 use crate::guest::kernel::Index;
 use crate::schema::description::Description;
@@ -292,14 +293,6 @@ impl StorageRequest {
     pub fn volume(&self) -> Volume {
         Volume { size: self.size, offset: Bytes(0) }
     }
-}
-
-/// A missing requirement, and the remedy.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}\n  try: {try_this}")]
-pub struct Missing {
-    pub what: String,
-    pub try_this: String,
 }
 
 /// A file for each disk of a trial, and whether the disks were written to them.

@@ -46,7 +46,7 @@ fn check(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let spec = match Spec::parse(&text) {
         Ok(spec) => spec,
-        Err(error) => return has_words(&Failure::usage(error.to_string()).message),
+        Err(error) => return has_words(&Failure::usage(error.to_string()).to_string()),
     };
     assert_eq!(Spec::parse(&text).as_ref(), Ok(&spec));
     let _ = (spec.service_4k_ns(), spec.queue_depth(), spec.physical_block());

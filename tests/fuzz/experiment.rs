@@ -104,7 +104,7 @@ fn check(input: &[u8]) {
     let asked = Experiment::parse(&text, "x.toml");
     let plan = match asked.and_then(|experiment| experiment.plan("loop".into(), 1)) {
         Ok(plan) => plan,
-        Err(failure) => return has_words(&failure.message),
+        Err(failure) => return has_words(&failure.to_string()),
     };
     let stored = toml::to_string(&plan).expect("a plan can be stored");
     let read = Experiment::parse(&stored, "plan.toml").expect("a stored plan can be read");

@@ -393,7 +393,7 @@ fn factors_that_are_compared_are_scaled_too_and_are_refused_where_they_become_on
     assert!(plan.candidates[0].label.ends_with("memory 32m"), "{}", plan.candidates[0].label);
     let refused =
         Experiment::parse(&crossed, "test").unwrap().take_scale("1/64".parse().unwrap(), Given::default());
-    assert!(refused.unwrap_err().message.contains("two of the compared memory sizes are 19 MiB"));
+    assert!(refused.unwrap_err().what.contains("two of the compared memory sizes are 19 MiB"));
     let own = LARGE.replace("filesystems = ['ext4', 'xfs']\n", "")
         + "[[filesystem]]\nkind = 'xfs'\nmemory = '1g'\n";
     assert_eq!(at_scale(&own, "1/4", Given::default()).memory, Some(Bytes(256 * MIB)));

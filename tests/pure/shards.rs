@@ -210,7 +210,7 @@ fn refusal(out: &Path, shards: &[PathBuf]) -> (u8, String) {
     let error = merge(out, shards).unwrap_err();
     assert!(!out.exists());
     let failure: &Failure = error.downcast_ref().unwrap_or_else(|| panic!("{error:#}"));
-    (failure.code, failure.message.clone())
+    (failure.code, failure.to_string())
 }
 
 #[test]

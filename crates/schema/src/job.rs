@@ -277,7 +277,8 @@ impl WorkSpec {
 
     /// BLAKE3 of the engine's name and parameters, as stored.
     pub fn hash(&self) -> String {
-        let text = serde_json::to_string(&self.canonical()).unwrap_or_default();
+        let text =
+            serde_json::to_string(&self.canonical()).unwrap_or_else(|e| panic!("TOML is JSON too: {e}"));
         blake3::hash(text.as_bytes()).to_hex().to_string()
     }
 }

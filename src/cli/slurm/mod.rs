@@ -305,7 +305,7 @@ mod tests {
             ("a%b", "a %"),
             ("a\\b", "backslash"),
         ] {
-            let said = why(path, true).unwrap_err().message;
+            let said = why(path, true).unwrap_err().to_string();
             assert!(said.contains(word) && said.contains("try: --output"), "{said}");
         }
         assert!(why("/a b/it's \"ä\" $x", true).is_ok() && why("/a%b\\c", false).is_ok());

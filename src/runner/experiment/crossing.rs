@@ -208,7 +208,7 @@ mod tests {
     fn a_value_that_stands_twice_is_refused() {
         let cross = Cross { kernel: vec!["6.1".into(), "6.1".into()], ..Cross::default() };
         let error = cross.apply(vec!["ext4".parse().unwrap()]).unwrap_err();
-        assert!(error.message.contains("kernel 6.1 is given twice"), "{error}");
+        assert!(error.what.contains("kernel 6.1 is given twice"), "{error}");
     }
 
     #[test]

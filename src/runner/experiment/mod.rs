@@ -525,9 +525,9 @@ mod tests {
     #[test]
     fn an_unknown_key_names_the_nearest() {
         let error = Experiment::parse("sise = \"2g\"", "x.toml").unwrap_err();
-        assert!(error.message.contains("did you mean 'size'?"), "{error}");
+        assert!(error.what.contains("did you mean 'size'?"), "{error}");
         let error = Experiment::parse("[[filesystem]]\nkind=\"ext4\"\nmuont=[]", "x.toml").unwrap_err();
-        assert!(error.message.contains("did you mean 'mount'?"), "{error}");
+        assert!(error.what.contains("did you mean 'mount'?"), "{error}");
     }
 
     /// An interrupted run continues in its plan's order, even with another version of the program.
@@ -555,7 +555,7 @@ mod tests {
 
     #[test]
     fn a_wrong_unit_is_a_line_and_a_remedy() {
-        let error = Experiment::parse("size = \"2q\"", "x.toml").unwrap_err().message;
+        let error = Experiment::parse("size = \"2q\"", "x.toml").unwrap_err().to_string();
         assert!(error.contains("line 1") && error.contains("512m"), "{error}");
     }
 }

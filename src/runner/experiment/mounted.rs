@@ -172,7 +172,7 @@ mod tests {
     fn refusal(text: &str) -> String {
         let text = format!("name = 'x'\nworkloads = ['postmark-quick']\nrounds = 2\n{text}");
         let experiment = Experiment::parse(&text, "test");
-        experiment.and_then(|e| e.plan("loop".into(), 1)).unwrap_err().message
+        experiment.and_then(|e| e.plan("loop".into(), 1)).unwrap_err().to_string()
     }
 
     #[test]

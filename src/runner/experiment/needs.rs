@@ -118,8 +118,8 @@ mod tests {
         let text = format!(
             "name = 'x'\nfilesystems = ['ext4', 'xfs']\nworkloads = ['postmark-quick']\n[needs]\n{needs}"
         );
-        let experiment = Experiment::parse(&text, "x.toml").map_err(|e| e.message)?;
-        experiment.plan("loop".into(), 7).map_err(|e| e.message)
+        let experiment = Experiment::parse(&text, "x.toml").map_err(|e| e.to_string())?;
+        experiment.plan("loop".into(), 7).map_err(|e| e.to_string())
     }
 
     #[test]

@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn an_input_that_is_not_there_is_named() {
         let asked = Asked { command: "cat", input: &["/nowhere/at/all".into()], ..Asked::default() };
-        let error = entry(&asked).unwrap_err().message;
+        let error = entry(&asked).unwrap_err().to_string();
         assert!(error.contains("could not read the input /nowhere/at/all"), "{error}");
     }
 }

@@ -27,7 +27,7 @@ impl TryFrom<Plan> for Experiment {
             |why: String| Failure::new(DAMAGED, format!("this plan does not come from an experiment: {why}"));
         values::place(&plan.testbed).map_err(none)?;
         let experiment = Experiment::of(plan.clone());
-        let again = experiment.plan(plan.testbed.clone(), plan.plan_seed).map_err(|e| none(e.message))?;
+        let again = experiment.plan(plan.testbed.clone(), plan.plan_seed).map_err(|e| none(e.to_string()))?;
         differing(&plan, &again).map_or(Ok(experiment), |key| Err(none(format!("its {key} is not possible"))))
     }
 }
@@ -84,7 +84,7 @@ mod tests {
         change(&mut plan);
         let error = Experiment::try_from(plan).unwrap_err();
         assert_eq!(error.code, DAMAGED);
-        error.message
+        error.to_string()
     }
 
     /// Modelled disks do not scatter, whatever testbed the experiment states.

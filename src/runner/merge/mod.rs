@@ -92,6 +92,10 @@ pub fn merge(
     let all = entries.len();
     let entries = Together { shards: &shards, in_virtual_time }.of(entries)?;
     let left_out = all - entries.len();
+    debug_assert!(
+        entries.is_sorted_by_key(|entry| entry.position),
+        "the merged lines are in the plan's order"
+    );
     is_complete(&resolved, &order, &entries, &shards, &sizes)?;
     entries.iter().for_each(|entry| merged[entry.shard].records += 1);
 
@@ -130,9 +134,8 @@ fn interrupted() -> Failure {
 }
 
 fn damaged(folder: &Path, what: &str) -> Failure {
-    let file = if what.starts_with("line ") { "trials.jsonl, " } else { "" };
     let text = format!(
-        "not merged: {0} is damaged: {file}{what}\n  try: an undamaged copy of this shard, or run it again: fsderby run PLAN --shard \
+        "not merged: {0} is damaged: {what}\n  try: an undamaged copy of this shard, or run it again: fsderby run PLAN --shard \
          I/N --output DIR; fsderby verify {0} lists all damage",
         folder.display()
     );

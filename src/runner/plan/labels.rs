@@ -46,7 +46,7 @@ mod tests {
             ("", "NAME"),
             ("größe 1/2", "größe 1-2"),
         ] {
-            let said = usable("workload", label).unwrap_err().message;
+            let said = usable("workload", label).unwrap_err().to_string();
             assert!(said.ends_with(&format!("try: label = \"{could}\"")), "{said}");
             assert!(usable("workload", could).is_ok());
         }

@@ -74,9 +74,8 @@ impl<'p> Resolved<'p> {
             let at = match known {
                 Some(at) => at,
                 None => {
-                    let fault =
-                        |e: Failure| Failure::new(e.code, format!("{}: {}", candidate.label, e.message));
-                    setups.push(ResolvedSetup::of(stated, &works, &scenarios).map_err(fault)?);
+                    let setup = ResolvedSetup::of(stated, &works, &scenarios);
+                    setups.push(setup.map_err(|e| e.of(&candidate.label))?);
                     setups.len() - 1
                 }
             };
@@ -188,7 +187,7 @@ mod tests {
         let why = |change: &dyn Fn(&mut Plan)| {
             let mut plan = plan();
             change(&mut plan);
-            Resolved::of(&plan).err().expect("it is refused").message
+            Resolved::of(&plan).err().expect("it is refused").to_string()
         };
         for (change, said) in [
             (&(|plan: &mut Plan| plan.testbed = "lop".into()) as &dyn Fn(&mut Plan), "did you mean 'loop'?"),

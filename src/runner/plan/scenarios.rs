@@ -363,7 +363,7 @@ mod tests {
 
     fn refused(stages: &str) -> String {
         let scenario = format!("[[scenario]]\nlabel = 'x'\nstages = [{stages}]");
-        plan(&scenario).expect_err("it is refused").message
+        plan(&scenario).expect_err("it is refused").to_string()
     }
 
     #[test]
@@ -397,9 +397,9 @@ mod tests {
             |label: &str| own.workloads.iter().find(|w| w.label == label).map(|w| w.work.engine.clone());
         assert_eq!(engine("coldread-quick"), engine("maildir-quick"), "the experiment's own label is first");
         let wrong = bare(&twice.replace("'coldread-quick'", "'coldraed-quick'")).expect_err("a misspelt set");
-        assert!(wrong.message.contains("did you mean 'coldread-quick'?"), "{wrong}");
+        assert!(wrong.what.contains("did you mean 'coldread-quick'?"), "{wrong}");
         let nothing = bare("").expect_err("nothing to do");
-        assert!(nothing.message.contains("has no workload"), "{nothing}");
+        assert!(nothing.what.contains("has no workload"), "{nothing}");
     }
 
     #[test]

@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_sharded_is_refused_with_the_reason() {
-        let why = |keys: &str, shard: &str| plan(keys, shard).expect_err("it is refused").message;
+        let why = |keys: &str, shard: &str| plan(keys, shard).expect_err("it is refused").to_string();
         assert!(why("rounds = 5\nseed = 7", "1/6").contains("only 5 rounds, and in real time a round stays"));
         assert!(why(MODEL, "1/93").contains("only 92 trials"));
         for keys in ["rounds = 'auto'\nseed = 7", "budget = '1h'\nseed = 7"] {
@@ -149,7 +149,7 @@ mod tests {
         let due = ["dear/maildir-quick/xfs", "integrity/maildir-quick/xfs", "r03/postmark-quick/ext4"];
         plan.shard.as_mut().unwrap().due = due.map(str::to_owned).to_vec();
         let resolved = Resolved::of(&plan).unwrap();
-        assert_eq!(check(&resolved).map_err(|e| e.message), Ok(()));
+        assert_eq!(check(&resolved).map_err(|e| e.to_string()), Ok(()));
         let has: Vec<bool> = named(&plan).iter().map(|trial| resolved.share.has(trial)).collect();
         assert_eq!(has, [false, true, true]);
         assert_eq!((counts(&resolved, 2), super::share(&resolved).len()), (vec![1, 2], 2));
@@ -157,7 +157,7 @@ mod tests {
         assert!(
             check(&Resolved::of(&plan).unwrap())
                 .unwrap_err()
-                .message
+                .to_string()
                 .contains("no trial r03/postmark-quick/ext2")
         );
     }

@@ -13,7 +13,8 @@ use crate::schema::plan::Trial;
 use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::{Record, RecordedWork, StageRecord};
 use crate::schema::setup::{ClockKind, Fidelity, Modelled, Named};
-use crate::storage::device;
+use crate::storage::disk::ModelledDisk;
+use crate::storage::{Storage, device};
 use crate::store::Run;
 
 /// The plan's trials of the rounds in the records, by name.
@@ -133,12 +134,18 @@ pub fn differs(plan: &Resolved<'_>, trial: &Trial<'_>, cell: &Cell, record: &Rec
         ("stack of layers", record.layers == cell.layers),
         ("memory limit", record.memory == setup.memory),
         ("number of CPUs", record.cpus == setup.cpus),
+        ("description of the disk", has_known_storage(record)),
         ("sample of the disk", is_sampled_for(record, trial.purpose)),
         ("state of the disks", preconditioned(record) == state.preconditions()),
         ("overhead factor of the disk model", server_work(record) == trial.purpose.server_work()),
     ];
     let (what, _) = same.iter().find(|(_, same)| !same)?;
     Some(format!("the trial's {what} differs from the plan's"))
+}
+
+/// Whether a modelled disk, whose settings decide what the next checks compare, is described by settings that can be parsed.
+fn has_known_storage(record: &Record) -> bool {
+    record.storage.name != ModelledDisk.name() || record.storage.settings::<Modelled>().is_ok()
 }
 
 /// How often the server of the modelled disk repeats its work; for other disks, the number that the purpose requires.

@@ -151,5 +151,5 @@ fn measured(record: &Record) -> serde_json::Value {
         requests: None,
         ..record.clone()
     };
-    serde_json::to_value(record).unwrap_or_default()
+    serde_json::to_value(record).unwrap_or_else(|e| panic!("a record is JSON: {e}"))
 }

@@ -101,10 +101,7 @@ fn of_shard(
             taken += 1;
         }
     })?;
-    let place = |what: &String| {
-        let file = if what.starts_with("line ") { "trials.jsonl, " } else { "" };
-        format!("{SHARDS}/{}: {file}{what}", merged.folder)
-    };
+    let place = |what: &String| format!("{SHARDS}/{}: {what}", merged.folder);
     let mut damage: Vec<String> = shard.damage.iter().map(place).collect();
     // First, because whatever else differs may follow from it.
     if shard.seal.is_some() && merge::seal_hash(&shard)? != merged.seal_blake3 {

@@ -444,8 +444,10 @@ pub fn guest_ready(
         let own =
             if release.is_some() { ", or for a kernel of yours fsderby kernel fetch FILE.deb" } else { "" };
         let try_this = format!("fsderby kernel fetch{which}{own}");
-        let refused =
-            kernel::refused(release).map(|why| format!(" ({why:#})").replace("\n  try: ", "; try: "));
+        let refused = kernel::refused(release).map(|why| match why.try_this {
+            Some(try_this) => format!(" ({}; try: {try_this})", why.what),
+            None => format!(" ({})", why.what),
+        });
         let what = format!("no kernel{which} to boot{}", refused.unwrap_or_default());
         return missing(what, &try_this);
     };
