@@ -4,17 +4,15 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use anyhow::Context;
 use clap::Args;
 use shell_words::quote;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::output::{print_json, print_line};
+use super::output::{print_json, print_line, say};
 use super::pages::{Merged, VERSION};
 use super::run::{read_key, sign_what_holds};
+use super::signals;
 use crate::exit::Failure;
 use crate::host::caller::create_new;
 use crate::report::view::number::count;
@@ -47,7 +45,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(next) = next {
         can_be_written(next)?;
     }
-    let stop = end_on_signals()?;
+    let stop = signals::stop_and_clean_up()?;
     let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let above: Vec<&Path> = out.ancestors().skip(1).take_while(missing).collect();
     let mut wrote_next = false;
@@ -63,6 +61,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
     }
     let Made { records, left_out, left } = merged?;
+    for left in store::merge::left_behind(out) {
+        say(&format!(
+            "note: {} is of a merge that was killed\n  try: rm -r {}",
+            left.display(),
+            quote(&left.display().to_string())
+        ));
+    }
     if let Some(key) = &key {
         sign_what_holds(&store::open_door(out)?, key)?;
     }
@@ -117,15 +122,6 @@ fn can_be_written(next: &Path) -> Result<(), Failure> {
         Some(run) => refused(&format!("it would be a file of the run {}", run.display())),
         None => Ok(()),
     }
-}
-
-/// Set by Ctrl-C, SIGTERM, or the end of the terminal. Nothing of a merge may stay behind, so no further signal ends it at once.
-fn end_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, stop.clone()).context("could not listen for Ctrl-C")?;
-    }
-    Ok(stop)
 }
 
 /// A plan whose first line says for how many shards there is work.

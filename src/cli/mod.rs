@@ -39,6 +39,7 @@ mod run;
 mod schema;
 mod setups;
 mod shell;
+mod signals;
 mod slurm;
 mod terms;
 mod verify;

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::ensure;
 
 use super::progress::Progress;
-use super::run::stop_on_signals;
+use super::signals;
 use crate::exit::Failure;
 use crate::runner::execute::rounds::Runner;
 use crate::runner::experiment::Experiment;
@@ -34,7 +34,7 @@ pub fn records(experiment: &Experiment, on: &str, folder: &Path) -> anyhow::Resu
     let looked = machine::look(&plan, &testbeds)?;
     let mut folder = Folder::create(folder, &plan, &looked)?;
     let before = folder.read()?;
-    let stop = stop_on_signals()?;
+    let stop = signals::stop()?;
     let runner = Runner {
         plan: &Resolved::of(&before.plan)?,
         testbeds: &testbeds,

@@ -14,7 +14,8 @@ use super::config::checked;
 use super::kit;
 use super::output::{print, print_json, print_with, say, terminal_width};
 use super::report::write_file;
-use super::run::{fresh_folder, read_key, stop_on_signals};
+use super::run::{fresh_folder, read_key};
+use super::signals;
 use super::verify::Sample;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::exit::{self, Failure};
@@ -159,7 +160,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     foretell(arguments, &all)?;
-    let stop = stop_on_signals()?;
+    let stop = signals::stop()?;
     let mut worst = exit::OK;
     for one in &all {
         say(&format!("run {}: {}", one.run.experiment, one.folder.display()));

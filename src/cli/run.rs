@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::Context;
 use clap::Args;
 
 use super::beforehand::{Check, Checked, Place, can_be_judged, jobs, names_what_is_made};
@@ -19,6 +18,7 @@ use super::output::print_line;
 use super::own_program;
 use super::progress::Progress;
 use super::setups::common_testbed;
+use super::signals;
 use crate::analysis::condition::Condition;
 use crate::config::Config;
 use crate::exit::{self, Failure};
@@ -107,7 +107,7 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let key = read_key(arguments.sign.as_deref())?;
-    let ending = Ending { stop: stop_on_signals()?, key };
+    let ending = Ending { stop: signals::stop()?, key };
     match &arguments.resume {
         Some(folder) => resume(&arguments, folder, &ending),
         None => begin(&arguments, &ending),
@@ -320,23 +320,6 @@ pub fn read_key(path: Option<&Path>) -> anyhow::Result<Option<Key>> {
 fn ask_password(key: &Path) -> Option<String> {
     let asks = || rpassword::prompt_password(format!("password of {}: ", key.display())).ok();
     std::io::stdin().is_terminal().then(asks).flatten()
-}
-
-/// The first signal ends the run cleanly, the second immediately.
-pub fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        let again = signal_hook::flag::register_conditional_shutdown(
-            signal,
-            i32::from(exit::INTERRUPTED),
-            stop.clone(),
-        );
-        again
-            .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
-            .context("could not listen for Ctrl-C")?;
-    }
-    Ok(stop)
 }
 
 fn code(run: &Run, finish: Finish) -> u8 {

@@ -20,7 +20,7 @@ use super::door::{Door, Place};
 use super::folder::{self, TRIALS_MOST};
 use super::lines::{self, Span};
 use super::seal::{self, SEAL_MOST};
-use super::unready::Unready;
+use super::unready::{self, Unready};
 use super::{MACHINE, PLAN, Run, SEAL, SHARDS, SIGNATURE, TRIALS, beside, sync_folder, verdict};
 use crate::exit::Failure;
 use crate::host::caller::create_folders;
@@ -121,6 +121,11 @@ impl Open {
         self.trials.read_exact_at(&mut bytes, span.at)?;
         String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData.into())
     }
+}
+
+/// Folders beside this run that killed merges left behind.
+pub fn left_behind(run: &Path) -> Vec<PathBuf> {
+    unready::filled_by_dead(folder::or_here(run.parent()))
 }
 
 /// A merged run while it is written. If this value is dropped before it is whole, nothing is left.

@@ -71,6 +71,18 @@ impl Drop for Unready {
     }
 }
 
+/// Folders of this kind that dead processes filled with records and did not name. Nobody removes them: not all that is in them
+/// is known.
+pub fn filled_by_dead(parent: &Path) -> Vec<PathBuf> {
+    let is_dead = |at: &PathBuf| {
+        let folder = unnamed::opened(at).ok();
+        folder
+            .and_then(|folder| locked(&folder))
+            .is_some_and(|trials| trials.metadata().is_ok_and(|about| about.len() > 0))
+    };
+    unnamed::all(parent, PREFIX).into_iter().filter(is_dead).collect()
+}
+
 /// Removes an abandoned folder. Works on file descriptors, so that no link leads elsewhere. A folder with an unknown or new file
 /// is kept.
 fn remove_if_abandoned(at: &Path) -> io::Result<()> {
@@ -101,12 +113,15 @@ fn remove_if_abandoned(at: &Path) -> io::Result<()> {
     fs::remove_dir(at)
 }
 
-/// The lock of an unready folder's file, if no other process holds it.
+/// The lock of an empty unready folder's file, if no other process holds it.
 fn abandoned(folder: impl AsFd) -> Option<File> {
+    locked(folder).filter(|trials| trials.metadata().is_ok_and(|about| about.len() == 0))
+}
+
+fn locked(folder: impl AsFd) -> Option<File> {
     let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(openat(folder, TRIALS, flags, Mode::empty()).ok()?);
-    let about = file.metadata().ok()?;
-    let is_ours = about.is_file() && about.len() == 0;
+    let is_ours = file.metadata().ok()?.is_file();
     (is_ours && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()).then_some(file)
 }
 
@@ -136,8 +151,11 @@ mod tests {
         let living = Unready::in_folder(folder.path()).unwrap();
         assert!(!left.exists(), "of a dead one");
         assert!(others.iter().all(|other| other.exists()), "not known to be one of ours");
+        let filled = make(&format!("{PREFIX}{}", "2".repeat(DIGITS)), true);
+        fs::write(filled.join(TRIALS), "a record").unwrap();
         drop(Unready::in_folder(folder.path()).unwrap());
         assert!(living.path().exists(), "of a living one");
+        assert_eq!(filled_by_dead(folder.path()), [filled], "kept, and named");
         let named = folder.path().join("run");
         let trials = living.named(&named).unwrap();
         let folder = File::open(&named).unwrap();

@@ -13,7 +13,7 @@ use fsderby_diskmodel::validation::steady;
 
 use crate::cli::output::{print, say};
 use crate::cli::report::write_file;
-use crate::cli::run::stop_on_signals;
+use crate::cli::signals;
 use crate::exit::{self, Failure};
 use crate::report::formats::svg::rounds;
 use crate::runner::execute::raw::{Done, Raw};
@@ -65,7 +65,7 @@ fn in_guest(options: &Steady, spec: &Spec) -> anyhow::Result<()> {
         return Err(Failure::usage(text).into());
     }
     let testbed = testbeds::parse(&format!("model:{disk},samples=off")).map_err(Failure::usage)?;
-    let stop = stop_on_signals()?;
+    let stop = signals::stop()?;
     say(&format!("{name} is overwritten in a guest", name = spec.name()));
     let raw = Raw { work: RawWork { fill: false, asks: Asks::UntilSteady }, size };
     let Done { taken, kernel } = raw.carry_out(&*testbed, &|| stop.load(Ordering::Relaxed))?;

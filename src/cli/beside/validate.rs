@@ -11,7 +11,7 @@ use fsderby_diskmodel::validation::beside::{self, Beside, Planned};
 use fsderby_diskmodel::{Spec, validation};
 
 use crate::cli::output::{print, say};
-use crate::cli::run::stop_on_signals;
+use crate::cli::signals;
 use crate::exit::{self, Failure};
 use crate::runner::execute::raw::{Done, Raw};
 use crate::schema::units::Bytes;
@@ -25,8 +25,8 @@ const SECTOR: u64 = 512;
 
 #[derive(Args)]
 pub struct Validate {
-    /// Run the jobs in a virtual machine on its block device, in virtual time, and print the results next to those of the
-    /// models alone
+    /// Also run the jobs in a virtual machine, whose kernel sends them to the modelled disk, and print both results: with and
+    /// without this kernel
     #[arg(long)]
     guest: bool,
     /// A disk of `fsderby list disks`, or a disk file; default: all disks with published results; with --guest a cloud volume
@@ -55,7 +55,7 @@ pub fn run(options: &Validate) -> anyhow::Result<ExitCode> {
 
 fn in_guests(options: &Validate) -> anyhow::Result<()> {
     let drives: Vec<Drive> = options.drives()?;
-    let stop = stop_on_signals()?;
+    let stop = signals::stop()?;
     let (mut all, mut kernels) = (Vec::new(), BTreeSet::new());
     for drive in drives {
         for planned in drive.planned {

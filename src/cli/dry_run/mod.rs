@@ -132,7 +132,7 @@ pub fn print(
         lines.push(String::new());
         lines.extend(foresight.lines());
     }
-    let commands = if is_verbose { "" } else { " Try --verbose for every command." };
+    let commands = if is_verbose { "" } else { " With --verbose, every command is printed." };
     print_line(&format!("{}\nNothing was done.{commands}", lines.join("\n")))
 }
 

@@ -104,7 +104,7 @@ impl OfShard<'_, '_> {
         lines.push(guessed(&paces, self.at_once));
         lines.extend(notes);
         lines.extend(amounts.lack_one().then(|| LACKS_ONE.to_owned()));
-        let commands = if is_verbose { "" } else { " Try --verbose for every command." };
+        let commands = if is_verbose { "" } else { " With --verbose, every command is printed." };
         print_line(&format!("{}\nNothing was done.{commands}", lines.join("\n")))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -108,7 +109,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let plan = plan(path, &door, store::PLAN)?;
     let jobs = jobs(&door);
-    let queue = queue(&jobs);
+    let queue = queue(&jobs, submitter(&door));
     let place = Place { path, door, jobs, queue };
     let shards = place.shards("shards", &plan, campaign.tasks)?;
     let next = match place.door.has(NEXT).unwrap_or(false) && !campaign.is_of_due {
@@ -398,13 +399,23 @@ fn jobs(door: &Door) -> BTreeMap<String, String> {
     text.lines().filter_map(job).collect()
 }
 
-/// The state of each queued or running task.
-fn queue(jobs: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, String> {
+/// The user who submitted the jobs, or else this user.
+fn submitter(door: &Door) -> u32 {
+    let file = door.file(SUBMITTING, FILE_MOST).or_else(|_| door.file("jobs", FILE_MOST));
+    file.and_then(|file| file.metadata())
+        .map_or_else(|_| rustix::process::getuid().as_raw(), |about| about.uid())
+}
+
+/// The state of each queued or running task of the campaign's user, who may be somebody else.
+fn queue(jobs: &BTreeMap<String, String>, user: u32) -> Result<BTreeMap<String, String>, String> {
     if jobs.is_empty() {
         return Ok(BTreeMap::new());
     }
     let squeue = programs::find_on_path("squeue").ok_or("there is no squeue on this machine")?;
-    let said = Command::new(squeue).args(["--noheader", "--array", "--format=%i %T", "--me"]).output();
+    let said = Command::new(squeue)
+        .args(["--noheader", "--array", "--format=%i %T"])
+        .arg(format!("--user={user}"))
+        .output();
     let said = said.map_err(|e| e.to_string())?;
     if !said.status.success() {
         return Err(String::from_utf8_lossy(&said.stderr).trim().to_owned());

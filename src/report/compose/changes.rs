@@ -18,6 +18,9 @@ use crate::schema::finding::Guard;
 use crate::schema::metric::Better;
 use crate::store::Run;
 
+/// At most this many differences stand on the first screen.
+const NAMED: usize = 3;
+
 pub fn of(pair: &Pair<'_>, changes: &Changes, known: Known) -> ChangesView {
     let datasets = [Dataset::of(pair.before), Dataset::of(pair.after)];
     let (parts, words): (Vec<Part>, Vec<Words>) = parts(pair, &datasets, changes, known).into_iter().unzip();
@@ -29,7 +32,7 @@ pub fn of(pair: &Pair<'_>, changes: &Changes, known: Known) -> ChangesView {
         claims: answer.claims.clone(),
         answer,
         confounded: confounded::in_two_runs(pair, changes),
-        basis: basis(pair, changes),
+        basis: std::iter::once(changed(&changes.differences)).chain(basis(pair, changes)).collect(),
         differences: changes.differences.iter().map(differs).collect(),
         parts,
         missing: missing(&changes.missing),
@@ -209,6 +212,27 @@ fn guarded(which: &str, guard: &Guard) -> Option<String> {
     ))
 }
 
+/// What may be the cause, first of all: readers ask for it before they ask how sure the answer is.
+fn changed(differences: &[Difference]) -> String {
+    let causes: Vec<&Difference> = differences.iter().filter(|one| one.reach != Reach::Chance).collect();
+    match causes.as_slice() {
+        [] if differences.is_empty() => "Between the runs, nothing changed that fsderby records.".to_owned(),
+        [] => "Between the runs, nothing changed that fsderby records, except random seeds.".to_owned(),
+        few if few.len() <= NAMED => {
+            let said: Vec<String> = few.iter().map(|one| differs(one)).collect();
+            format!("Between the runs changed {}.", said.join("; "))
+        }
+        many => {
+            let named: Vec<&str> = many[..NAMED].iter().map(|one| one.what.as_str()).collect();
+            format!(
+                "Between the runs changed {}, and {} more, listed below.",
+                named.join(", "),
+                many.len() - NAMED
+            )
+        }
+    }
+}
+
 /// `the mount options of alderfs: none in the first run, sync in the second`
 fn differs(difference: &Difference) -> String {
     let or_none = |text: &String| if text.is_empty() { "none".to_owned() } else { text.clone() };
@@ -301,7 +325,7 @@ mod tests {
             assert!(end.is_some_and(|end| (end - 1.25).abs() < 1e-12), "{birchfs:?}");
         }
         assert_eq!((of("cedarfs").finding, of("cedarfs").low), (Found::Equivalent, Some(1.0)));
-        assert!(view.basis[0].contains("Every difference is exact") && view.command.is_none());
+        assert!(view.basis[1].contains("Every difference is exact") && view.command.is_none());
     }
 
     #[test]

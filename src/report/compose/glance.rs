@@ -98,7 +98,7 @@ fn unanswered(workloads: &[WorkloadSummary]) -> String {
     let which = match all.as_slice() {
         [] => return String::new(),
         few if few.len() <= NAMED => {
-            let each = few.iter().map(|(titles, labels)| format!("{} in {}", list(titles), list(labels)));
+            let each = few.iter().map(|(titles, labels)| format!("{} of {}", list(titles), list(labels)));
             each.collect::<Vec<String>>().join("; ")
         }
         many => {
@@ -106,7 +106,7 @@ fn unanswered(workloads: &[WorkloadSummary]) -> String {
             format!("other phases of {n} workloads")
         }
     };
-    format!("Measured, but not compared: {which}.")
+    format!("Other operations were measured, but are not compared here: {which}.")
 }
 
 /// The operations of this workload that are measured in other phases than the compared ones.
@@ -237,7 +237,7 @@ mod tests {
     fn what_is_measured_and_not_in_the_answer_is_named() {
         let note = table(&model::samples(13)).note;
         assert!(
-            note.ends_with("Measured, but not compared: sealing, create and delete in letters-quick."),
+            note.ends_with("Other operations were measured, but are not compared here: sealing, create and delete of letters-quick."),
             "{note}"
         );
     }

@@ -85,7 +85,7 @@ pub fn of(
     let lacks = progress.lacks(taking_part(run).len() > 1, run.plan.needs.is_some());
     let conclusion = match (&run.plan.shard, standing) {
         (Some(shard), Standing::Preliminary | Standing::Short) => format!(
-            "{lacks} This run is shard {shard} of its plan. For the result of all shards, merge them when they are finished:"
+            "{lacks} This run is shard {shard} of its plan. fsderby run --resume continues an unfinished shard. For the result of all, merge the complete shards:"
         )
         .trim_start()
         .to_owned(),
@@ -548,8 +548,8 @@ fn conclusion(
         (Standing::Short, next) => {
             let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
             format!(
-                "Preliminary because {which} short. A trial is long enough if it writes twice its memory and \
-                 lasts three commit intervals of its filesystem. For a verdict, run longer workloads{time}:",
+                "Preliminary because {which} short. A trial is long enough for a verdict if it writes twice \
+                 the memory that it may use and lasts three commit intervals of its filesystem. Longer workloads are these{time}:",
                 time = about(next)
             )
         }

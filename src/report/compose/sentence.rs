@@ -323,7 +323,11 @@ fn listed(labels: &[&str]) -> String {
 /// How sure the findings are, and on what basis: `How sure: all ranges are simultaneous 95 % confidence intervals (12 rounds in
 /// random order).`
 pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String {
-    let sure = if standing.is_preliminary() { "How sure: preliminary;" } else { "How sure:" };
+    let sure = match standing {
+        Standing::Preliminary => "How sure: preliminary, as there are too few rounds;",
+        Standing::Short => "How sure: preliminary, as the work is short;",
+        Standing::Nothing | Standing::Medians | Standing::Verdict | Standing::Void => "How sure:",
+    };
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
     match &verdict.basis {
         Basis::Rounds { alpha, .. } => {

@@ -82,12 +82,14 @@ pub fn caption(row: &Row, verdict: &Verdict) -> String {
     let (title, margin) = (format!("{}{fewer}", row.title), verdict.margin);
     match &verdict.basis {
         Basis::Rounds { alpha, .. } => format!(
-            "{title}: findings over {rounds} rounds, margin {margin}, family-wise error rate {percent} %",
+            "{title}: findings over {rounds} rounds, smallest difference of interest {margin}, family-wise error rate {percent} %",
             rounds = verdict.basis.complete(),
             percent = (1000.0 * alpha).round() / 10.0
         ),
         Basis::Samples { .. } => {
-            format!("{title}: findings over all samples of the disk model, margin {margin}")
+            format!(
+                "{title}: findings over all samples of the disk model, smallest difference of interest {margin}"
+            )
         }
     }
 }

@@ -107,7 +107,7 @@ static RATES: [Rate; 9] = [
         count: "reads",
         declared: Declared {
             name: "pread-random.rate",
-            title: "4 KiB at random (phase pread-random)",
+            title: "random reads of 4 KiB (phase pread-random)",
             short: "4 KiB",
             section: COLD,
             over: Over::Phase("pread-random"),

@@ -1,0 +1,31 @@
+//! Signals that ask a command to end.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::exit::INTERRUPTED;
+
+/// Set by Ctrl-C or SIGTERM; a second signal ends the program at once.
+pub fn stop() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // In this order, so that the first signal does not find the flag set.
+        flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), stop.clone())
+            .and_then(|_| flag::register(signal, stop.clone()))
+            .context("could not listen for Ctrl-C")?;
+    }
+    Ok(stop)
+}
+
+/// Set by Ctrl-C, SIGTERM, or the end of the terminal. No further signal ends the program at once: what it made must not stay.
+pub fn stop_and_clean_up() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register(signal, stop.clone()).context("could not listen for Ctrl-C")?;
+    }
+    Ok(stop)
+}
