@@ -70,6 +70,13 @@ impl Cell {
         let sum: f64 = self.values.iter().map(|value| value.value).sum();
         (self.n > 0).then(|| sum / self.n as f64)
     }
+
+    /// The geometric mean of the values; `None` without values, or if one of them is not above 0.
+    pub fn geometric_mean(&self) -> Option<f64> {
+        let is_defined = self.n > 0 && self.values.iter().all(|value| value.value > 0.0);
+        let logs: f64 = self.values.iter().map(|value| value.value.ln()).sum();
+        is_defined.then(|| (logs / self.n as f64).exp())
+    }
 }
 
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]

@@ -8,7 +8,7 @@ use super::known::Known;
 use super::words::Words;
 use super::{advice, confounded};
 use crate::analysis::changes::Pair;
-use crate::analysis::dataset::{Dataset, Series, counted};
+use crate::analysis::dataset::{Cell, Dataset, Series, counted};
 use crate::report::view::changes::{ChangesView, Line, Part, RunSaid};
 use crate::report::view::number::{Scale, chance, count, list, ratio};
 use crate::report::view::sentence::Claim;
@@ -111,16 +111,16 @@ fn title(run: &Run, change: &Change, known: Known) -> String {
 }
 
 fn line(change: &Change, changes: &Changes, series: [&Series; 2], scale: &Scale) -> Line {
-    let median = |series: &Series| {
+    let mean = |series: &Series| {
         let cell = series.cells.iter().find(|cell| cell.filesystem == change.candidate);
-        cell.and_then(|cell| cell.median).map_or_else(|| "–".to_owned(), |median| scale.number(median))
+        cell.and_then(Cell::geometric_mean).map_or_else(|| "–".to_owned(), |mean| scale.number(mean))
     };
     let is_control = changes.controls().contains(&change.candidate);
     let finding = Some(change.finding).filter(|_| !is_control && changes.is_judged(change));
     Line {
         candidate: change.candidate.clone(),
-        before: median(series[0]),
-        after: median(series[1]),
+        before: mean(series[0]),
+        after: mean(series[1]),
         ratio: change.ratio,
         low: change.low,
         high: change.high,
@@ -178,8 +178,8 @@ fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option
     };
     said.extend(drift.map(|drift| {
         format!(
-            "Within one run, a candidate's figures in the first and the second half of its rounds differ by a factor \
-                of up to {}.",
+            "Without any change, figures drift: within one run, those of a candidate's first and second half of rounds \
+             differ by a factor of up to {}.",
             ratio(drift)
         )
     }));
@@ -216,8 +216,13 @@ fn guarded(which: &str, guard: &Guard) -> Option<String> {
 fn changed(differences: &[Difference]) -> String {
     let causes: Vec<&Difference> = differences.iter().filter(|one| one.reach != Reach::Chance).collect();
     match causes.as_slice() {
-        [] if differences.is_empty() => "Between the runs, nothing changed that fsderby records.".to_owned(),
-        [] => "Between the runs, nothing changed that fsderby records, except random seeds.".to_owned(),
+        [] => {
+            let seeds = if differences.is_empty() { "" } else { ", except random seeds" };
+            format!(
+                "Between the runs, nothing changed that fsderby records (its version, the plan, kernels, tools, options, \
+                 machine){seeds}. If you changed something, it is none of these, or it was not in effect."
+            )
+        }
         few if few.len() <= NAMED => {
             let said: Vec<String> = few.iter().map(|one| differs(one)).collect();
             format!("Between the runs changed {}.", said.join("; "))

@@ -165,10 +165,9 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line], is_on_models: b
     let times = match is_same {
         true => format!("times as {} as {}", first.times_as, first.to),
         false if all.iter().any(|(_, c)| c.is_of_amounts()) => {
-            "compared with the candidate that has 1.00 in that comparison; for amounts, fewer is better"
-                .to_owned()
+            "relative to the candidate that has 1.00 beside it; for amounts, fewer is better".to_owned()
         }
-        false => "compared with the candidate that has 1.00 in that comparison; more is better".to_owned(),
+        false => "relative to the candidate that has 1.00 beside it; more is better".to_owned(),
     };
     let ranks = lines.iter().flat_map(|line| &line.cells).find(|cell| cell.rank.contains('–'));
     let ranks = ranks.map_or_else(String::new, |cell| {

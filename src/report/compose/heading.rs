@@ -93,11 +93,11 @@ pub fn of(
     };
     let timeless = timeless::of(run);
     let warnings = timeless.iter().map(|why| why.said.clone()).chain(setups.apart.iter().cloned());
-    let warnings = warnings.chain(scaled::no_longer_tested(&run.plan));
     let did = taking_part(run);
     let warnings = warnings
-        .chain(model::schedule(run))
         .chain(page_cache(workloads))
+        .chain(scaled::no_longer_tested(&run.plan))
+        .chain(model::schedule(run))
         .chain(short(workloads, standing))
         .chain(disturbed(workloads));
     let sure = match standing {

@@ -324,8 +324,8 @@ fn listed(labels: &[&str]) -> String {
 /// random order).`
 pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String {
     let sure = match standing {
-        Standing::Preliminary => "How sure: preliminary, as there are too few rounds;",
-        Standing::Short => "How sure: preliminary, as the work is short;",
+        Standing::Preliminary => "How sure: not yet, as there are too few rounds;",
+        Standing::Short => "How sure: for such short work,",
         Standing::Nothing | Standing::Medians | Standing::Verdict | Standing::Void => "How sure:",
     };
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);

@@ -121,7 +121,7 @@ fn counted(all: &[&Comparison]) -> Sentence {
     )
 }
 
-/// The scenario and its metric: `mail (transactions)`, `sources (compared: create, phase unpack)` if other metrics of it are not
+/// The scenario and its metric: `mail (transactions)`, `sources (compared: create in phase unpack)` if other metrics of it are not
 /// compared. Of several metrics names the phase only if titles would be equal without it.
 fn about(comparison: &Comparison, all: &[&Comparison], workloads: &[WorkloadSummary]) -> String {
     let Comparison { scenario, title, .. } = comparison;
@@ -129,7 +129,7 @@ fn about(comparison: &Comparison, all: &[&Comparison], workloads: &[WorkloadSumm
     let is_alone = others.peek().is_none();
     let plain =
         |c: &Comparison| c.title.split_once(" (").map_or(c.title.clone(), |(title, _)| title.to_owned());
-    let with_phase = title.replace(" (", ", ").replace(')', "");
+    let with_phase = title.replace(" (", " in ").replace(')', "");
     let part = match is_alone {
         true => {
             let is_part = workloads.iter().any(|w| w.label == *scenario && !glance::uncompared(w).is_empty());

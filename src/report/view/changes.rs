@@ -62,7 +62,7 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Line {
     pub candidate: String,
-    /// The medians of the first and the second run as text.
+    /// The geometric means of the first and the second run as text.
     pub before: String,
     pub after: String,
     /// Ratio of the geometric means, second run ÷ first run.
@@ -116,10 +116,10 @@ impl ChangesView {
     pub const DIFFERENCES: &'static str = "Differences between the two runs";
     pub const MORE: &'static str = "Next steps";
     /// The column headings.
-    pub const BEFORE: &'static str = "before,\nmedian";
-    pub const AFTER: &'static str = "after,\nmedian";
+    pub const BEFORE: &'static str = "first\nrun";
+    pub const AFTER: &'static str = "second\nrun";
     pub const FINDING: &'static str = "finding";
-    pub const TIMES: &'static str = "ratio of\ngeom. means";
+    pub const TIMES: &'static str = "ratio";
 
     /// One axis for all parts, so that readers can compare the parts by eye.
     pub fn axis(&self) -> Option<LogAxis> {
@@ -144,8 +144,8 @@ impl ChangesView {
             false => "",
         };
         format!(
-            "The ratio is the second run's geometric mean over rounds relative to the first run's, oriented so \
-             that above 1 is better for every metric; it is not the ratio of the two medians.{beside}"
+            "Figures are geometric means over rounds. The ratio is second ÷ first, or first ÷ second where lower is \
+             better, so above 1 is always better for the second run.{beside}"
         )
     }
 }

@@ -150,15 +150,15 @@ pub fn no_longer_tested(plan: &Plan) -> Vec<String> {
     let memories = plan.candidates.iter().filter_map(|candidate| plan.setup(candidate).memory);
     if let (Some(asked), Some(least)) = (memory, memories.min()) {
         said.push(format!(
-            "Scale {by} gives a trial {asked} of memory, too little to run, so it has {least}. More of the data is \
-             cached than at full size; {remedy} avoids this.",
+            "At scale {by} a trial should have {asked} of memory, but has {least}, the least that it needs. So more of the \
+             data is cached than at full size; {remedy} avoids this.",
             remedy = remedy(*asked, least, *by)
         ));
     }
     if let Some(asked) = size {
         said.push(format!(
-            "Scale {by} gives a volume of {asked}, too small for these filesystems, so it has {least}. It is emptier \
-             than at full size; {remedy} avoids this.",
+            "At scale {by} the volume should have {asked}, but has {least}, the least that these filesystems need. So it is \
+             emptier than at full size; {remedy} avoids this.",
             least = plan.size,
             remedy = remedy(*asked, plan.size, *by)
         ));

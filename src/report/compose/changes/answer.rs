@@ -83,7 +83,7 @@ impl Told<'_> {
                 )
             }
             (_, true) => format!("The two runs are equivalent within {margin}."),
-            (_, false) => "The two runs were not told apart.".to_owned(),
+            (_, false) => "Whether the two runs differ stays open.".to_owned(),
         };
         Sentence::new(text, claims(judged))
     }
@@ -128,7 +128,7 @@ impl Told<'_> {
         let margin = self.changes.margin;
         let counted = || {
             format!(
-                "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}, and {open} did not tell the two apart."
+                "Of {of}, {differ} found a difference, {alike} found the two runs equivalent within {margin}, and {open} found neither."
             )
         };
         let mut said: Vec<String> = (judged.len() > 1).then(counted).into_iter().collect();
