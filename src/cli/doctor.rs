@@ -57,11 +57,12 @@ enum State {
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let configured = Configured::read();
-    let mut findings = machine_findings(&configured);
+    let testbeds = testbed_findings(&configured);
+    let usable = testbeds.iter().any(|finding| finding.state == State::Ok);
+    let mut findings = machine_findings(&configured, testbeds);
     findings.extend(filesystems::TABLE.iter().map(|kind| filesystem(*kind, &configured)));
     findings.extend(layers::TABLE.iter().map(|kind| layer(*kind)));
     let packages = missing_packages();
-    let usable = findings.iter().any(|f| f.what.starts_with("testbed ") && f.state == State::Ok);
     if arguments.json {
         print_json(&Page {
             schema_version: VERSION,
@@ -126,7 +127,7 @@ impl Configured {
     }
 }
 
-fn machine_findings(configured: &Configured) -> Vec<Finding> {
+fn machine_findings(configured: &Configured, testbeds: Vec<Finding>) -> Vec<Finding> {
     let mut findings = vec![configured.finding.clone()];
     let root = rustix::process::geteuid().is_root();
     findings.push(match root {
@@ -144,6 +145,17 @@ fn machine_findings(configured: &Configured) -> Vec<Finding> {
         ),
         version => finding(State::Ok, "memory limit", format!("by cgroup version {version}"), ""),
     });
+    findings.extend(testbeds);
+    findings.push(disks());
+    findings.extend(devices::claims().iter().flat_map(left_on));
+    findings.push(guests());
+    findings.push(binary());
+    findings.push(images(configured));
+    findings
+}
+
+/// The testbeds that need no argument, and the configured one.
+fn testbed_findings(configured: &Configured) -> Vec<Finding> {
     let need = Need {
         size: Bytes(GIB),
         content: Bytes(0),
@@ -156,20 +168,15 @@ fn machine_findings(configured: &Configured) -> Vec<Finding> {
     };
     let ready = TABLE.iter().filter(|kind| !kind.needs_argument()).map(|kind| kind.name());
     let own = Some(configured.on.as_str()).filter(|on| ready.clone().all(|name| name != *on));
-    for text in ready.chain(own) {
+    let found = |text: &str| {
         let what = format!("testbed {text}");
-        findings.push(match configured.testbed(text).map(|testbed| testbed.ready(&need)) {
+        match configured.testbed(text).map(|testbed| testbed.ready(&need)) {
             Ok(Ok(())) => finding(State::Ok, &what, "for volumes of 1 GiB", ""),
             Ok(Err(missing)) => finding(State::Missing, &what, missing.what, missing.try_this),
             Err(text) => finding(State::Missing, &what, text, ""),
-        });
-    }
-    findings.push(disks());
-    findings.extend(devices::claims().iter().flat_map(left_on));
-    findings.push(guests());
-    findings.push(binary());
-    findings.push(images(configured));
-    findings
+        }
+    };
+    ready.clone().chain(own).map(found).collect()
 }
 
 /// The disks of this machine that runs may format, and those that may be claimed for that.

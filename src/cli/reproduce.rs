@@ -1,6 +1,7 @@
 //! `fsderby reproduce PAPER`: runs a paper's experiments, and judges its tables and claims by them.
 
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::Ordering;
@@ -166,8 +167,17 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         say(&format!("run {}: {}", one.run.experiment, one.folder.display()));
         // The page has all figures, so the report of each run is not printed.
         let status = child(arguments, one, all.len()).stdout(Stdio::null()).status();
-        let code =
-            status.context("could not start fsderby")?.code().map_or(exit::INTERRUPTED, |code| code as u8);
+        let status = status.context("could not start fsderby")?;
+        if let (Some(signal), false) = (status.signal(), stop.load(Ordering::Relaxed)) {
+            let text = format!(
+                "the run {} was killed by signal {signal}; its finished trials are kept\n  try: the same command with \
+                 --output {}",
+                one.folder.display(),
+                folder.display()
+            );
+            return Err(Failure::new(exit::TRIALS, text).into());
+        }
+        let code = status.code().map_or(exit::INTERRUPTED, |code| code as u8);
         if stop.load(Ordering::Relaxed) || code == exit::INTERRUPTED {
             say(&format!(
                 "interrupted; finished trials are kept\n  try: the same command with --output {}",
