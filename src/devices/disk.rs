@@ -10,6 +10,7 @@ use rustix::fs::OFlags;
 use serde::Serialize;
 
 use super::refusal::{Check, Refusal};
+use super::reservations;
 use crate::schema::units::Bytes;
 
 const BLOCK: &str = "/sys/block";
@@ -322,10 +323,10 @@ impl Disk {
         &self.node
     }
 
-    /// Whether it still is the disk that was opened: the same medium, size and serial number.
+    /// Whether it still is the disk that was opened: the same medium, size and serial number; and whether nobody has reserved it since.
     ///
     /// # Errors
-    /// What differs.
+    /// What differs, or who has.
     pub fn is_still_itself(&self) -> Result<(), Refusal> {
         let now = describe(&self.about.name);
         let gone = |what: &str| {
@@ -351,7 +352,15 @@ impl Disk {
         {
             return Err(gone("the kernel's number of the medium"));
         }
-        Ok(())
+        self.is_unreserved()
+    }
+
+    /// Whether nobody has reserved it.
+    ///
+    /// # Errors
+    /// Who has, or why it does not say.
+    pub fn is_unreserved(&self) -> Result<(), Refusal> {
+        reservations::none(&self.node, &self.about.name, &self.about.place)
     }
 }
 

@@ -54,6 +54,7 @@ pub struct Held {
 /// If the disk has gone, changed, or its marks are not those of this claim.
 pub fn claimed(mark: &Mark) -> Result<Disk, Refusal> {
     let disk = named(mark)?;
+    disk.is_unreserved()?;
     marks::agree(&disk.about.name, &found(&disk, mark)?, mark)?;
     Ok(disk)
 }

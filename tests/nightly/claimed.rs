@@ -103,6 +103,47 @@ mod condition {
     }
 }
 
+mod reserved {
+    use fsderby::schema::units::{Bytes, MIB};
+
+    use crate::support::harness_devices::{LEFT, RUN, SHARED, claim, sh, target, told, with_one_disk};
+
+    /// A key registered between two trials, as by a cluster's node that finds the disk.
+    #[test]
+    fn a_disk_that_somebody_reserves_in_the_middle_is_written_to_no_more() {
+        let mut host = with_one_disk();
+        host.modules.extend(["sd_mod", "tcm_loop", "target_core_file"].map(str::to_owned));
+        host.programs.extend(["ln", "ls", "mkdir", "sg_persist"].map(str::to_owned));
+        let run = RUN.replace("device:tenth", "device:SHARED1");
+        let orders = [
+            sh(&target("/root/shared", Bytes(160 * MIB))),
+            claim(&["SHARED1", "--yes-erase", "SHARED1"]),
+            sh(&format!(
+                "fsderby {} & run=$!; until test -d /root/run; do sleep 0.1; done; sleep 0.5; \
+                 sg_persist --out --register --param-sark=0xabcd {SHARED}; wait $run || echo ended with $?; {LEFT}",
+                run.replace("--rounds 2", "--rounds 9")
+            )),
+            sh("cat /root/run/trials.jsonl"),
+            sh(&format!(
+                "sg_persist --out --clear --param-rk=0xabcd {SHARED}; rm -r /root/run; fsderby {run}; fsderby verify /root/run"
+            )),
+            sh("fsderby device release SHARED1"),
+        ];
+        let Some(lived) = host.carry_out(&orders) else { return };
+        let told = told(&lived);
+        assert_eq!((lived.panic.as_deref(), lived.said.len()), (None, orders.len()), "{told}");
+        let [_, first, middle, records, again, released] = &lived.said[..] else { panic!("{told}") };
+        assert!(first.out.contains("claimed SHARED1") && middle.out.contains("ended with"), "{told}");
+        assert!(!middle.out.contains("/dev/dm-"), "{told}");
+        assert!(
+            records.out.contains("other-disk") && records.out.contains("has registered the key 0xabcd"),
+            "{told}"
+        );
+        assert!(again.code == 0 && again.out.contains("OK") && released.code == 0, "{told}");
+        assert_eq!(lived.altered(), Vec::<&str>::new(), "{told}");
+    }
+}
+
 mod battery {
     use crate::harness::entropy;
     use crate::support::harness_battery::no_list_harms_another_disk;
