@@ -77,6 +77,10 @@ impl Stack {
             return Err(fault(format!("a filesystem needs one device, but these layers provide {devices}")));
         };
         (stack.top, stack.bytes) = (PathBuf::from(&top.path), top.bytes);
+        if let (Raise::Build, false, [first, ..]) = (how, layers.is_empty(), &stack.leaves[..]) {
+            let reset = first.reset_names_above(&stack.top);
+            reset.map_err(|e| StepError::io("reset", &stack.top, e))?;
+        }
         Ok(stack)
     }
 

@@ -15,7 +15,7 @@ pub fn check(record: &Record) -> Option<ValidityCheck> {
         return None;
     }
     let faults: Vec<String> = drives.iter().flat_map(faults).collect();
-    let unsteady: Vec<String> = record.seen.iter().filter_map(unsteady).collect();
+    let unsteady = all_unsteady(&record.seen);
     let (seen, held) = match faults[..] {
         [] if !unsteady.is_empty() => (unsteady.join("; "), Held::Label),
         [] => (drives.iter().map(|drive| in_words(&[drive])).collect::<Vec<_>>().join("; "), Held::Yes),
@@ -23,6 +23,17 @@ pub fn check(record: &Record) -> Option<ValidityCheck> {
     };
     let asked = "no error or reset in the kernel's log, no throttling, the same settings and power state";
     Some(ValidityCheck { name: Condition::Drive, asked: asked.into(), seen, held })
+}
+
+/// The drives that are not, by their place in the testbed's name if there are several.
+fn all_unsteady(seen: &[Seen]) -> Vec<String> {
+    let washed = || seen.iter().filter(|seen| matches!(seen, Seen::Washed { .. }));
+    let many = washed().count() > 1;
+    let named = washed().zip(1..).filter_map(|(seen, n)| {
+        let why = unsteady(seen)?;
+        Some(if many { format!("disk {n}: {why}") } else { why })
+    });
+    named.collect()
 }
 
 /// A drive that is not in the steady state of this run: noted, as no number of repetitions would mend it.

@@ -41,6 +41,7 @@ pub fn obstacle(disk: &Described, all: &[Described]) -> Option<Refusal> {
     };
     let looked = || -> Result<(), Refusal> {
         let open = Disk::open(disk.clone())?;
+        open.is_unreserved()?;
         is_unclaimed(&open, &id)?;
         users::is_unused(disk)?;
         is_unplanned(disk, &is_unsigned(disk)?)
@@ -66,6 +67,7 @@ pub fn examine(id: &str, whole: bool, progress: &mut dyn FnMut(u64, u64)) -> Res
         return Err(Refusal::new(Check::Identity, what, format!("a disk of at least {LEAST}")));
     }
     let disk = Disk::open(about)?;
+    disk.is_unreserved()?;
     users::lock(&disk)?;
     is_unclaimed(&disk, &id)?;
     users::is_unused(&disk.about)?;

@@ -10,6 +10,7 @@ use rustix::fs::OFlags;
 use serde::Serialize;
 
 use super::refusal::{Check, Refusal};
+use super::reservations;
 use crate::schema::units::Bytes;
 
 const BLOCK: &str = "/sys/block";
@@ -160,6 +161,15 @@ impl Described {
     pub fn is_one_of_a_kind(&self, others: &[Described]) -> Result<String, Refusal> {
         let refuse = |what: String, try_this: &str| Err(Refusal::new(Check::Identity, what, try_this));
         let name = &self.name;
+        if let Some(volume) = self.volume() {
+            return refuse(
+                format!(
+                    "{name} is the LVM volume {volume}, and only whole disks can be claimed: LVM can move, extend or snapshot a volume \
+                     while fsderby writes to it"
+                ),
+                "a whole disk, or --on loop with its images in a filesystem on this volume",
+            );
+        }
         if self.place.starts_with("/sys/devices/virtual") {
             return refuse(
                 format!("{name} is made by the kernel itself and is no disk"),
@@ -225,6 +235,25 @@ impl Described {
         }
     }
 
+    /// Its name in the device mapper, `group-volume`, if it is a volume of LVM.
+    fn volume(&self) -> Option<String> {
+        let of = |file: &str| attribute(&self.place.join("dm").join(file));
+        of("uuid").filter(|uuid| uuid.starts_with("LVM-")).map(|_| of("name").unwrap_or_default())
+    }
+
+    /// Whether this names the volume of LVM: its UUID, `group/volume`, or a path.
+    fn is_volume(&self, id: &str) -> bool {
+        let Some(name) = self.volume() else { return false };
+        // The device mapper joins both by a hyphen, and doubles those of the names.
+        let joined =
+            id.split_once('/').map(|parts| [parts.0, parts.1].map(|part| part.replace('-', "--")).join("-"));
+        let is_node =
+            |about: fs::Metadata| about.file_type().is_block_device() && about.rdev() == self.number;
+        attribute(&self.place.join("dm/uuid")).as_deref() == Some(id)
+            || [Some(id), joined.as_deref()].contains(&Some(&name))
+            || id.starts_with("/dev/") && fs::metadata(id).is_ok_and(is_node)
+    }
+
     /// Controllers by which an NVMe namespace is reached.
     fn paths(&self) -> usize {
         let subsystem = fs::canonicalize(self.place.join("device/subsystem"));
@@ -265,6 +294,11 @@ pub fn find(id: &str) -> Result<Described, Refusal> {
             || named.as_ref() == Some(&disk.name)
     };
     let found: Vec<&Described> = all.iter().filter(is_it).collect();
+    if let Some(refusal) =
+        all.iter().find(|disk| disk.is_volume(id)).and_then(|v| v.is_one_of_a_kind(&all).err())
+    {
+        return Err(refusal);
+    }
     match found[..] {
         [disk] => Ok(disk.clone()),
         [] if named.is_some() => refuse(
@@ -322,10 +356,10 @@ impl Disk {
         &self.node
     }
 
-    /// Whether it still is the disk that was opened: the same medium, size and serial number.
+    /// Whether it still is the disk that was opened: the same medium, size and serial number; and whether nobody has reserved it since.
     ///
     /// # Errors
-    /// What differs.
+    /// What differs, or who has.
     pub fn is_still_itself(&self) -> Result<(), Refusal> {
         let now = describe(&self.about.name);
         let gone = |what: &str| {
@@ -351,7 +385,15 @@ impl Disk {
         {
             return Err(gone("the kernel's number of the medium"));
         }
-        Ok(())
+        self.is_unreserved()
+    }
+
+    /// Whether nobody has reserved it.
+    ///
+    /// # Errors
+    /// Who has, or why it does not say.
+    pub fn is_unreserved(&self) -> Result<(), Refusal> {
+        reservations::none(&self.node, &self.about.name, &self.about.place)
     }
 }
 

@@ -5,7 +5,8 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
 
 use fsderby_sys::block_device;
 use fsderby_sys::device_mapper::{Part, Window};
@@ -54,6 +55,7 @@ pub struct Held {
 /// If the disk has gone, changed, or its marks are not those of this claim.
 pub fn claimed(mark: &Mark) -> Result<Disk, Refusal> {
     let disk = named(mark)?;
+    disk.is_unreserved()?;
     marks::agree(&disk.about.name, &found(&disk, mark)?, mark)?;
     Ok(disk)
 }
@@ -297,6 +299,21 @@ impl Volume {
     /// If the disk reports an error.
     pub fn forget_names(&self) -> io::Result<()> {
         empty_names(self.window.node()).and_then(|_| self.window.node().sync_all())
+    }
+
+    /// Removes what names a filesystem on the layers above this window, which may show what an earlier trial left.
+    ///
+    /// # Errors
+    /// If the device is used, or lies on something else than windows on claimed disks.
+    pub fn forget_names_above(&self, top: &Path) -> io::Result<()> {
+        let alone = OFlags::EXCL.bits().cast_signed();
+        let node = OpenOptions::new().read(true).write(true).custom_flags(alone).open(top)?;
+        if !undo::is_on_windows(node.metadata()?.rdev()) {
+            return Err(io::Error::other("it does not lie on claimed disks alone"));
+        }
+        empty_names(&node)?;
+        node.sync_all()?;
+        fsderby_sys::loop_device::forget_cached(&node)
     }
 
     /// What happened to the disk below, after a trial that failed.

@@ -17,6 +17,7 @@ mod hold;
 mod marks;
 mod refusal;
 mod registry;
+mod reservations;
 mod signatures;
 mod undo;
 mod users;

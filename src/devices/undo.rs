@@ -89,8 +89,7 @@ fn noted(mark: &Mark) -> io::Result<Vec<Undo>> {
 /// # Errors
 /// What could not be removed, with the commands.
 pub fn finish(mark: &Mark) -> Result<(), String> {
-    let windows: BTreeSet<String> =
-        registry::all().iter().map(|mark| format!("fsderby-{}", mark.claim)).collect();
+    let windows = windows();
     let left = noted(mark).map_err(|e| {
         let journal = registry::journal(mark).display().to_string();
         format!("could not read {journal}, which says what a killed run left: {e}\n  try: dmsetup ls; mdadm --detail --scan")
@@ -122,6 +121,19 @@ fn run(argv: &[String]) {
     command.args(arguments).env_clear().env("PATH", programs::FOLDERS.join(":"));
     // Whether it worked is seen by the device.
     let _ = command.stdin(quiet()).stdout(quiet()).stderr(quiet()).status();
+}
+
+/// UUIDs of the windows on claimed disks.
+fn windows() -> BTreeSet<String> {
+    registry::all().iter().map(|mark| format!("fsderby-{}", mark.claim)).collect()
+}
+
+/// Whether the device of this number lies on nothing but windows on claimed disks of this machine.
+pub fn is_on_windows(number: u64) -> bool {
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    let place = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}"));
+    let name = place.ok().and_then(|place| Some(place.file_name()?.to_string_lossy().into_owned()));
+    name.is_some_and(|name| lies_on(&name, &windows()))
 }
 
 /// Whether the device lies on nothing but these windows, by their UUIDs.

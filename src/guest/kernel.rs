@@ -62,15 +62,19 @@ const WITHOUT: [&str; 9] = [
     "drivers/char/",
 ];
 
-/// Modules that a machine needs to be a host in tests, but a guest does not: SCSI and NVMe devices, and NFS over loopback. They are
+/// Modules that a machine needs to be a host in tests, but a guest does not: SCSI and NVMe devices, the kernel's SCSI target, and NFS over
+/// loopback. They are
 /// kept apart from the other modules, so that guests and bundles are the same with and without them.
-const HOSTS: [&str; 9] = [
+const HOSTS: [&str; 12] = [
     "block/t10-pi",
     "drivers/nvme/",
     "drivers/scsi/scsi_",
     "drivers/scsi/sd_mod",
     "drivers/scsi/sg.",
     "drivers/scsi/virtio_scsi",
+    "drivers/target/loopback/tcm_loop",
+    "drivers/target/target_core_file",
+    "drivers/target/target_core_mod",
     "fs/nfs",
     "net/dns_resolver/",
     "net/sunrpc/",

@@ -19,8 +19,8 @@ impl StateKind for Preconditioned {
         Description {
             what: "The filesystem is empty, but the flash drive below is not: it was written completely and \
                    then overwritten at random until its write rate was steady. Garbage collection therefore \
-                   slows every write, even the first. Possible on modelled flash drives and on a claimed disk. \
-                   On a claimed disk, fsderby writes the part that it uses twice in order, and then at random \
+                   slows every write, even the first. Possible on modelled flash drives and on claimed disks. \
+                   On each claimed disk, fsderby writes the part that it uses twice in order, and then at random \
                    until the write rates of five passes are steady. fsderby does this once in a run. Before \
                    each trial a sixteenth of the part is overwritten at random.",
             origin: "SNIA's Solid State Storage Performance Test Specification: purge, precondition, steady \

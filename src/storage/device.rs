@@ -75,6 +75,7 @@ struct Claimed {
     id: String,
     volume: Volume,
     disposable: Disposable,
+    reset: Reset,
     preconditioned: bool,
 }
 
@@ -88,6 +89,7 @@ impl Claimed {
             id: id.to_owned(),
             volume,
             disposable,
+            reset: settings.reset,
             preconditioned: settings.preconditioned,
         }))
     }
@@ -124,6 +126,10 @@ impl Device for Claimed {
 
     fn reset_names(&self) -> io::Result<()> {
         self.volume.forget_names()
+    }
+
+    fn reset_names_above(&self, top: &Path) -> io::Result<()> {
+        if self.reset == Reset::Zeros { Ok(()) } else { self.volume.forget_names_above(top) }
     }
 
     fn owner(&self) -> Option<&str> {

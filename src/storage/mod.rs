@@ -119,6 +119,10 @@ pub trait Device {
     fn reset_names(&self) -> io::Result<()> {
         Ok(())
     }
+    /// Writes what a trial begins with to the layers above the device, whose disks may hold more than zeros.
+    fn reset_names_above(&self, _top: &Path) -> io::Result<()> {
+        Ok(())
+    }
     /// Processes that serve the device, as listed by [`crate::host::children`]; they keep running when a filesystem on it is unmounted.
     fn servers(&self) -> &[i32] {
         &[]

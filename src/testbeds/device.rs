@@ -172,18 +172,12 @@ impl Testbed for Disk {
     }
 
     fn preconditions(&self) -> Result<(), Missing> {
-        let refuse =
-            |what: &str, try_this: &str| Err(Missing { what: what.into(), try_this: try_this.into() });
-        match (self.reset, self.ids.len()) {
-            (Reset::Discarded, _) => refuse(
-                "reset=discarded undoes what preconditioning brings the drive to",
-                "without reset=, or without --state preconditioned",
-            ),
-            (_, 2..) => refuse(
-                "an array is assembled as clean, which only zeros are, and a preconditioned drive holds none",
-                "one disk, or without --state preconditioned",
-            ),
-            _ => Ok(()),
+        match self.reset {
+            Reset::Discarded => Err(Missing {
+                what: "reset=discarded undoes what preconditioning brings the drive to".into(),
+                try_this: "without reset=, or without --state preconditioned".into(),
+            }),
+            Reset::Zeros | Reset::Leftovers => Ok(()),
         }
     }
 
@@ -191,10 +185,16 @@ impl Testbed for Disk {
         self.ids.len()
     }
 
-    fn builds(&self, layers: &[Box<dyn Layer>]) -> Option<Result<(), Missing>> {
+    fn builds(&self, layers: &[Box<dyn Layer>], preconditioned: bool) -> Option<Result<(), Missing>> {
         let missing = |what: String, try_this: String| Some(Err(Missing { what, try_this }));
         for layer in layers {
             let (written, kind) = (layer.written(), layer.kind());
+            if layer.needs_zeros() && preconditioned {
+                let what = format!(
+                    "{written} is created without a resync, so its disks must hold zeros, and preconditioned disks hold none"
+                );
+                return missing(what, "--layer md:raid0, or without --state preconditioned".into());
+            }
             if layer.needs_zeros() && self.reset != Reset::Zeros {
                 let what = format!("{written} is assembled as clean, which only disks of zeros are");
                 return missing(what, "without reset=".into());

@@ -154,8 +154,8 @@ pub trait Testbed: Sync {
     fn changed(&self) -> Option<Reason> {
         None
     }
-    /// Whether these layers can be built on the testbed's disks; `None` if it builds none.
-    fn builds(&self, layers: &[Box<dyn Layer>]) -> Option<Result<(), Missing>> {
+    /// Whether these layers can be built on the testbed's disks, which may be `preconditioned`; `None` if it builds none.
+    fn builds(&self, layers: &[Box<dyn Layer>], _preconditioned: bool) -> Option<Result<(), Missing>> {
         self.guests().map(|guests| guests.carries(layers))
     }
     /// The part of device names that makes them unique on this machine; empty in guests.

@@ -12,6 +12,9 @@ use crate::support::harness_devices::{SIZE, claim, kills, noise, sh, told, with_
 /// Room for an ext4 between the marks.
 const ROOM: Bytes = Bytes(300 * MIB);
 
+/// UUIDs of a volume group and of a volume in it.
+const LVM_ID: &str = "0123456789abcdefghijklmnopqrstuvABCDEFGHIJKLMNOPQRSTUVWXYZ012345";
+
 /// A member of a volume group, as `pvcreate` labels it: a sector with its own checksum.
 fn lvm() -> Vec<u8> {
     let mut label = vec![0; 512];
@@ -89,9 +92,12 @@ fn of_many_disks_only_the_empty_one_is_claimed_and_only_it_is_formatted() {
         modules: ["dm-mod", "dm-crypt", "md-mod", "raid1", "xts", "ecb", "aes_generic"]
             .map(str::to_owned)
             .to_vec(),
-        programs: ["blkid", "mkswap", "swapon", "mdadm", "cat", "umount", "dmsetup", "smartctl"]
-            .map(str::to_owned)
-            .to_vec(),
+        programs: [
+            "blkid", "mkswap", "swapon", "mdadm", "cat", "umount", "dmsetup", "smartctl", "basename",
+            "readlink",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
         files: vec![(
             "/etc/fstab".into(),
             b"# /dev/disk/by-id/virtio-noise\n/dev/disk/by-id/virtio-planned /srv ext4\n".to_vec(),
@@ -148,6 +154,13 @@ fn of_many_disks_only_the_empty_one_is_claimed_and_only_it_is_formatted() {
              fsderby verify /root/both; cat /sys/block/dm-*/dm/name 2>/dev/null || true",
             run.join(" ").replace("device:tenth", "device:left,right").replace("/root/run", "/root/both").replace("256m", "128m")
         )),
+        // As LVM makes a volume.
+        sh(&format!(
+            "DM_DISABLE_UDEV=1 dmsetup create group-my--volume --uuid LVM-{LVM_ID} --table \"0 131072 linear $(cat /sys/block/$(basename $(readlink -f {}))/dev) 2048\"; \
+             for name in group/my-volume LVM-{LVM_ID} /dev/mapper/group-my--volume; do \
+             fsderby device claim $name --yes-erase $name || echo refused with $?; done",
+            Disk::path("lvm")
+        )),
     ]);
     let Some(lived) = host.carry_out(&orders) else { return };
     let told = told(&lived);
@@ -182,6 +195,14 @@ fn of_many_disks_only_the_empty_one_is_claimed_and_only_it_is_formatted() {
     says(15, 0, "yes, if it is empty");
     says(16, 0, "OK");
     assert!(!lived.said[rest + 16].out.contains("fsderby-"), "no layer is left: {told}");
+    let volume = &lived.said[rest + 17];
+    let refusal = "is the LVM volume group-my--volume, and only whole disks can be claimed: LVM can move, extend or snapshot a volume \
+                   while fsderby writes to it";
+    assert_eq!(
+        (volume.err.matches(refusal).count(), volume.out.matches("refused with 3").count()),
+        (3, 3),
+        "{told}"
+    );
     // md and swap were made by the first order.
     assert_eq!(lived.altered(), ["copy", "home", "left", "md-a", "md-b", "right", "swap", "tenth"], "{told}");
 }

@@ -8,10 +8,12 @@ use fsderby::schema::units::{Bytes, MIB};
 use crate::support::desk::Desk;
 use crate::support::harness::{self, Disk, Host, Order};
 use crate::support::harness_battery::no_list_harms_the_host;
+use crate::support::harness_devices::{SHARED, SIZE, claim, sh, target};
 use crate::support::harness_nfs::{self as nfs, with_nfs};
 use crate::support::has_loop;
 use crate::support::neighbours::job_on;
 use crate::support::quiet::has_guests;
+use crate::support::skipped;
 
 /// The init of these machines, which anywhere else does nothing.
 #[test]
@@ -115,17 +117,58 @@ fn what_panics_a_guest_is_refused_on_the_hosts_own_kernel_before_and_at_the_moun
     );
 }
 
+/// What somebody does with reservations of a disk, and what fsderby says then.
+fn of_reservations() -> Vec<(Order, i32, &'static str)> {
+    let persist = |what: &str| sh(&format!("sg_persist --out {what} {SHARED}"));
+    let claims = || claim(&["SHARED1", "--yes-erase", "SHARED1"]);
+    let dry = || {
+        let run = "run quick --filesystems ext4 --workloads postmark-quick --scale 1/64 --rounds 1 --seed 3 --size 64m \
+            --memory none --on device:SHARED1 --guard=false --dry-run";
+        Order::fsderby(&run.split_whitespace().collect::<Vec<_>>())
+    };
+    let registered =
+        "has registered the key 0xabcd for persistent reservations: another machine may use it too";
+    let held =
+        "is reserved (write exclusive, registrants only) by the key 0xabcd: another machine may use it too";
+    vec![
+        (sh(&target("/srv/shared", SIZE)), 0, "/block/sd"),
+        (persist("--register --param-sark=0xabcd"), 0, ""),
+        (claims(), 3, registered),
+        (persist("--reserve --param-rk=0xabcd --prout-type=5"), 0, ""),
+        (claims(), 3, held),
+        (persist("--clear --param-rk=0xabcd"), 0, ""),
+        (claims(), 0, "claimed SHARED1"),
+        (persist("--register --param-sark=0xabcd"), 0, ""),
+        (dry(), 3, registered),
+        (Order::fsderby(&["device", "release", "SHARED1"]), 3, registered),
+        (persist("--clear --param-rk=0xabcd"), 0, ""),
+        (Order::fsderby(&["device", "release", "SHARED1"]), 0, "released SHARED1"),
+    ]
+}
+
 #[test]
-fn a_host_inside_has_devices_of_scsi_and_serves_nfs_to_itself_which_takes_part_as_a_mounted_filesystem() {
-    let host = with_nfs(Host {
-        modules: ["scsi_debug", "sd_mod", "null_blk", "nvme_loop", "dm_mod"].map(str::to_owned).to_vec(),
+fn a_host_inside_serves_nfs_to_itself_which_takes_part_and_a_disk_that_somebody_reserved_is_refused() {
+    let has_persist = fsderby::host::programs::find("sg_persist").is_some();
+    if !has_persist {
+        skipped(
+            "persistent reservations in a guest",
+            "sg_persist is not installed (apt-get install sg3-utils)",
+        );
+    }
+    let mut host = with_nfs(Host {
+        modules: ["scsi_debug", "sd_mod", "null_blk", "nvme_loop", "dm_mod", "tcm_loop", "target_core_file"]
+            .map(str::to_owned)
+            .to_vec(),
+        programs: ["blkid", "grep", "ln", "ls", "sleep"].map(str::to_owned).to_vec(),
         disks: vec![Disk::formatted("home", Bytes(1024 * MIB))],
         mounts: vec![("home".into(), "/srv".into())],
         ..Host::default()
     });
     let run = "run quick --on directory:/mnt/nfs --workloads postmark-quick --scale 1/64 --rounds 1 --seed 3 --memory none \
         --output /root/run --quiet";
-    let orders = [
+    let reservations = if has_persist { of_reservations() } else { Vec::new() };
+    host.programs.extend(has_persist.then(|| "sg_persist".to_owned()));
+    let mut orders = vec![
         nfs::mounted("/srv/nfs", "/mnt/nfs"),
         Order::fsderby(&run.split_whitespace().collect::<Vec<_>>()),
         Order::fsderby(&["verify", "/root/run"]),
@@ -137,8 +180,15 @@ fn a_host_inside_has_devices_of_scsi_and_serves_nfs_to_itself_which_takes_part_a
         ]),
         Order::of(&["sh", "-c", "while read line; do echo \"$line\"; done </root/run/trials.jsonl"]),
     ];
+    let first = orders.len();
+    orders.extend(reservations.iter().map(|(order, ..)| order.clone()));
     let Some(lived) = host.carry_out(&orders) else { return };
     let codes: Vec<i32> = lived.said.iter().map(|said| said.code).collect();
-    assert_eq!((codes, &lived.panic), (vec![0; 5], &None), "{lived:#?}");
+    let expected: Vec<i32> =
+        [0; 5].into_iter().chain(reservations.iter().map(|(_, code, _)| *code)).collect();
+    assert_eq!((codes, &lived.panic), (expected, &None), "{lived:#?}");
+    for ((order, _, says), said) in reservations.iter().zip(&lived.said[first..]) {
+        assert!((said.err.clone() + &said.out).contains(says), "{order:?} says {says}: {lived:#?}");
+    }
     assert!(lived.said[4].out.contains("\"fstype\":\"nfs4\""), "{lived:#?}");
 }

@@ -103,6 +103,47 @@ mod condition {
     }
 }
 
+mod reserved {
+    use fsderby::schema::units::{Bytes, MIB};
+
+    use crate::support::harness_devices::{LEFT, RUN, SHARED, claim, sh, target, told, with_one_disk};
+
+    /// A key registered between two trials, as by a cluster's node that finds the disk.
+    #[test]
+    fn a_disk_that_somebody_reserves_in_the_middle_is_written_to_no_more() {
+        let mut host = with_one_disk();
+        host.modules.extend(["sd_mod", "tcm_loop", "target_core_file"].map(str::to_owned));
+        host.programs.extend(["ln", "ls", "mkdir", "sg_persist"].map(str::to_owned));
+        let run = RUN.replace("device:tenth", "device:SHARED1");
+        let orders = [
+            sh(&target("/root/shared", Bytes(160 * MIB))),
+            claim(&["SHARED1", "--yes-erase", "SHARED1"]),
+            sh(&format!(
+                "fsderby {} & run=$!; until test -d /root/run; do sleep 0.1; done; sleep 0.5; \
+                 sg_persist --out --register --param-sark=0xabcd {SHARED}; wait $run || echo ended with $?; {LEFT}",
+                run.replace("--rounds 2", "--rounds 9")
+            )),
+            sh("cat /root/run/trials.jsonl"),
+            sh(&format!(
+                "sg_persist --out --clear --param-rk=0xabcd {SHARED}; rm -r /root/run; fsderby {run}; fsderby verify /root/run"
+            )),
+            sh("fsderby device release SHARED1"),
+        ];
+        let Some(lived) = host.carry_out(&orders) else { return };
+        let told = told(&lived);
+        assert_eq!((lived.panic.as_deref(), lived.said.len()), (None, orders.len()), "{told}");
+        let [_, first, middle, records, again, released] = &lived.said[..] else { panic!("{told}") };
+        assert!(first.out.contains("claimed SHARED1") && middle.out.contains("ended with"), "{told}");
+        assert!(!middle.out.contains("/dev/dm-"), "{told}");
+        assert!(
+            records.out.contains("other-disk") && records.out.contains("has registered the key 0xabcd"),
+            "{told}"
+        );
+        assert!(again.code == 0 && again.out.contains("OK") && released.code == 0, "{told}");
+        assert_eq!(lived.altered(), Vec::<&str>::new(), "{told}");
+    }
+}
+
 mod battery {
     use crate::harness::entropy;
     use crate::support::harness_battery::no_list_harms_another_disk;
@@ -524,7 +565,9 @@ mod users {
 }
 
 mod preconditioned {
-    use crate::support::harness::Order;
+    use fsderby::schema::units::{Bytes, MIB};
+
+    use crate::support::harness::{Disk, Order};
     use crate::support::harness_devices::{LEFT, RUN, claim, sh, told, with_one_disk};
 
     /// Once in a run, with a washout before each trial; a discard would undo it.
@@ -561,5 +604,43 @@ mod preconditioned {
         assert_eq!(lived.said[5].out.lines().next(), Some(trials.to_string().as_str()), "{told}");
         assert_eq!(lived.said[6].code, 0, "{told}");
         assert_eq!(lived.altered(), ["tenth"], "{told}");
+    }
+    /// Each disk is, before an array is built on them that needs no zeros. What the array shows of an earlier trial names no filesystem.
+    #[test]
+    fn several_drives_are_preconditioned_each_where_no_layer_needs_zeros() {
+        let mut host = with_one_disk();
+        host.disks.push(Disk::with("mirror", &[], Bytes(160 * MIB)));
+        host.modules.extend(["md-mod", "raid0", "raid1"].map(str::to_owned));
+        host.programs.extend(["mdadm", "ls"].map(str::to_owned));
+        let run = RUN.replace("device:tenth", "device:tenth,mirror").replace("128m", "64m");
+        let run = format!("{run} --state preconditioned").replace("ext4", "ext4,ext2");
+        let (striped, mirrored) = (format!("{run} --layer md:raid0"), format!("{run} --layer md:raid1"));
+        let orders = [
+            sh("for d in tenth mirror; do fsderby device claim $d --yes-erase $d; done"),
+            sh(&format!("fsderby {mirrored} --dry-run || echo refused with $?")),
+            sh(&format!("fsderby {striped} --dry-run")),
+            sh(&format!("fsderby {striped}; fsderby verify /root/run; {LEFT}")),
+            sh("grep -o '\"washed\":{\\|\"outcome\":\"[a-z]*\"' /root/run/trials.jsonl"),
+            sh("for d in tenth mirror; do fsderby device release $d; done; ls /var/lib/fsderby/devices"),
+        ];
+        let Some(lived) = host.carry_out(&orders) else { return };
+        let told = told(&lived);
+        assert_eq!((lived.panic.as_deref(), lived.said.len()), (None, orders.len()), "{told}");
+        let out = |n: usize| lived.said[n].err.clone() + &lived.said[n].out;
+        assert!(
+            out(1).contains("refused with 3")
+                && out(1).contains("md:raid1,bitmap=none is created without a resync"),
+            "{told}"
+        );
+        assert!(
+            out(2).contains("writes at most 328 MiB to each of the 2 disks before the first trial"),
+            "{told}"
+        );
+        assert!(out(3).contains("OK") && !lived.said[3].out.contains("fsderby-"), "{told}");
+        let many = |what: &str| lived.said[4].out.matches(what).count();
+        assert!(many("outcome") > 4 && many("done") == many("outcome"), "{told}");
+        assert_eq!(many("washed"), 2 * many("outcome"), "{told}");
+        assert_eq!((lived.said[5].code, lived.said[5].out.contains("steady")), (0, false), "{told}");
+        assert_eq!(lived.altered(), ["mirror", "tenth"], "{told}");
     }
 }

@@ -41,6 +41,24 @@ pub fn with_scsi_disk() -> Host {
 /// The serial number of that disk.
 pub const SCSI: &str = "2000";
 
+/// Node of the disk of [`target`].
+pub const SHARED: &str = "/dev/$(ls /sys/devices/tcm_loop_0/*/host*/target*/*/block)";
+
+/// A disk with the serial number SHARED1 in this file, of the kernel's own SCSI target, which keeps reservations as a disk on a shared
+/// bus does.
+pub fn target(file: &str, size: Bytes) -> String {
+    format!(
+        "mkdir -p /var/target/pr; mount -t configfs none /sys/kernel/config; cd /sys/kernel/config/target; \
+        mkdir -p core/fileio_0/kept loopback/naa.5001405000000001/tpgt_1/lun/lun_0; \
+        echo fd_dev_name={file},fd_dev_size={size} >core/fileio_0/kept/control; \
+        echo SHARED1 >core/fileio_0/kept/wwn/vpd_unit_serial; echo 1 >core/fileio_0/kept/enable; \
+        cd loopback/naa.5001405000000001/tpgt_1; echo naa.5001405000000002 >nexus; \
+        ln -s /sys/kernel/config/target/core/fileio_0/kept lun/lun_0/port; \
+        until ls -d /sys/devices/tcm_loop_0/*/host*/target*/*/block/sd* 2>/dev/null; do sleep 0.1; done",
+        size = size.0
+    )
+}
+
 pub fn noise() -> Vec<u8> {
     (0..SIZE.0).map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 29) as u8).collect()
 }

@@ -2,8 +2,9 @@
 //!
 //! Processes: children with their resource usage, forks into separate namespaces, sandboxes for commands, the time-stamp
 //! counter. Memory: shared memory with a gate, pages that return to the kernel when dropped. Files: page cache contents,
-//! extents, occupied space, close with errors, concurrent direct I/O. Devices: loop devices, block devices, the device mapper. For a guest that simulates its own disk: userspace block
-//! devices, physical memory, real-time priority, a known random seed.
+//! extents, occupied space, close with errors, concurrent direct I/O. Devices: loop devices, block devices, reservations, the
+//! device mapper. For a guest that simulates its own disk: userspace block devices, physical memory, real-time priority, a
+//! known random seed.
 //!
 //! Functions that `rustix` offers safely are called directly and not wrapped here.
 
@@ -23,6 +24,7 @@ pub mod pages;
 pub mod physical;
 pub mod physical_pieces;
 pub mod process;
+pub mod reservation;
 pub mod sandbox;
 pub mod schedule;
 pub mod shared;

@@ -160,8 +160,12 @@ fn conditioning(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Option<String> 
     };
     let candidate = plan.candidates.iter().find(|c| is_real(c))?;
     let [once, each] = crate::agent::conditioning(plan.setup(candidate).size);
+    let disks = match testbeds.of(plan, candidate).disks() {
+        1 => "the disk".to_owned(),
+        many => format!("each of the {many} disks"),
+    };
     Some(format!(
-        "Preconditioning writes at most {once} to the disk before the first trial, and {each} before each trial."
+        "Preconditioning writes at most {once} to {disks} before the first trial, and {each} before each trial."
     ))
 }
 

@@ -193,8 +193,9 @@ pub fn device(plan: &Resolved<'_>, candidate: &Candidate, testbed: &dyn Testbed)
 /// # Errors
 /// Names the unsupported layer, and what to try.
 pub fn carried(plan: &Resolved<'_>, candidate: &Candidate, testbed: &dyn Testbed) -> Result<(), Failure> {
-    let layers = &plan.of_candidate(candidate).layers;
-    let built = testbed.builds(layers);
+    let of_candidate = plan.of_candidate(candidate);
+    let layers = &of_candidate.layers;
+    let built = testbed.builds(layers, of_candidate.state.preconditions());
     if !layers.is_empty() && built.is_none() {
         let text = format!(
             "layers need a guest, and {testbed} has none\n  try: --on vm or model:DISK, or claimed disks",
