@@ -109,9 +109,9 @@ fn a_signal_ends_a_merge_with_its_code_and_nothing_half_written() {
     let all = shards(desk.path(".").as_path(), MODEL, &model(), 20, &[]);
     fs::create_dir(desk.path("below")).unwrap();
     for signal in [Signal::INT, Signal::TERM] {
-        // Later each time, so that signals come at many places of the merge.
+        // Later each time until it ends by itself, so that signals come at many places of the merge, on a slow machine too.
         let mut interrupted = 0;
-        for wait in 0..40 {
+        for wait in 0..1000 {
             let mut command = desk
                 .fsderby(&[&["merge", "below/out", "--next", "below/next.toml"], &words(&all)[..]].concat());
             let child = command

@@ -296,7 +296,7 @@ fn memory_follows_a_scale_down_to_what_a_trial_needs_and_then_the_plan_says_what
     let floored = at_scale(LARGE, "1/40", Given::default());
     assert_eq!(floored.memory, Some(Bytes(19 * MIB)));
     let said = no_longer_tested(&floored).join(" ");
-    assert!(said.contains("of memory, too little to run, so it has 19 MiB."), "{said}");
+    assert!(said.contains("of memory, but has 19 MiB, the least that it needs."), "{said}");
     assert!(said.contains("--scale 1/27 or larger avoids this"), "{said}");
     assert!(no_longer_tested(&at_scale(LARGE, "1/26", Given::default())).is_empty());
     let given = at_scale(LARGE, "1/40", Given { memory: true, size: false });
@@ -348,7 +348,7 @@ fn a_share_that_is_taken_stays_and_the_volume_follows_the_scale_down_to_what_its
     assert!(
         size == 512
             && lost[0].contains(
-                "Scale 1/25 gives a volume of 328 MiB, too small for these filesystems, so it has 512 MiB"
+                "At scale 1/25 the volume should have 328 MiB, but has 512 MiB"
             ),
         "{size} {lost:?}"
     );
@@ -421,12 +421,12 @@ fn what_a_scaled_plan_no_longer_tests_is_said_by_its_report() {
     let report = Report::of(&run);
     let said = |texts: &[String]| {
         texts.iter().any(|text| {
-            text.contains("Scale 1/64 gives a trial 8 MiB of memory, too little to run, so it has 19 MiB")
+            text.contains("At scale 1/64 a trial should have 8 MiB of memory, but has 19 MiB")
         })
     };
     assert!(said(&report.summary.heading.warnings), "{:?}", report.summary.heading.warnings);
     let shown = terminal::text(&report, 80, Detail::Glance).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("Scale 1/64 gives a trial 8 MiB of memory, too little to run"), "{shown}");
+    assert!(shown.contains("At scale 1/64 a trial should have 8 MiB of memory"), "{shown}");
 }
 
 /// Of a ready experiment, once and on a scripted loop.
