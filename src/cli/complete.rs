@@ -1,6 +1,6 @@
 //! Completions that know fsderby's names. A shell asks the program itself, which reads no device and needs no root.
 //!
-//! `fsderby completions SHELL` prints the few lines that make a shell ask: `COMPLETE=bash fsderby -- WORDS…`.
+//! `fsderby completions SHELL` prints the few lines that make a shell ask: `_FSDERBY_COMPLETE=bash fsderby -- WORDS…`.
 
 use clap::{Command, CommandFactory};
 use clap_complete::engine::ValueCompleter;
@@ -23,9 +23,12 @@ use crate::{config, filesystems, papers, probes, stages, states, storage, testbe
 /// Gives the names that fit an option.
 type Names = fn() -> ArgValueCandidates;
 
+/// The variable by which a shell asks for completions: its own, so that no other program's sets it.
+pub const VARIABLE: &str = "_FSDERBY_COMPLETE";
+
 /// Answers a shell and ends, if a shell asks.
 pub fn answer() {
-    CompleteEnv::with_factory(command).bin("fsderby").complete();
+    CompleteEnv::with_factory(command).var(VARIABLE).bin("fsderby").complete();
 }
 
 /// The command line; options that the runner declares get their completions here.

@@ -255,7 +255,16 @@ fn images(configured: &Configured) -> Finding {
     let Ok(testbed) = configured.testbed(testbeds::LOOP) else {
         return finding(State::Missing, "images", "no testbed", "");
     };
-    let disk = machine::disk(testbed.folder());
+    let (folder, disk) = (testbed.folder(), machine::disk(testbed.folder()));
+    if !folder.is_dir() {
+        let found = format!("the folder {} does not exist", folder.display());
+        return finding(
+            State::Missing,
+            "images",
+            found,
+            format!("mkdir {}, or --on loop:FOLDER", folder.display()),
+        );
+    }
     let found = format!("{} on {} in {}", disk.fstype, disk.name, testbed.folder().display());
     match disk.fstype.as_str() {
         "tmpfs" => {

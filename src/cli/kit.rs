@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,7 +14,7 @@ use super::output::{print_line, say};
 use super::verify::{self, Sample};
 use crate::exit::{self, Failure};
 use crate::guest::{bundle, bundle_file};
-use crate::host::caller::create_new;
+use crate::host::caller::write_new;
 use crate::host::random;
 use crate::papers::{self, Paper};
 use crate::report;
@@ -130,12 +129,7 @@ pub fn pack(
     kit.guests = ids.into_iter().collect();
     kit.qemu = qemu.into_iter().collect();
     let unwritten = || format!("could not write {}", to.display());
-    let mut file = BufWriter::new(create_new(to).with_context(unwritten)?);
-    let written = kit::write(kit, &members, key, &mut file).and_then(|()| Ok(file.flush()?));
-    if written.is_err() {
-        let _ = fs::remove_file(to);
-    }
-    written.with_context(unwritten)?;
+    write_new(to, |file| kit::write(kit, &members, key, file)).with_context(unwritten)?;
     say(&format!("wrote {}", to.display()));
     Ok(())
 }

@@ -13,7 +13,7 @@ use super::output::print_line;
 use super::own_run;
 use crate::analysis::robust::{COST, COST_IN_USER_SPACE};
 use crate::exit::{self, Failure};
-use crate::host::caller::create_new;
+use crate::host::caller::write_new;
 use crate::runner::experiment::Experiment;
 use crate::schema::job::{Purpose, StepName};
 use crate::schema::reason::Outcome;
@@ -104,8 +104,8 @@ fn ensure_free(output: &Path) -> anyhow::Result<()> {
 
 fn write(output: &Path, machine: &Machine) -> anyhow::Result<()> {
     let text = toml::to_string(machine)?;
-    let mut file = create_new(output).with_context(|| format!("could not create {}", output.display()))?;
-    file.write_all(text.as_bytes()).with_context(|| format!("could not write {}", output.display()))
+    write_new(output, |file| file.write_all(text.as_bytes()))
+        .with_context(|| format!("could not write {}", output.display()))
 }
 
 /// The instructions of [`INSTRUCTIONS`] that this computer's CPU has.

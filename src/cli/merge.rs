@@ -14,7 +14,7 @@ use super::pages::{Merged, VERSION};
 use super::run::{read_key, sign_what_holds};
 use super::signals;
 use crate::exit::Failure;
-use crate::host::caller::create_new;
+use crate::host::caller::write_new;
 use crate::report::view::number::count;
 use crate::runner::merge::{self, Made};
 use crate::schema::plan::Plan;
@@ -128,8 +128,7 @@ fn can_be_written(next: &Path) -> Result<(), Failure> {
 fn write_next(path: &Path, plan: &Plan) -> anyhow::Result<()> {
     let left = plan.shard.as_ref().map_or(0, |shard| shard.due.len());
     let text = format!("# {left} trials remain: fsderby run FILE --shard I/N\n{}", toml::to_string(plan)?);
-    let made = create_new(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()).inspect_err(|_| drop(fs::remove_file(path))));
+    let made = write_new(path, |file| file.write_all(text.as_bytes()));
     made.map_err(|e| {
         let text =
             format!("could not write {}: {e}\n  try: --next in a folder with free space", path.display());

@@ -13,7 +13,7 @@ use super::output::{print, print_with, say, terminal_width};
 use super::requests;
 use crate::analysis::latencies::Latencies;
 use crate::exit::{self, Failure};
-use crate::host::caller::{create_folders, create_new};
+use crate::host::caller::{create_folders, write_new};
 use crate::imports;
 use crate::report::Report;
 use crate::report::compose::imported::{self, Loaded};
@@ -285,9 +285,7 @@ pub fn write_file(
         let text = format!("{} already exists and is not overwritten\n  try: another name", path.display());
         return Err(Failure::usage(text).into());
     }
-    let mut to = BufWriter::new(create_new(path).with_context(failed)?);
-    write(&mut to).with_context(failed)?;
-    to.flush().with_context(failed)?;
+    write_new(path, write).with_context(failed)?;
     say(&format!("wrote {}", path.display()));
     Ok(())
 }

@@ -159,7 +159,16 @@ fn begin(arguments: &Arguments, ending: &Ending) -> anyhow::Result<ExitCode> {
     if stop() {
         return Ok(ExitCode::from(exit::INTERRUPTED));
     }
-    let mut folder = Folder::create(&path, &plan, &machine)?;
+    let mut made = Folder::create(&path, &plan, &machine);
+    // Another run began in the same second and took the name.
+    for again in 2..MOST_NAMES {
+        let is_taken = made.is_err() && arguments.output.is_none() && path.exists();
+        if !is_taken {
+            break;
+        }
+        made = Folder::create(&path.with_added_extension(again.to_string()), &plan, &machine);
+    }
+    let mut folder = made?;
     let before = folder.read()?;
     let plan = Resolved::of(&before.plan)?;
     carry_out(arguments, &mut folder, &before, &Due { plan, testbeds, skips, jobs }, ending)
@@ -338,6 +347,9 @@ fn code(run: &Run, finish: Finish) -> u8 {
         exit::OK
     }
 }
+
+/// Number of runs that may begin in one folder in the same second.
+const MOST_NAMES: u32 = 100;
 
 /// `results/quick-2026-11-21-101530`
 pub fn fresh_folder(config: &Config, name: &str) -> PathBuf {

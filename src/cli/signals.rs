@@ -9,10 +9,17 @@ use signal_hook::flag;
 
 use crate::exit::INTERRUPTED;
 
-/// Set by Ctrl-C or SIGTERM; a second signal ends the program at once.
+/// Without SIGHUP below nohup, which ignores it.
+fn heeded() -> impl Iterator<Item = i32> {
+    let status = procfs::process::Process::myself().and_then(|own| own.status());
+    let ignores = status.is_ok_and(|status| status.sigign & 1 << (SIGHUP - 1) != 0);
+    [SIGINT, SIGTERM].into_iter().chain((!ignores).then_some(SIGHUP))
+}
+
+/// Set by Ctrl-C, SIGTERM, or the end of the terminal; a second signal ends the program at once.
 pub fn stop() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    for signal in heeded() {
         // In this order, so that the first signal does not find the flag set.
         flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), stop.clone())
             .and_then(|_| flag::register(signal, stop.clone()))
@@ -24,7 +31,7 @@ pub fn stop() -> anyhow::Result<Arc<AtomicBool>> {
 /// Set by Ctrl-C, SIGTERM, or the end of the terminal. No further signal ends the program at once: what it made must not stay.
 pub fn stop_and_clean_up() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in heeded() {
         flag::register(signal, stop.clone()).context("could not listen for Ctrl-C")?;
     }
     Ok(stop)

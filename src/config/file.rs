@@ -28,12 +28,21 @@ pub fn read(file: &File) -> Result<Vec<(Key, Value)>, Failure> {
     match text(file) {
         Ok(Some(text)) => parsed(&text, &file.path),
         Ok(None) => Ok(Vec::new()),
-        Err(Refused::Untrusted(path, who)) => Err(Failure::usage(format!(
-            "the configuration {shown} is not trusted: {path} {who}\n  try: chown and chmod go-w {path}, or XDG_CONFIG_HOME=DIR"
-        ))),
-        Err(Refused::Unreadable(e)) => Err(Failure::usage(format!(
-            "could not read the configuration {shown}: {e}\n  try: XDG_CONFIG_HOME=DIR, with a file that you can read"
-        ))),
+        Err(Refused::Untrusted(path, who)) => {
+            let other = if file.whose == Whose::System { "" } else { ", or XDG_CONFIG_HOME=DIR" };
+            Err(Failure::usage(format!(
+                "the configuration {shown} is not trusted: {path} {who}\n  try: chown and chmod go-w {path}{other}"
+            )))
+        }
+        Err(Refused::Unreadable(e)) => {
+            let remedy = match file.whose {
+                Whose::System => format!("chmod a+r {shown}, as root"),
+                Whose::User | Whose::Caller => {
+                    "XDG_CONFIG_HOME=DIR, with a file that you can read".to_owned()
+                }
+            };
+            Err(Failure::usage(format!("could not read the configuration {shown}: {e}\n  try: {remedy}")))
+        }
     }
 }
 
@@ -61,7 +70,11 @@ fn text(file: &File) -> Result<Option<String>, Refused> {
     let about = opened.metadata()?;
     is_regular(&about)?;
     // Where a link leads to is checked as well.
-    let real = fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd()))?;
+    let real = match fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd())) {
+        // A root without /proc, as build servers have it.
+        Err(e) if e.kind() == ErrorKind::NotFound => fs::canonicalize(&file.path)?,
+        real => real?,
+    };
     let refused = |path: &Path, why| Err(Refused::Untrusted(path.display().to_string(), why));
     for path in [&file.path, &real].into_iter().filter_map(|path| path.parent()) {
         if let Some(why) = changed_by(&fs::metadata(path)?, file.whose) {

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use super::marks::Mark;
 use super::refusal::{Check, Refusal};
@@ -130,11 +131,12 @@ pub fn lock_if_there(mark: &Mark) -> Result<Option<File>, Refusal> {
 fn locked(mark: &Mark, lock: File) -> Result<File, Refusal> {
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(lock),
-        Err(_) => Err(Refusal::new(
+        Err(Errno::WOULDBLOCK) => Err(Refusal::new(
             Check::Use,
             format!("another run of fsderby uses {}", mark.id),
             "wait for its end",
         )),
+        Err(e) => Err(Refusal::io(Check::Claim, "lock the claim of", &mark.id, &e.into())),
     }
 }
 

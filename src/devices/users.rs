@@ -1,7 +1,8 @@
 //! Who uses a disk: what a mount or an assembled volume would show, and what nobody's exclusive open shows.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use fsderby_sys::loop_device::device_below;
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use super::disk::{Described, Disk, attribute};
 use super::refusal::{Check, Refusal};
@@ -83,7 +85,13 @@ pub fn planned(disk: &Described, words: &[String]) -> Vec<String> {
     let guests = GUESTS.iter().flat_map(|folder| files(Path::new(folder)));
     let all = PLANS.iter().map(PathBuf::from).chain(guests);
     let found = all.filter_map(|file| {
-        let content = fs::read(&file).ok()?;
+        let content = match fs::read(&file) {
+            Ok(content) => content,
+            Err(e) if is_gone(&e) => return None,
+            Err(e) => {
+                return Some(format!("{} cannot be read ({e}), so it may name the disk", file.display()));
+            }
+        };
         let text = String::from_utf8_lossy(&content);
         let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
         let name = lines.flat_map(|line| names.iter().filter(move |name| has_word(line, name))).next()?;
@@ -134,8 +142,26 @@ fn names(disk: &Described) -> BTreeSet<String> {
     names
 }
 
+/// Whether what was to be read does not exist, or a process ended. Any other error hides a user.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(Errno::SRCH.raw_os_error())
+}
+
+/// The entries of a folder, or why they cannot be seen; none if it does not exist.
+fn entries(folder: &Path) -> Result<Vec<DirEntry>, String> {
+    match fs::read_dir(folder).and_then(Iterator::collect) {
+        Err(e) if is_gone(&e) => Ok(Vec::new()),
+        read => {
+            read.map_err(|e| format!("{} cannot be read ({e}), so the disk may be in use", folder.display()))
+        }
+    }
+}
+
 fn holders(place: &Path) -> Vec<String> {
-    let entries = fs::read_dir(place.join("holders")).into_iter().flatten().flatten();
+    let entries = match entries(&place.join("holders")) {
+        Ok(entries) => entries.into_iter(),
+        Err(why) => return vec![why],
+    };
     let named = entries.map(|entry| {
         let (name, path) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
         let by = match (attribute(&path.join("dm/name")), attribute(&path.join("dm/uuid"))) {
@@ -161,10 +187,19 @@ fn mapped(uuid: &str) -> &str {
 
 /// In every namespace that has a process. Btrfs has numbers of its own, so the source counts too.
 fn mounts(numbers: &BTreeSet<u64>) -> Vec<String> {
-    let mut found = BTreeSet::new();
+    let (mut found, mut hidden) = (BTreeSet::new(), Vec::new());
     for process in pids() {
         let file = Path::new("/proc").join(&process).join("mountinfo");
-        for line in fs::read_to_string(file).unwrap_or_default().lines() {
+        let text = match fs::read_to_string(&file) {
+            Ok(text) => text,
+            // A process that ends has left its namespace.
+            Err(e) if is_gone(&e) || e.kind() == ErrorKind::InvalidInput => continue,
+            Err(e) => {
+                hidden.push(format!("{} cannot be read ({e}), so the disk may be mounted", file.display()));
+                continue;
+            }
+        };
+        for line in text.lines() {
             let words: Vec<&str> = line.split(' ').collect();
             let Some(dash) = words.iter().position(|word| *word == "-") else { continue };
             let number = words.get(2).and_then(|text| text.split_once(':'));
@@ -178,11 +213,16 @@ fn mounts(numbers: &BTreeSet<u64>) -> Vec<String> {
             }
         }
     }
-    found.into_iter().map(|at| format!("it is mounted at {at}")).collect()
+    found.into_iter().map(|at| format!("it is mounted at {at}")).chain(hidden).collect()
 }
 
 fn swaps(numbers: &BTreeSet<u64>) -> Vec<String> {
-    let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    let text = match fs::read_to_string("/proc/swaps") {
+        Ok(text) => text,
+        // A kernel without swap.
+        Err(e) if is_gone(&e) => return Vec::new(),
+        Err(e) => return vec![format!("/proc/swaps cannot be read ({e}), so the disk may be swap space")],
+    };
     let paths = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
     let ours = paths.filter(|path| fs::metadata(path).is_ok_and(|about| numbers.contains(&about.rdev())));
     ours.map(|path| format!("{path} is swap space")).collect()
@@ -195,8 +235,14 @@ fn processes(disk: &Described, blocks: &BTreeSet<u64>) -> Vec<String> {
     let mut found = Vec::new();
     for process in pids().filter(|pid| *pid != own) {
         let folder = Path::new("/proc").join(&process);
-        let open = fs::read_dir(folder.join("fd")).into_iter().flatten().flatten();
-        let has = open.filter_map(|fd| fs::metadata(fd.path()).ok()).any(|about| {
+        let open = match entries(&folder.join("fd")) {
+            Ok(open) => open,
+            Err(why) => {
+                found.push(why);
+                continue;
+            }
+        };
+        let has = open.iter().filter_map(|fd| fs::metadata(fd.path()).ok()).any(|about| {
             let kind = about.file_type();
             (kind.is_block_device() && blocks.contains(&about.rdev()))
                 || (kind.is_char_device() && passing.contains(&about.rdev()))
@@ -227,13 +273,19 @@ fn passing(disk: &Described) -> BTreeSet<u64> {
 
 /// The loop driver opens what lies below it like any program, and belongs to no process.
 fn loops(numbers: &BTreeSet<u64>) -> Vec<String> {
-    let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let in_use = entries.filter(|entry| entry.path().join("loop").exists());
+    let entries = match entries(Path::new("/sys/block")) {
+        Ok(entries) => entries,
+        Err(why) => return vec![why],
+    };
+    let in_use = entries.iter().filter(|entry| entry.path().join("loop").exists());
     let above = in_use.filter_map(|entry| {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let device = File::open(Path::new("/dev").join(&name)).ok()?;
-        let below = device_below(&device).ok()?;
-        numbers.contains(&below).then(|| format!("it lies below {name}"))
+        match File::open(Path::new("/dev").join(&name)).and_then(|device| device_below(&device)) {
+            Ok(below) => numbers.contains(&below).then(|| format!("it lies below {name}")),
+            // Detached meanwhile.
+            Err(e) if e.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => None,
+            Err(e) => Some(format!("what lies below {name} cannot be seen ({e}), so it may be the disk")),
+        }
     });
     above.collect()
 }

@@ -3,7 +3,7 @@
 //! Nothing that existed before changes its owner. Filesystems without owners, such as FAT, keep theirs.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -96,6 +96,17 @@ pub fn create_new(path: &Path) -> io::Result<File> {
     let file = File::create_new(path)?;
     hand_over(&file)?;
     Ok(file)
+}
+
+/// Creates a file that must not exist, and has `fill` write it. If that fails, the file is removed, so that the same command can be
+/// given again.
+pub fn write_new<E: From<io::Error>>(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut file = BufWriter::new(create_new(path)?);
+    let written = fill(&mut file).and_then(|()| Ok(file.flush()?));
+    written.inspect_err(|_| drop(fs::remove_file(path)))
 }
 
 /// Creates a folder that must not exist, for the caller.

@@ -76,8 +76,11 @@ pub fn make(path: &Path) -> anyhow::Result<PathBuf> {
 
 fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
     let made = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
-    let made = made.and_then(|file| hand_over(&file).map(|()| file));
-    let written = made.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
+    let written = made.and_then(|mut file| {
+        let written =
+            hand_over(&file).and_then(|()| file.write_all(text.as_bytes())).and_then(|()| file.sync_all());
+        written.inspect_err(|_| drop(fs::remove_file(path)))
+    });
     written.map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => {
             let text =

@@ -106,17 +106,9 @@ fn a_dry_run_says_what_a_scale_no_longer_tests_and_which_budget_is_too_short() {
     let of = |more: &[&str]| notes(&desk, &[more, &["--on", &testbed, "--filesystems", "ext4,xfs"]].concat());
     assert_eq!(of(&["mailserver", "--scale", "1/8"]), "[]");
     let small = of(&["mailserver", "--scale", "1/64"]);
-    assert!(
-        small.contains("the least that it needs") && small.contains("--scale 1/"),
-        "{small}"
-    );
+    assert!(small.contains("the least that it needs") && small.contains("--scale 1/"), "{small}");
     let volume = of(&["fileserver", "--scale", "1/64", "--memory", "64m"]);
-    assert!(
-        volume.contains(
-            "At scale 1/64 the volume should have 192 MiB, but has 512 MiB"
-        ),
-        "{volume}"
-    );
+    assert!(volume.contains("At scale 1/64 the volume should have 192 MiB, but has 512 MiB"), "{volume}");
     assert_eq!(of(&["quick"]), "[]", "five minutes hold its least rounds");
     let budget = of(&["quick", "--budget", "10s"]);
     assert!(budget.contains("The budget of 10s is too short") && !budget.contains("--at-least"), "{budget}");

@@ -12,7 +12,10 @@ const PATIENCE: Duration = Duration::from_millis(50);
 fn offered(desk: &Desk, words: &[&str]) -> Vec<String> {
     let mut command = desk.fsderby(&[&["--", "fsderby"], words].concat());
     let index = words.len().to_string();
-    let said = run(command.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", index).env("_CLAP_IFS", "\n"));
+    let said = run(command
+        .env("_FSDERBY_COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", index)
+        .env("_CLAP_IFS", "\n"));
     assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:#?}");
     said.out.lines().map(str::to_owned).collect()
 }

@@ -346,10 +346,7 @@ fn a_share_that_is_taken_stays_and_the_volume_follows_the_scale_down_to_what_its
     assert_eq!(of("filled 40%", "1/8", Given { size: true, memory: false }).0, 8192);
     let (size, _, lost) = of("filled 40%", "1/25", none);
     assert!(
-        size == 512
-            && lost[0].contains(
-                "At scale 1/25 the volume should have 328 MiB, but has 512 MiB"
-            ),
+        size == 512 && lost[0].contains("At scale 1/25 the volume should have 328 MiB, but has 512 MiB"),
         "{size} {lost:?}"
     );
     assert!(lost[0].contains("--scale 1/16 or larger avoids this"), "{lost:?}");
@@ -420,9 +417,9 @@ fn what_a_scaled_plan_no_longer_tests_is_said_by_its_report() {
     assert_eq!(experiment.plan("loop".into(), 1).unwrap(), plan);
     let report = Report::of(&run);
     let said = |texts: &[String]| {
-        texts.iter().any(|text| {
-            text.contains("At scale 1/64 a trial should have 8 MiB of memory, but has 19 MiB")
-        })
+        texts
+            .iter()
+            .any(|text| text.contains("At scale 1/64 a trial should have 8 MiB of memory, but has 19 MiB"))
     };
     assert!(said(&report.summary.heading.warnings), "{:?}", report.summary.heading.warnings);
     let shown = terminal::text(&report, 80, Detail::Glance).split_whitespace().collect::<Vec<_>>().join(" ");

@@ -18,7 +18,7 @@ use self::markdown::{columns, escaped, roff};
 use super::Cli;
 use super::output::print;
 use crate::exit::Failure;
-use crate::host::caller::{create_folders, create_new};
+use crate::host::caller::{create_folders, write_new};
 use crate::version;
 
 /// Its sections have the examples of each command.
@@ -57,7 +57,7 @@ fn write(folder: &Path, pages: &[(String, String)]) -> anyhow::Result<()> {
     }
     for (name, page) in pages {
         let path = folder.join(name);
-        let written = create_new(&path).and_then(|mut file| file.write_all(page.as_bytes()));
+        let written = write_new(&path, |file| file.write_all(page.as_bytes()));
         written.with_context(|| format!("could not write {}", path.display()))?;
     }
     Ok(())

@@ -16,7 +16,9 @@ pub fn text(what: &str, table: &[(&str, &str)], written: &str) -> Result<String,
     if !written.contains('/') {
         let known = table.iter().map(|(name, _)| *name);
         return Err(crate::text::names::unknown(what, written, known)
-            + &format!("; to name a file, write it with a /, as in ./{what}.toml"));
+            + &format!(
+                "; to name a file, write its path: ./{what}.toml in an option, /DIR/{what}.toml in a configuration"
+            ));
     }
     match fs::metadata(written) {
         Ok(about) if about.is_file() && about.len() <= LARGEST => {}
