@@ -241,6 +241,21 @@ impl Condition {
         }
     }
 
+    /// The comparisons whose intervals lie partly beyond the threshold.
+    fn not_ruled_out<'c>(&self, changes: &'c Changes) -> Result<Vec<&'c Change>, String> {
+        let reaches = |change: &&Change| {
+            let (low, high) = change.low.zip(change.high).unwrap_or((change.ratio, change.ratio));
+            let (better, worse) = (high > self.beyond, low < 1.0 / self.beyond);
+            let is_reached = match self.side {
+                Side::Better => better,
+                Side::Worse => worse,
+                Side::Different => better || worse,
+            };
+            is_reached && !self.is_beyond(change)
+        };
+        Ok(self.about(changes)?.into_iter().filter(reaches).collect())
+    }
+
     /// States whether the condition holds, for which findings, and which quantity was compared with the threshold.
     ///
     /// # Errors
@@ -254,6 +269,7 @@ impl Condition {
             these.iter().map(one).collect::<Vec<_>>().join("; ")
         };
         let holds = self.holds(changes)?;
+        let fails = holds.is_empty() && !self.by_estimate;
         let is_open = |change: &&Change| self.is_beyond(change) && !self.is_met(change);
         let open: Vec<&Change> = self.about(changes)?.into_iter().filter(is_open).collect();
         let condition = &self.written;
@@ -266,6 +282,13 @@ impl Condition {
                 )
             }
         };
+        let (all, possible) = (self.about(changes)?.len(), self.not_ruled_out(changes)?.len());
+        if fails && possible > 0 {
+            said += &format!(
+                " But the runs do not rule it out in {possible} of {all} comparisons: their intervals reach beyond the \
+                 threshold. More rounds make intervals shorter."
+            );
+        }
         if !open.is_empty() {
             said += &format!(
                 " These lie beyond the threshold, but no difference was found, for the reason given in the report: {these}.",
@@ -345,7 +368,11 @@ mod tests {
              lie beyond the threshold, but no difference was found, for the reason given in the report: ext4, in a \
              hurry in transactions.rate of mail."
         );
-        assert!(said("worse > 7%").ends_with("nearest to 1 of each interval."));
+        assert!(said("worse > 18%").ends_with("nearest to 1 of each interval."));
+        assert!(
+            said("worse > 7%")
+                .contains("nearest to 1 of each interval. But the runs do not rule it out in 1 of 2")
+        );
         assert!(
             said("worse > 5% by estimate").starts_with("'worse > 5% by estimate' holds for ext4, in a hurry")
         );

@@ -53,7 +53,7 @@ pub enum Guest {
         /// A file that `fsderby guest export` wrote
         file: PathBuf,
     },
-    /// Remove a bundle from the cache
+    /// Remove a guest bundle (a kernel, programs and agent in one file) from fsderby's cache
     Remove {
         /// ID of a bundle, or its first eight or more digits
         id: String,

@@ -1,13 +1,15 @@
 //! `fsderby reproduce PAPER`: runs a paper's experiments, and judges its tables and claims by them.
 
-use std::io::Write;
-use std::os::unix::process::ExitStatusExt;
+use std::io::{self, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
-use std::sync::atomic::Ordering;
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use rustix::process::{Pid, Signal, kill_process};
 use shell_words::quote;
 
 use super::compare::usable;
@@ -166,7 +168,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     for one in &all {
         say(&format!("run {}: {}", one.run.experiment, one.folder.display()));
         // The page has all figures, so the report of each run is not printed.
-        let status = child(arguments, one, all.len()).stdout(Stdio::null()).status();
+        let status = carried_out(child(arguments, one, all.len()).stdout(Stdio::null()), &stop);
         let status = status.context("could not start fsderby")?;
         if let (Some(signal), false) = (status.signal(), stop.load(Ordering::Relaxed)) {
             let text = format!(
@@ -193,6 +195,24 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let folders: Vec<PathBuf> = all.into_iter().map(|one| one.folder).collect();
     told(arguments, &paper, &read(&folders)?, Some(&folder), key.as_ref())?;
     Ok(ExitCode::from(worst))
+}
+
+/// Runs the command. A signal that stops this program is passed on once: to this end the child has a process group of its own, as
+/// Ctrl-C goes to a whole group, and a second signal would end the child without a seal.
+fn carried_out(command: &mut Command, stop: &AtomicBool) -> io::Result<ExitStatus> {
+    let mut child = command.process_group(0).spawn()?;
+    let mut is_told = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if stop.load(Ordering::Relaxed) && !is_told {
+            is_told = true;
+            // It may have ended meanwhile.
+            let _ = kill_process(Pid::from_child(&child), Signal::INT);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// `./papers/mine.toml` is `mine`.

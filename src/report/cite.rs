@@ -136,7 +136,7 @@ impl<'r> Citation<'r> {
              ```\nfsderby verify RUN\n{rerun}fsderby report RUN\n```\n\n\
              **Repeat.** The original run took {minutes:.0} min on {cpus} of {cpu}.\n\n```\nfsderby run RUN/plan.toml --output AGAIN\n\
              fsderby compare RUN AGAIN\n```\n\n\
-             **Needs.** Linux on {architecture}, {program}; memory of a trial: {memory}, volume: {size}.\n\n\
+             **Needs.** Linux on {architecture}, {program}; memory limit of each trial: {memory}, volume: {size}.\n\n\
              **Tolerance.** {checked}\n\n| BLAKE3 of | |\n|---|---|\n{hashes}",
             title = self.title(),
             trials = count(counted.len(), "counted trial"),

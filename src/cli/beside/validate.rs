@@ -25,8 +25,8 @@ const SECTOR: u64 = 512;
 
 #[derive(Args)]
 pub struct Validate {
-    /// Also run the jobs in a virtual machine, whose kernel sends them to the modelled disk, and print both results: with and
-    /// without this kernel
+    /// Also run each job in a virtual machine with the modelled disk, and print this result, behind a kernel's scheduler and cache,
+    /// next to that of the model alone
     #[arg(long)]
     guest: bool,
     /// A disk of `fsderby list disks`, or a disk file; default: all disks with published results; with --guest a cloud volume

@@ -98,12 +98,13 @@ fn unanswered(workloads: &[WorkloadSummary]) -> String {
     let which = match all.as_slice() {
         [] => return String::new(),
         few if few.len() <= NAMED => {
-            let each = few.iter().map(|(titles, labels)| format!("{} of {}", list(titles), list(labels)));
+            let each =
+                few.iter().map(|(titles, labels)| format!("{} (workload {})", list(titles), list(labels)));
             each.collect::<Vec<String>>().join("; ")
         }
         many => {
             let n = many.iter().map(|(_, labels)| labels.len()).sum::<usize>();
-            format!("other phases of {n} workloads")
+            format!("those of {n} workloads")
         }
     };
     format!("Other operations were measured, but are not compared here: {which}.")
@@ -236,7 +237,7 @@ mod tests {
     fn what_is_measured_and_not_in_the_answer_is_named() {
         let note = table(&model::samples(13)).note;
         assert!(
-            note.ends_with("Other operations were measured, but are not compared here: sealing, create and delete of letters-quick."),
+            note.ends_with("Other operations were measured, but are not compared here: sealing, create and delete (workload letters-quick)."),
             "{note}"
         );
     }
