@@ -1,6 +1,6 @@
 //! Completions that know fsderby's names. A shell asks the program itself, which reads no device and needs no root.
 //!
-//! `fsderby completions SHELL` prints the few lines that make a shell ask: `_FSDERBY_COMPLETE=bash fsderby -- WORDS…`.
+//! `fsderby completions SHELL` prints the few lines that make a shell ask: `_COMPLETE_FSDERBY=bash fsderby -- WORDS…`.
 
 use clap::{Command, CommandFactory};
 use clap_complete::engine::ValueCompleter;
@@ -24,7 +24,7 @@ use crate::{config, filesystems, papers, probes, stages, states, storage, testbe
 type Names = fn() -> ArgValueCandidates;
 
 /// The variable by which a shell asks for completions: its own, so that no other program's sets it.
-pub const VARIABLE: &str = "_FSDERBY_COMPLETE";
+pub const VARIABLE: &str = "_COMPLETE_FSDERBY";
 
 /// Answers a shell and ends, if a shell asks.
 pub fn answer() {

@@ -13,7 +13,7 @@ fn offered(desk: &Desk, words: &[&str]) -> Vec<String> {
     let mut command = desk.fsderby(&[&["--", "fsderby"], words].concat());
     let index = words.len().to_string();
     let said = run(command
-        .env("_FSDERBY_COMPLETE", "bash")
+        .env("_COMPLETE_FSDERBY", "bash")
         .env("_CLAP_COMPLETE_INDEX", index)
         .env("_CLAP_IFS", "\n"));
     assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:#?}");
