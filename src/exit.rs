@@ -93,12 +93,6 @@ pub struct Missing {
     pub try_this: String,
 }
 
-impl From<Failure> for Missing {
-    fn from(failure: Failure) -> Self {
-        Missing { what: failure.what, try_this: failure.try_this.unwrap_or_default() }
-    }
-}
-
 impl From<Missing> for Failure {
     fn from(missing: Missing) -> Self {
         Failure { code: MISSING, what: missing.what, try_this: Some(missing.try_this) }

@@ -410,13 +410,14 @@ fn condition(leaves: &[Box<dyn Device>], job: &Job) -> Result<Vec<Seen>, StepErr
             Conditioning::None => continue,
             Conditioning::Wash(steady) => steady,
             Conditioning::Precondition => {
-                let steady = raw::precondition(path, size)?;
-                leaf.note_conditioned(steady).map_err(|e| StepError::io("note the state of", path, e))?;
+                let steady = raw::precondition(path, size).map_err(StepError::of_machine)?;
+                leaf.note_conditioned(steady)
+                    .map_err(|e| StepError::io("note the state of", path, e).of_machine())?;
                 steady
             }
         };
-        all.push(raw::wash(path, size, steady)?);
-        leaf.reset_names().map_err(|e| StepError::io("reset", path, e))?;
+        all.push(raw::wash(path, size, steady).map_err(StepError::of_machine)?);
+        leaf.reset_names().map_err(|e| StepError::io("reset", path, e).of_machine())?;
     }
     Ok(all)
 }

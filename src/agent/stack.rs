@@ -100,15 +100,14 @@ impl Stack {
     /// The last layer has failed, so there may be nothing to remove, and its commands may fail. What is still there afterwards is
     /// an error.
     fn take_down_half_built(&mut self) -> Result<(), StepError> {
-        let mut left = Ok(());
-        if let Some(failed) = self.standing.last_mut() {
-            let undone = failed.take_down(self.limit);
-            if failed.take_down.iter().any(|undo| Path::new(&undo.device).exists()) {
-                left = undone;
-            }
-            failed.take_down.clear();
+        let Some(failed) = self.standing.pop() else { return Ok(()) };
+        let undone = failed.take_down(self.limit);
+        if failed.take_down.iter().any(Undo::is_present) {
+            // It stays noted, with those below it, for whoever takes it down later.
+            return undone.and(self.take_down_all());
         }
-        left.and(self.take_down())
+        self.take_down_all()?;
+        self.forget()
     }
 
     fn add(&mut self, layer: &dyn Layer, place: Place, how: Raise) -> Result<Vec<Below>, StepError> {
@@ -205,12 +204,22 @@ impl Stack {
         if self.standing.is_empty() {
             return Ok(());
         }
+        // What is still there stays noted.
+        self.take_down_all()?;
+        self.forget()
+    }
+
+    fn take_down_all(&mut self) -> Result<(), StepError> {
         let mut all = Ok(());
         while let Some(standing) = self.standing.pop() {
             all = all.and(standing.take_down(self.limit));
         }
-        // What is still there stays noted.
-        all.and_then(|()| self.note().map_err(|e| StepError::io("forget", "the layers", e)))
+        all
+    }
+
+    /// Notes that nothing is to be undone any more.
+    fn forget(&self) -> Result<(), StepError> {
+        self.note().map_err(|e| StepError::io("forget", "the layers", e))
     }
 }
 

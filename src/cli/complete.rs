@@ -18,7 +18,7 @@ use crate::runner::experiment::{SHIPPED, eras, profiles};
 use crate::schema::setup::ImageState;
 use crate::store::PLAN;
 use crate::testbeds::model::{disks, machines};
-use crate::{config, filesystems, papers, probes, stages, states, storage, testbeds, workloads};
+use crate::{config, filesystems, imports, papers, probes, stages, states, storage, testbeds, workloads};
 
 /// Gives the names that fit an option.
 type Names = fn() -> ArgValueCandidates;
@@ -119,6 +119,11 @@ pub fn experiments() -> ArgValueCompleter {
 /// The shipped papers, and files.
 pub fn papers() -> ArgValueCompleter {
     or_path(|| of_table(papers::TABLE), PathCompleter::file)
+}
+
+/// The tools whose results can be imported.
+pub fn importable() -> ArgValueCandidates {
+    names(|| imports::TABLE.iter().map(|tool| tool.name().to_owned()).collect())
 }
 
 /// Everything that `explain` explains.

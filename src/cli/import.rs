@@ -23,6 +23,7 @@ use crate::schema::import::{Asked, Import, Naming};
 #[command(after_help = HELP)]
 pub struct Arguments {
     /// The tool that wrote the files: bonnie, fio, iozone or postmark
+    #[arg(add = super::complete::importable())]
     tool: String,
     /// Files with the tool's output; other text in them is ignored
     #[arg(required = true)]

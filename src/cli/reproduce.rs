@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use fsderby_sys::process::tied_command;
 use rustix::process::{Pid, Signal, kill_process};
 use shell_words::quote;
 
@@ -253,7 +254,7 @@ fn planned<'p>(arguments: &Arguments, paper: &'p Paper, folder: &Path) -> Result
 
 /// The command that makes or continues one of `n` runs.
 fn child(arguments: &Arguments, one: &Planned<'_>, n: usize) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap_or_else(|_| "fsderby".into()));
+    let mut command = tied_command(std::env::current_exe().unwrap_or_else(|_| "fsderby".into()));
     command.arg("run");
     let rounds = arguments.rounds.unwrap_or(SAMPLES_NEEDED as u32).to_string();
     if one.folder.exists() {

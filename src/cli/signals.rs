@@ -16,14 +16,17 @@ fn heeded() -> impl Iterator<Item = i32> {
     [SIGINT, SIGTERM].into_iter().chain((!ignores).then_some(SIGHUP))
 }
 
-/// Set by Ctrl-C, SIGTERM, or the end of the terminal; a second signal ends the program at once.
+/// Set by Ctrl-C, SIGTERM, or the end of the terminal; a second Ctrl-C or SIGTERM ends the program at once. A terminal that closes
+/// may send its signal twice.
 pub fn stop() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in heeded() {
         // In this order, so that the first signal does not find the flag set.
-        flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), stop.clone())
-            .and_then(|_| flag::register(signal, stop.clone()))
-            .context("could not listen for Ctrl-C")?;
+        let again = match signal {
+            SIGHUP => Ok(()),
+            _ => flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), stop.clone()).map(drop),
+        };
+        again.and_then(|()| flag::register(signal, stop.clone())).context("could not listen for Ctrl-C")?;
     }
     Ok(stop)
 }

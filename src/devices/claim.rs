@@ -265,7 +265,7 @@ pub fn release(id: &str) -> Result<(Mark, Option<Refusal>), Refusal> {
     users::lock(&disk)?;
     let held = disk.exclusively()?;
     let damage = marks::agree(&disk.about.name, &hold::found(&disk, &mark)?, &mark).err();
-    disk.is_still_itself()?;
+    disk.may_be_released()?;
     let fault = |e| Refusal::io(Check::Claim, "remove the claim of", id, &e);
     // With damaged marks nobody knows whose the range is.
     if damage.is_none() {

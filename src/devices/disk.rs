@@ -356,11 +356,27 @@ impl Disk {
         &self.node
     }
 
-    /// Whether it still is the disk that was opened: the same medium, size and serial number; and whether nobody has reserved it since.
+    /// Whether it still is the disk that was opened, and nobody has reserved it since.
     ///
     /// # Errors
     /// What differs, or who has.
     pub fn is_still_itself(&self) -> Result<(), Refusal> {
+        self.is_the_same()?;
+        self.is_unreserved()
+    }
+
+    /// Like [`is_still_itself`](Self::is_still_itself), for a disk that is given back: one that does not say whether it is reserved
+    /// is not refused.
+    ///
+    /// # Errors
+    /// What differs, or who has reserved it.
+    pub fn may_be_released(&self) -> Result<(), Refusal> {
+        self.is_the_same()?;
+        reservations::none_seen(&self.node, &self.about.name, &self.about.place)
+    }
+
+    /// Whether it has the same medium, size and serial number.
+    fn is_the_same(&self) -> Result<(), Refusal> {
         let now = describe(&self.about.name);
         let gone = |what: &str| {
             let text = format!("{} is another disk than at the first look: {what}", self.about.name);
@@ -385,7 +401,7 @@ impl Disk {
         {
             return Err(gone("the kernel's number of the medium"));
         }
-        self.is_unreserved()
+        Ok(())
     }
 
     /// Whether nobody has reserved it.

@@ -27,6 +27,8 @@ const QUEUE_FULL: u8 = 0x28;
 /// `include/scsi/scsi_status.h`: what some kernels note of these answers in place of the controller's status.
 const TARGET_FAILURE: u16 = 0x10;
 const NEXUS_FAILURE: u16 = 0x11;
+/// An error between controller and disk, as of a cable.
+const CONTROLLER_ERROR: u16 = 0x07;
 /// SPC-4, 4.5.6: sense keys and codes.
 const UNIT_ATTENTION: u8 = 6;
 const UNKNOWN_COMMAND: [u8; 3] = [5, 0x20, 0];
@@ -50,6 +52,18 @@ struct Reserved {
 /// # Errors
 /// If it has, or does not say.
 pub fn none(disk: &File, name: &str, place: &Path) -> Result<(), Refusal> {
+    judged(disk, name, place, false)
+}
+
+/// Like [`none`], for a disk that is given back: one that does not say is not refused, or nobody could give it back.
+///
+/// # Errors
+/// If it has.
+pub fn none_seen(disk: &File, name: &str, place: &Path) -> Result<(), Refusal> {
+    judged(disk, name, place, true)
+}
+
+fn judged(disk: &File, name: &str, place: &Path, may_be_silent: bool) -> Result<(), Refusal> {
     let bus = bus(name, place);
     let asked = match bus {
         Bus::Scsi => of_scsi(disk),
@@ -77,6 +91,7 @@ pub fn none(disk: &File, name: &str, place: &Path) -> Result<(), Refusal> {
             ),
             format!("{tool}, which shows whose it is; a disk that no other machine uses"),
         ),
+        Err(_) if may_be_silent => Ok(()),
         Err(why) => refuse(
             format!("{name} does not say whether it is reserved: {why}"),
             format!("{tool}; dmesg, for the kernel's reason"),
@@ -139,7 +154,7 @@ fn page_of(
                 return Err("another machine has reserved it by the older command RESERVE".into());
             }
             (0, CHECK_CONDITION) if key == UNIT_ATTENTION && tried < TRIES => {}
-            (0, BUSY | QUEUE_FULL) if tried < TRIES => thread::sleep(PAUSE),
+            (0, BUSY | QUEUE_FULL) | (CONTROLLER_ERROR, _) if tried < TRIES => thread::sleep(PAUSE),
             (0, CHECK_CONDITION) => {
                 return Err(format!(
                     "PERSISTENT RESERVE IN failed with sense key {key:#x}, code {code:#04x}/{qualifier:#04x}"
@@ -326,6 +341,9 @@ mod tests {
         for (status, sense) in [(CHECK_CONDITION, [5, 0x24, 0]), (CHECK_CONDITION, [2, 4, 2])] {
             assert!(answers(&[of(status, sense)]).unwrap_err().contains("failed with sense key"));
         }
+        let cable = ScsiFault { host: CONTROLLER_ERROR, ..ScsiFault::default() };
+        assert_eq!(answers(&[cable, cable]), Ok(Some(page(0, &[]))));
+        assert!(answers(&[cable; 5]).is_err());
         let fault = ScsiFault { host: 3, ..ScsiFault::default() };
         assert!(answers(&[fault]).unwrap_err().contains("of the controller 0x3"));
     }

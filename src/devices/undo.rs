@@ -33,6 +33,11 @@ pub struct Undo {
 }
 
 impl Undo {
+    /// Whether the device exists.
+    pub fn is_present(&self) -> bool {
+        self.present().is_some()
+    }
+
     /// The kernel's name of the device, while it exists.
     fn present(&self) -> Option<String> {
         match self.device.strip_prefix(MAPPER) {

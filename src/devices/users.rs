@@ -84,7 +84,9 @@ pub fn planned(disk: &Described, words: &[String]) -> Vec<String> {
     names.extend(words.iter().cloned());
     let guests = GUESTS.iter().flat_map(|folder| files(Path::new(folder)));
     let all = PLANS.iter().map(PathBuf::from).chain(guests);
-    let found = all.filter_map(|file| {
+    // Sockets lie among a hypervisor's files; a pipe would keep the reader waiting.
+    let is_read = |file: &PathBuf| fs::metadata(file).map_or(true, |about| about.is_file());
+    let found = all.filter(is_read).filter_map(|file| {
         let content = match fs::read(&file) {
             Ok(content) => content,
             Err(e) if is_gone(&e) => return None,
@@ -190,8 +192,8 @@ fn mounts(numbers: &BTreeSet<u64>) -> Vec<String> {
     let (mut found, mut hidden) = (BTreeSet::new(), Vec::new());
     for process in pids() {
         let file = Path::new("/proc").join(&process).join("mountinfo");
-        let text = match fs::read_to_string(&file) {
-            Ok(text) => text,
+        let text = match fs::read(&file) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             // A process that ends has left its namespace.
             Err(e) if is_gone(&e) || e.kind() == ErrorKind::InvalidInput => continue,
             Err(e) => {
@@ -217,8 +219,8 @@ fn mounts(numbers: &BTreeSet<u64>) -> Vec<String> {
 }
 
 fn swaps(numbers: &BTreeSet<u64>) -> Vec<String> {
-    let text = match fs::read_to_string("/proc/swaps") {
-        Ok(text) => text,
+    let text = match fs::read("/proc/swaps") {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         // A kernel without swap.
         Err(e) if is_gone(&e) => return Vec::new(),
         Err(e) => return vec![format!("/proc/swaps cannot be read ({e}), so the disk may be swap space")],

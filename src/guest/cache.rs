@@ -37,7 +37,10 @@ pub fn folder(name: &str) -> Result<PathBuf, Missing> {
 
 /// The folder of the cache.
 fn place() -> Result<PathBuf, Missing> {
-    let config = config::get().map_err(Missing::from)?;
+    let config = config::get().map_err(|e| Missing {
+        what: e.what,
+        try_this: e.try_this.unwrap_or_else(|| "fsderby config show".into()),
+    })?;
     if let Some(folder) = config.text(Key::Cache) {
         return Ok(folder.into());
     }

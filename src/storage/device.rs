@@ -82,8 +82,8 @@ struct Claimed {
 impl Claimed {
     fn attach(id: &str, settings: &Settings, job: &Job) -> Result<Box<dyn Device>, StepError> {
         let volume = Volume::find(id, job.volume.size)
-            .map_err(|why| StepError::new("attach", id, without_serial(id, why.to_string())))?;
-        volume.reset(settings.reset).map_err(|e| StepError::io("reset", id, e))?;
+            .map_err(|why| StepError::new("attach", id, without_serial(id, why.to_string())).of_machine())?;
+        volume.reset(settings.reset).map_err(|e| StepError::io("reset", id, e).of_machine())?;
         let disposable = Disposable::window(&volume);
         Ok(Box::new(Claimed {
             id: id.to_owned(),

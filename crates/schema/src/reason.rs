@@ -261,3 +261,29 @@ impl fmt::Display for Loss {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_of_the_machine_voids_a_trial_and_other_content_is_damage() {
+        let failed = |blame| Reason::Failed {
+            step: StepName::Work,
+            operation: "read".into(),
+            path: "s0/17".into(),
+            errno: 0,
+            text: "at byte 7, the content differs".into(),
+            blame,
+        };
+        let all = [Blame::Filesystem, Blame::Content, Blame::Machine];
+        assert_eq!(
+            all.map(|blame| failed(blame).outcome()),
+            [Outcome::Failed, Outcome::Failed, Outcome::Void]
+        );
+        assert_eq!(all.map(|blame| failed(blame).is_integrity()), [false, true, false]);
+        // Older records say nothing, and mean the filesystem.
+        let said = |blame| serde_json::to_value(failed(blame)).unwrap_or_default()["blame"].clone();
+        assert_eq!(all.map(said), [serde_json::Value::Null, "content".into(), "machine".into()]);
+    }
+}

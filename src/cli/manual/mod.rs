@@ -87,7 +87,9 @@ fn page(command: Command, name: &str) -> io::Result<String> {
     let is_main = name == "fsderby";
     let synopsis = synopsis(&command);
     let own_options = command.get_after_help().map(ToString::to_string).filter(|_| !is_main);
-    let is_parent = command.get_subcommands().any(|below| !below.is_hide_set());
+    let shown = command.get_subcommands().filter(|below| !below.is_hide_set());
+    let below: Vec<String> = shown.map(|below| format!("{words} {}", below.get_name())).collect();
+    let is_parent = !below.is_empty();
     let man = Page::new(command);
     let rendered = |render: fn(&Page, &mut dyn Write) -> io::Result<()>| {
         let mut section = Vec::new();
@@ -112,8 +114,12 @@ fn page(command: Command, name: &str) -> io::Result<String> {
         let (of_users, _) = text.split_once("\n## Variables of tests").unwrap_or((text, ""));
         page += &format!(".SH CONFIGURATION\n{}", roff(of_users));
     }
-    if let Some(examples) = examples(&words) {
-        page += &format!(".SH EXAMPLES\n{}", roff(examples));
+    // Those of the commands below it, where it has none of its own.
+    let own = examples(&words).map(str::to_owned);
+    let of_below = || below.iter().filter_map(|words| examples(words)).collect::<String>();
+    let examples = own.unwrap_or_else(of_below);
+    if !examples.is_empty() {
+        page += &format!(".SH EXAMPLES\n{}", roff(&examples));
     }
     page += &sections::exit_status(name);
     page += &sections::files(name);
@@ -193,8 +199,7 @@ mod tests {
             for section in wanted.chain(of_commands.filter(|_| is_command)) {
                 assert!(page.contains(&format!(".SH {section}\n")), "{name} has no {section}:\n{page}");
             }
-            let is_parent = page.contains(".SH COMMANDS\n");
-            assert!(is_parent || page.contains(".SH EXAMPLES\n"), "{name} has no examples");
+            assert!(page.contains(".SH EXAMPLES\n"), "{name} has no examples");
         }
     }
 

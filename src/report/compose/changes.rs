@@ -178,8 +178,8 @@ fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option
     };
     said.extend(drift.map(|drift| {
         format!(
-            "Without any change, figures drift: within one run, those of a candidate's first and second half of rounds \
-             differ by a factor of up to {}.",
+            "Figures drift without any change: within one run, a candidate's mean over the first half of the rounds and \
+             its mean over the second half differ by a factor of up to {}.",
             ratio(drift)
         )
     }));

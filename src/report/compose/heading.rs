@@ -183,7 +183,7 @@ fn partly(workloads: &[WorkloadSummary]) -> String {
     let short: Vec<&WorkloadSummary> = workloads.iter().filter(|work| work.is_short).collect();
     match short.len() {
         0 => String::new(),
-        1..=NAMED => format!(", preliminary for {}", these("", workloads, &short)),
+        1..=NAMED => format!(", preliminary for {}", these(workloads, &short)),
         many => format!(", preliminary for {many} of {} workloads", workloads.len()),
     }
 }
@@ -452,7 +452,7 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
     let marked: Vec<&WorkloadSummary> = workloads.iter().filter(|w| !w.page_cache.is_empty()).collect();
     if let [one] = marked[..] {
         return Some(format!(
-            "{} measures page cache and CPU rather than the disk: {}.",
+            "The workload {} measures page cache and CPU rather than the disk: {}.",
             one.label, one.page_cache
         ));
     }
@@ -465,11 +465,8 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
         }
     }
     let reason = |(memory, own): &(Option<Bytes>, Vec<&WorkloadSummary>)| {
-        let whose = if own.len() == marked.len() {
-            String::new()
-        } else {
-            format!("{}: ", these("all", workloads, own))
-        };
+        let whose =
+            if own.len() == marked.len() { String::new() } else { format!("{}: ", these(workloads, own)) };
         let peak = own.iter().map(|w| w.peak()).max_by_key(|peak| peak.0).unwrap_or(Bytes(0));
         match memory {
             Some(memory) => {
@@ -482,7 +479,7 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
     };
     let reasons: Vec<String> = groups.iter().map(reason).collect();
     (!marked.is_empty()).then(|| {
-        let these = these("All", workloads, &marked);
+        let these = first(&these(workloads, &marked));
         format!("{these} measure page cache and CPU rather than the disk: {}.", reasons.join("; "))
     })
 }
@@ -494,10 +491,10 @@ fn short(workloads: &[WorkloadSummary], standing: Standing) -> Option<String> {
     const WHY: &str = "so they say little about hours of the same workload";
     let all = (!all.is_empty()).then(|| {
         let are = if all.len() == 1 { "is" } else { "are" };
-        format!("{} {are} preliminary: the trials are short, {WHY}.", these("All", workloads, &all))
+        format!("{} {are} preliminary: the trials are short, {WHY}.", first(&these(workloads, &all)))
     });
-    let some = (!some.is_empty())
-        .then(|| format!("Some trials of {} are short, {WHY}.", these("all", workloads, &some)));
+    let some =
+        (!some.is_empty()).then(|| format!("Some trials of {} are short, {WHY}.", these(workloads, &some)));
     let said: Vec<String> = all.into_iter().chain(some).collect();
     (!said.is_empty()).then(|| said.join(" "))
 }
@@ -511,17 +508,25 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
             "The machine was not idle: in {n} of {of} of {these}, the workload lost over a tenth of its time to \
              others, or heat slowed the CPU. fsderby counts these trials, so intervals are wider.",
             of = count(sum(|work| work.disturbed_trials[1]), "trial"),
-            these = these("all", workloads, &marked)
+            these = these(workloads, &marked)
         )
     })
 }
 
-/// The names of the marked workloads, or their number if these are many and all are marked.
-fn these(all: &str, workloads: &[WorkloadSummary], marked: &[&WorkloadSummary]) -> String {
+/// The names of the marked workloads, or their number if these are many and all are marked. Called what they are, because many
+/// of the names are words: `the workloads deliver and restart`.
+fn these(workloads: &[WorkloadSummary], marked: &[&WorkloadSummary]) -> String {
     if marked.len() > NAMED && marked.len() == workloads.len() {
-        return format!("{all} {} workloads", marked.len());
+        return format!("all {} workloads", marked.len());
     }
-    list(&marked.iter().map(|w| w.label.clone()).collect::<Vec<_>>())
+    let s = if marked.len() == 1 { "" } else { "s" };
+    format!("the workload{s} {}", list(&marked.iter().map(|w| w.label.clone()).collect::<Vec<_>>()))
+}
+
+/// At the beginning of a sentence.
+fn first(text: &str) -> String {
+    let (head, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+    head.to_uppercase() + rest
 }
 
 fn conclusion(
@@ -547,10 +552,13 @@ fn conclusion(
         }
         (Standing::Short, next) => {
             let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
+            let takes = next.and_then(|next| next.minutes);
+            let takes =
+                takes.map_or_else(String::new, |minutes| format!(" takes about {}", duration(minutes)));
             format!(
                 "Preliminary because {which} short. A trial is long enough for a verdict if it writes twice \
-                 the memory that it may use and lasts three commit intervals of its filesystem. Longer workloads are these{time}:",
-                time = about(next)
+                 the memory that it may use and lasts three commit intervals of its filesystem. A run with longer \
+                 workloads{takes}:"
             )
         }
         (Standing::Medians, _) => MEDIANS.to_owned(),

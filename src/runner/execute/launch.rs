@@ -15,7 +15,7 @@ use crate::runner::plan::resolved::Resolved;
 use crate::schema::event::Event;
 use crate::schema::job::Job;
 use crate::schema::plan::Trial;
-use crate::schema::reason::Reason;
+use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::Circumstances;
 use crate::schema::setup::ClockKind;
 use crate::testbeds::{Ended, Launched, Moved, Next, Testbed, Testbeds};
@@ -71,7 +71,9 @@ impl Launcher<'_> {
         let job = jobs::only_mount(self.plan, &attempt.trial, self.testbed(attempt), &token()?);
         let record = self.carry(attempt, &job, &mut |_| ())?.record;
         // What is void by the machine's fault may succeed later. A panic is a result, which a trial's record keeps.
-        Ok(matches!(record.reason, Some(Reason::Failed { .. })).then(|| record.why()))
+        let is_its =
+            record.outcome == Outcome::Failed && matches!(record.reason, Some(Reason::Failed { .. }));
+        Ok(is_its.then(|| record.why()))
     }
 
     fn carry(&self, attempt: &Attempt<'_>, job: &Job, tick: &mut dyn FnMut(Tick)) -> anyhow::Result<Folded> {

@@ -100,7 +100,16 @@ pub fn job(plan: &Resolved<'_>, trial: &Trial<'_>, attempt: u32, testbed: &dyn T
             .map(|name| (*name).to_owned())
             .collect(),
         privileges: kind.filter(|_| !traits.guest).map(|k| k.privileges()).unwrap_or_default(),
-        limits_seconds: steps.iter().map(|step| limit(step, volume.size, is_virtual)).collect(),
+        limits_seconds: steps
+            .iter()
+            .map(|step| match step {
+                // One disk after another.
+                Step::Reset if request.preconditioned => {
+                    limit(step, Bytes(volume.size.0.saturating_mul(testbed.disks() as u64)), is_virtual)
+                }
+                _ => limit(step, volume.size, is_virtual),
+            })
+            .collect(),
         steps,
         storage,
         volume,

@@ -16,7 +16,7 @@ use super::latencies::Kind;
 use super::names::{Namer, path};
 use super::stream::Handle;
 use crate::workloads::kit::Latencies;
-use crate::workloads::{Clock, OpError};
+use crate::workloads::{Cause, Clock, OpError};
 
 /// Buffers and settings that the operations use, made before timing starts.
 pub struct Tools {
@@ -39,10 +39,10 @@ pub struct Timed<'a> {
 }
 
 /// A failed operation; the caller adds the path.
-struct Failed(&'static str, io::Error);
+struct Failed(&'static str, Cause);
 
 fn failed(operation: &'static str) -> impl FnOnce(Errno) -> Failed {
-    move |errno| Failed(operation, errno.into())
+    move |errno| Failed(operation, io::Error::from(errno).into())
 }
 
 impl Timed<'_> {
@@ -56,10 +56,10 @@ impl Timed<'_> {
         let start = self.clock.now_ns();
         let done = act(self);
         self.latencies.record(kind as usize, self.clock.now_ns() - start);
-        done.map_err(|Failed(operation, error)| OpError {
+        done.map_err(|Failed(operation, cause)| OpError {
             operation,
             path: path(self.tools.namer.last()),
-            cause: error.into(),
+            cause,
         })
     }
 
@@ -162,7 +162,7 @@ fn directory(operation: &'static str, name: &CStr, done: Result<(), Errno>) -> R
 
 /// Closes a file. Some filesystems report only at close that the data did not fit.
 fn close(file: OwnedFd) -> Result<(), Failed> {
-    fsderby_sys::file::close(file).map_err(|error| Failed("close", error))
+    fsderby_sys::file::close(file).map_err(|error| Failed("close", error.into()))
 }
 
 impl Tools {
@@ -173,7 +173,7 @@ impl Tools {
             return Ok(());
         }
         let short = format!("read {came} bytes, but {bytes} bytes were written");
-        Err(Failed("read", io::Error::new(ErrorKind::UnexpectedEof, short)))
+        Err(Failed("read", Cause::Differs(short)))
     }
 }
 
@@ -198,7 +198,7 @@ impl Handle for Opened<'_> {
             return Ok(Some(written));
         }
         let short = format!("only {written} of {asked} bytes were written");
-        Err(Failed("write", io::Error::new(ErrorKind::WriteZero, short)))
+        Err(Failed("write", io::Error::new(ErrorKind::WriteZero, short).into()))
     }
 
     #[inline]
