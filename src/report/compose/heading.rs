@@ -466,7 +466,7 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
     }
     let reason = |(memory, own): &(Option<Bytes>, Vec<&WorkloadSummary>)| {
         let whose =
-            if own.len() == marked.len() { String::new() } else { format!("{}: ", these(workloads, own)) };
+            if own.len() == marked.len() { String::new() } else { format!("in {}, ", these(workloads, own)) };
         let peak = own.iter().map(|w| w.peak()).max_by_key(|peak| peak.0).unwrap_or(Bytes(0));
         match memory {
             Some(memory) => {
@@ -668,20 +668,22 @@ mod tests {
     #[test]
     fn what_is_true_of_many_workloads_is_said_once() {
         let mut works = examples::example().report().summary.workloads;
-        assert!(page_cache(&works).unwrap().starts_with("letters-in-memory measures page cache"));
+        assert!(
+            page_cache(&works).unwrap().starts_with("The workload letters-in-memory measures page cache")
+        );
         works[0].page_cache = works[1].page_cache.clone();
         let mixed = page_cache(&works).unwrap();
         assert!(
             mixed.ends_with(
-                "rather than the disk: letters-quick: every filesystem sent less than half of the written bytes \
-                 to the device; letters-in-memory: files take at most 210 MiB at a time and fit into 512 MiB of memory."
+                "rather than the disk: in the workload letters-quick, every filesystem sent less than half of the written \
+                 bytes to the device; in the workload letters-in-memory, files take at most 210 MiB at a time and fit into 512 MiB of memory."
             ),
             "{mixed}"
         );
         works[0].amount = works[1].amount;
         assert_eq!(
             page_cache(&works).unwrap(),
-            "letters-quick and letters-in-memory measure page cache and CPU rather than the disk: files take at \
+            "The workloads letters-quick and letters-in-memory measure page cache and CPU rather than the disk: files take at \
              most 210 MiB at a time and fit into 512 MiB of memory."
         );
         let works: Vec<WorkloadSummary> = [&works[..], &works[..]].concat();
