@@ -10,6 +10,7 @@ use crate::schema::job::Purpose;
 use crate::schema::metric::{Better, Metric, Of, Owner, WORK};
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
+use crate::schema::shared::Shared;
 use crate::store::Run;
 
 pub struct Dataset<'r> {
@@ -49,7 +50,7 @@ pub struct Series {
     pub stands_in: bool,
     /// Whether the metric is measured once, in the integrity check, and not in the rounds.
     pub once: bool,
-    pub cells: Vec<Cell>,
+    pub cells: Shared<Vec<Cell>>,
 }
 
 /// One metric of one workload on one filesystem.
@@ -172,7 +173,7 @@ impl Series {
             headline: metric.headline,
             stands_in: false,
             once: false,
-            cells: Vec::new(),
+            cells: Shared::default(),
         }
     }
 }
@@ -305,7 +306,7 @@ impl<'r> Collected<'r> {
     }
 }
 
-fn cells(filesystems: &[String], mut values: BTreeMap<usize, Vec<Value>>) -> Vec<Cell> {
+fn cells(filesystems: &[String], mut values: BTreeMap<usize, Vec<Value>>) -> Shared<Vec<Cell>> {
     let of = |(at, filesystem): (usize, &String)| cell(filesystem, values.remove(&at).unwrap_or_default());
     filesystems.iter().enumerate().map(of).collect()
 }
@@ -313,6 +314,7 @@ fn cells(filesystems: &[String], mut values: BTreeMap<usize, Vec<Value>>) -> Vec
 /// Makes a cell of these values: in round order, with their median and range.
 pub fn cell(filesystem: &str, mut values: Vec<Value>) -> Cell {
     values.sort_by_key(|v| v.round);
+    values.shrink_to_fit();
     let plain: Vec<f64> = values.iter().map(|v| v.value).collect();
     let range = fsderby_stats::range(&plain);
     Cell {

@@ -422,7 +422,7 @@ mod tests {
             headline: true,
             stands_in: false,
             once: false,
-            cells,
+            cells: cells.into(),
         };
         let work =
             Work { label: "walk".into(), counted: Vec::new(), extras: Vec::new(), series: vec![series] };

@@ -28,6 +28,12 @@ impl<T> From<T> for Shared<T> {
     }
 }
 
+impl<I, T: FromIterator<I>> FromIterator<I> for Shared<T> {
+    fn from_iter<A: IntoIterator<Item = I>>(all: A) -> Self {
+        T::from_iter(all).into()
+    }
+}
+
 impl<T> Deref for Shared<T> {
     type Target = T;
 

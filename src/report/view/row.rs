@@ -6,6 +6,7 @@ use super::number::{self, Scale};
 pub use crate::analysis::dataset::{Cell, Value};
 use crate::schema::declared::Declared;
 use crate::schema::metric::{Better, Of, Owner};
+use crate::schema::shared::Shared;
 
 /// One metric of one workload, over all filesystems.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -39,7 +40,7 @@ pub struct Row {
     /// The work that the metric belongs to, if a trial has several works.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub work: Owner,
-    pub cells: Vec<Cell>,
+    pub cells: Shared<Vec<Cell>>,
 }
 
 impl Row {
