@@ -21,7 +21,7 @@ pub const DAMAGED: u8 = 5;
 pub const INTEGRITY: u8 = 6;
 /// A repeated trial gave another result with the same program, kernel and inputs.
 pub const HASH: u8 = 7;
-/// Shards (parts of a run) do not merge: one is missing, doubled, unfinished or does not fit.
+/// Shards (parts of a run) do not merge: one is missing, duplicate, unfinished or does not fit.
 pub const SHARDS: u8 = 8;
 /// The run was stopped by Ctrl-C; finished trials are kept.
 pub const INTERRUPTED: u8 = 130;
@@ -36,7 +36,7 @@ pub static MEANINGS: [(u8, &str); 10] = [
     (DAMAGED, "Records are damaged."),
     (INTEGRITY, "Data read back differs from data written, or a synced file did not survive a power cut."),
     (HASH, "A repeated trial gave another result with the same program, kernel and inputs."),
-    (SHARDS, "Shards (parts of a run) do not merge: one is missing, doubled, unfinished or does not fit."),
+    (SHARDS, "Shards (parts of a run) do not merge: one is missing, duplicate, unfinished or does not fit."),
     (INTERRUPTED, "Stopped by Ctrl-C; finished trials are kept."),
 ];
 

@@ -285,8 +285,8 @@ impl Condition {
         let (all, possible) = (self.about(changes)?.len(), self.not_ruled_out(changes)?.len());
         if fails && possible > 0 {
             said += &format!(
-                " But the runs do not rule it out in {possible} of {all} comparisons: their intervals reach beyond the \
-                 threshold. More rounds make intervals shorter."
+                " But the runs do not rule the condition out in {possible} of {all} comparisons: their intervals \
+                 reach beyond the threshold. More rounds make intervals shorter."
             );
         }
         if !open.is_empty() {
@@ -370,8 +370,9 @@ mod tests {
         );
         assert!(said("worse > 18%").ends_with("nearest to 1 of each interval."));
         assert!(
-            said("worse > 7%")
-                .contains("nearest to 1 of each interval. But the runs do not rule it out in 1 of 2")
+            said("worse > 7%").contains(
+                "nearest to 1 of each interval. But the runs do not rule the condition out in 1 of 2"
+            )
         );
         assert!(
             said("worse > 5% by estimate").starts_with("'worse > 5% by estimate' holds for ext4, in a hurry")

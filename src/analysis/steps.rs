@@ -81,7 +81,8 @@ const fn cpu(name: &'static str, over: &'static [StepName]) -> Declared {
 /// CPU time of the sync of each work, measured like the time of that sync.
 static SYNC_CPU: Declared = Declared {
     title: "CPU time of the sync after the work",
-    explained: "CPU time of the process that calls the sync. Kernel threads that write during the sync are counted in cpu.rest.",
+    explained: "CPU time of the process that calls the sync. Kernel threads that write during the sync are counted \
+                in the metric cpu.rest.",
     ..cpu("sync.cpu", &[StepName::Sync])
 };
 
@@ -98,8 +99,8 @@ static CPU: [Declared; 4] = [
     },
     Declared {
         title: "CPU time of unmount",
-        explained: "User and system time of the unmount. For a FUSE filesystem, its daemon's CPU time of the whole trial is \
-                    included.",
+        explained: "User and system time of the unmount. For a FUSE filesystem, the CPU time of its daemon \
+                    over the whole trial is included.",
         ..cpu("unmount.cpu", &[StepName::Unmount])
     },
     Declared {
@@ -205,7 +206,7 @@ static LOST: Declared = Declared {
     name: "recovery.lost",
     title: "synced files that were lost",
     short: "lost",
-    explained: "Number of synced files that are missing, altered or have lost their name.",
+    explained: "Number of synced files that are missing or altered, or have lost their name, after the power cut.",
     ..FILES
 };
 

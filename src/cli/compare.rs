@@ -36,9 +36,9 @@ pub struct Arguments {
     /// enough that the ratio itself lies beyond the threshold
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
-    /// Label of a control: a candidate that the change cannot have affected. The ratio of each other candidate is divided by
-    /// the controls' ratio. Default: if the options or the setup of some candidates differ between the runs, all other
-    /// candidates
+    /// Label of a control: a candidate that the change cannot have affected. The ratio of each other candidate is
+    /// divided by the controls' ratio. Default: all candidates with equal options and setup in both runs, if other
+    /// candidates differ
     #[arg(long, value_name = "LABEL", add = super::complete::kinds())]
     control: Vec<String>,
     /// Print JSON instead of the tables

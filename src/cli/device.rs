@@ -25,12 +25,12 @@ pub enum Device {
     },
     /// Allow runs of fsderby to format this disk, which must be unused and empty; writes fsderby's marks to the disk
     Claim {
-        /// Serial number, world-wide name, or name in /dev/disk/by-id; never a letter such as sdb
+        /// Serial number, world-wide name, or name in /dev/disk/by-id; never a kernel name such as sdb
         id: String,
         /// Read the whole disk to check that it is empty, however long that takes
         #[arg(long)]
         full: bool,
-        /// The disk's serial number again: claims the disk without asking you to type the number
+        /// The disk's serial number a second time, so that the command does not ask you to type it
         #[arg(long, value_name = "SERIAL")]
         yes_erase: Option<String>,
         /// To claim a disk whose data you do not need: the sentence about the data that `claim` printed when it refused the

@@ -180,9 +180,9 @@ fn profile(name: &str) -> Explained {
     }
     let required: Vec<String> = needs.require.iter().map(|required| format!("\"{required}\"")).collect();
     text.push_str(&format!("\n{}", line("Requires", &required.join(", "))));
-    text.push_str(
-        &needs.draw.map_or_else(String::new, |draw| line("Draw", &format!("{} decides", draw.title()))),
-    );
+    text.push_str(&needs.draw.map_or_else(String::new, |draw| {
+        line("Draw", &format!("if the needs do not decide, {} decides", draw.title()))
+    }));
     text.push_str(&format!("\nIn an experiment:\n\n[needs]\nprofile = \"{name}\"\n"));
     Some((
         text,

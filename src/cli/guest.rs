@@ -41,7 +41,7 @@ pub enum Guest {
         #[arg(long)]
         json: bool,
     },
-    /// Write a bundle to a file, which has the same bytes on whichever machine it is written
+    /// Write a bundle to a file; every machine writes the same bytes
     Export {
         /// ID of a bundle, or its first eight or more digits
         id: String,

@@ -31,9 +31,9 @@ pub struct Arguments {
     /// Folder of the import; default results/TOOL-FILE
     #[arg(long, value_name = "DIR", visible_alias = "out")]
     output: Option<PathBuf>,
-    /// Label for the imported results. If a candidate or filesystem has the same label, reports show the results next to it.
-    /// With OF=, only the results of one machine (OF is its name), file or line (FILE:LINE) get the label. Default: the
-    /// machine's name, or the file name if the file names no machine
+    /// Label for the imported results. If a candidate or filesystem has this label, reports show the results next to
+    /// it. With OF=, only the results of one machine (OF is its name), file or line (FILE:LINE) get the label. Default:
+    /// the machine's name, or the file name if the file names no machine
     #[arg(long, value_name = "[OF=]LABEL")]
     label: Vec<Named>,
     /// Name of the parameter set that was measured; the import fails if the files contradict it

@@ -27,8 +27,8 @@ pub struct Arguments {
     /// Folders of the shards that fsderby run --shard made
     #[arg(required = true, value_name = "SHARD")]
     shards: Vec<PathBuf>,
-    /// If the results call for more trials (worst corners), write their plan into this new file, for fsderby run FILE --shard I/N;
-    /// otherwise no file is written
+    /// If the results call for more trials (worst corners), write the plan of these trials into this new file, for
+    /// fsderby run FILE --shard I/N; otherwise no file is written
     #[arg(long, value_name = "FILE")]
     next: Option<PathBuf>,
     /// Sign the merged run with this secret key, made by `fsderby key` or minisign

@@ -38,10 +38,10 @@ pub struct Options {
     run: PathBuf,
     #[command(flatten)]
     asked: Asked,
-    /// Label of the filesystem entry (candidate) with which all others are compared, instead of with the best
+    /// Compare all other candidates (filesystem entries) with the candidate of this label, instead of with the best
     #[arg(long, value_name = "LABEL", add = super::complete::kinds())]
     baseline: Option<String>,
-    /// Show the figures of this import next to the run's; imported figures never enter a verdict
+    /// Show the figures of this import next to the figures of the run; imported figures never enter a verdict
     #[arg(long, value_name = "IMPORT", add = super::complete::runs())]
     beside: Vec<PathBuf>,
     /// Print every metric, and latencies

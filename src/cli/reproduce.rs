@@ -54,8 +54,8 @@ pub struct Arguments {
     /// Run on this testbed instead of the modelled disks and machines of --column
     #[arg(long, value_name = "TESTBED", conflicts_with = "column")]
     on: Option<String>,
-    /// Scale of workloads and memory: 1/16; default: the scale in the paper's file, at which the runs of one column take about
-    /// half an hour on two cores
+    /// Scale of workloads and memory, such as 1/16; default: the scale in the paper's file, at which the runs of one
+    /// column take about half an hour on two cores
     #[arg(long, value_name = "N/M")]
     scale: Option<Scale>,
     /// Time limit for all runs together

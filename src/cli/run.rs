@@ -64,7 +64,7 @@ pub struct Arguments {
     own: own_program::Commands,
     #[command(flatten)]
     settings: Flags,
-    /// Label of the filesystem entry (candidate) with which the report compares all others, instead of with the best
+    /// Compare all other candidates (filesystem entries) with the candidate of this label, instead of with the best
     #[arg(long, value_name = "LABEL", add = complete::kinds())]
     baseline: Option<String>,
     /// Condition that `fsderby compare --fail-if` will judge later; the run is refused if it is too short to decide

@@ -50,8 +50,8 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "headline metric",
         also: &["headline", "compared metric"],
-        meaning: "A metric that is compared and judged. Each workload has one or two of them, such as \
-                  transactions per second. All other metrics are measured and printed, but not compared.",
+        meaning: "A metric that is compared and judged. Each workload has one or two headline metrics, such \
+                  as transactions per second. All other metrics are measured and printed, but not compared.",
     },
     Term {
         name: "not told apart",
@@ -68,10 +68,10 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "withheld",
         also: &[],
-        meaning: "No finding is given, although all samples (variants of the modelled disk) show a difference \
-                  between two candidates: disk-model overhead could explain the difference, because the program that \
-                  serves the disk runs inside the guest and takes part of the measured time. So the candidates count \
-                  as not told apart.",
+        meaning: "All samples (variants of the modelled disk) show a difference between two candidates, but \
+                  the candidates count as not told apart. The reason: disk-model overhead could explain the \
+                  difference. The program that serves the disk runs inside the guest and takes part of the \
+                  measured time.",
     },
     Term {
         name: "rank",
@@ -89,9 +89,9 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "interval",
         also: &["range"],
-        meaning: "The range of a ratio. For a ratio over rounds, it is a confidence interval; with the stated \
-                  confidence, all intervals of the run contain the true ratios. For a ratio over samples of a \
-                  modelled disk, the interval reaches from the smallest to the largest ratio of the samples.",
+        meaning: "The range of a ratio. For a ratio over rounds, the interval is a confidence interval: with the \
+                  stated confidence, all intervals of the run contain the true ratios. For a ratio over samples of \
+                  a modelled disk, the interval reaches from the smallest to the largest ratio of the samples.",
     },
     Term {
         name: "margin",
@@ -107,27 +107,28 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "A/A check",
         also: &["guard"],
-        meaning: "The first candidate takes part twice, under two labels. If its two entries differ, something other \
-                  than the filesystems changes the figures, and the whole run is void.",
+        meaning: "The first candidate takes part twice, under two labels. If its two entries differ, something \
+                  other than the filesystems changes the figures, and the whole run is void.",
     },
     Term {
         name: "void",
         also: &["void trial"],
-        meaning: "A trial that broke a validity check, for example because the machine stopped for a time or \
-                  caches were not cold. A void trial is repeated and counts in no figure; its record is kept.",
+        meaning: "A trial that broke a validity check, for example because the machine stopped for a time or caches \
+                  were not cold. A void trial is repeated and does not count in any figure; its record is kept.",
     },
     Term {
         name: "validity check",
         also: &["check"],
-        meaning: "A condition that each trial must meet, tested by its effect: caches were cold, data was \
-                  written to the device, nothing disturbed the trial. A trial that breaks the check is void, or the \
+        meaning: "A condition that each trial must meet, for example: caches were cold, data was written to \
+                  the device, nothing disturbed the trial. fsderby tests each condition by its effect. A \
+                  trial that breaks the check is void, or the \
                   report marks its figures.",
     },
     Term {
         name: "integrity check",
         also: &[],
-        meaning: "A trial before the first round in which all content is read back and compared. A candidate that fails it is \
-                  not measured.",
+        meaning: "A trial before the first round in which all content is read back and compared. A candidate \
+                  that fails this check is not measured.",
     },
     Term {
         name: "‡",
@@ -139,8 +140,9 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "virtual time",
         also: &[],
-        meaning: "On the testbed model the guest's clock counts executed instructions and modelled disk accesses. The \
-                  same run gives the same times on every machine; they are times of the model, not of a real computer.",
+        meaning: "On the testbed model the guest's clock counts executed instructions and modelled disk accesses. \
+                  The same run gives the same times on every machine. These are times of the model, not of a real \
+                  computer.",
     },
     Term {
         name: "sample",
@@ -154,7 +156,7 @@ pub static TERMS: [Term; 28] = [
         also: &["corner"],
         meaning: "Each uncertain property of a modelled disk has two extreme values. The worst corner is the \
                   combination of extremes in which the difference of two candidates is predicted to be \
-                  smallest. fsderby runs trials with this combination, and a finding must hold in them too.",
+                  smallest. fsderby runs trials with this combination, and a finding must hold in these trials too.",
     },
     Term {
         name: "disk-model overhead",
@@ -173,7 +175,7 @@ pub static TERMS: [Term; 28] = [
         name: "commit interval",
         also: &["commit intervals"],
         meaning: "The time after which a filesystem writes its changes to the disk by itself, such as 5 s of \
-                  ext4 and 30 s of btrfs. Work that ends earlier does not show what these writes cost.",
+                  ext4 and 30 s of btrfs. Work that ends earlier does not include the cost of these writes.",
     },
     Term {
         name: "shard",
@@ -186,7 +188,7 @@ pub static TERMS: [Term; 28] = [
         name: "deciding factor",
         also: &["factor"],
         meaning: "An uncertain property of a class of disks, such as how far the firmware reorders requests. \
-                  The result of an undecided comparison depends on its value.",
+                  The result of an undecided comparison depends on the value of this property.",
     },
 ];
 

@@ -63,7 +63,7 @@ pub static TABLE: [Setting; 6] = [
         variable: "FSDERBY_IMAGES",
         option: "--on loop:DIR, --on vm:images=DIR",
         built_in: "/var/tmp",
-        meaning: "Folder of image files, where a testbed names none",
+        meaning: "Folder of image files, if a testbed names no folder",
         is_folder: true,
     },
     Setting {
@@ -72,7 +72,7 @@ pub static TABLE: [Setting; 6] = [
         variable: "FSDERBY_ON",
         option: "--on TESTBED",
         built_in: "auto",
-        meaning: "Testbed of experiments that name none or `auto`",
+        meaning: "Testbed of experiments that name no testbed, or name `auto`",
         is_folder: false,
     },
     Setting {
@@ -99,7 +99,7 @@ pub static TABLE: [Setting; 6] = [
         variable: "FSDERBY_MARGIN",
         option: "--margin MARGIN",
         built_in: "3%",
-        meaning: "Smallest difference of interest, of experiments that state none",
+        meaning: "Smallest difference of interest in experiments that state no margin",
         is_folder: false,
     },
 ];

@@ -215,12 +215,12 @@ impl fmt::Display for Relation {
             Relation::About(times) => write!(f, "= about {times} ×"),
             Relation::Ratio([low, high]) => write!(f, "= {low} to {high} ×"),
             Relation::AtLeast(times) => write!(f, "≥ {times} ×"),
-            Relation::Falling => write!(f, "each figure less than the one before"),
-            Relation::Rising => write!(f, "each figure more than the one before"),
-            Relation::Within([low, high]) => write!(f, "within {low} and {high}"),
-            Relation::Similar(times) => write!(f, "within a factor of {times} of each other"),
-            Relation::Highest(n) => write!(f, "among the {n} highest, with"),
-            Relation::Lowest(n) => write!(f, "among the {n} lowest, with"),
+            Relation::Falling => write!(f, "in this order: each figure is lower than the figure before it"),
+            Relation::Rising => write!(f, "in this order: each figure is higher than the figure before it"),
+            Relation::Within([low, high]) => write!(f, "between {low} and {high}"),
+            Relation::Similar(times) => write!(f, "are within a factor of {times} of each other"),
+            Relation::Highest(n) => write!(f, "are among the {n} highest, compared with"),
+            Relation::Lowest(n) => write!(f, "are among the {n} lowest, compared with"),
         }
     }
 }

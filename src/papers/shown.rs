@@ -20,17 +20,20 @@ impl Paper {
         }
         text.push_str("\nMeasured on\n");
         for (head, said) in self.environment.rows() {
-            text.push_str(&headed(head, said.as_deref().unwrap_or("not printed")));
+            text.push_str(&headed(head, said.as_deref().unwrap_or("the paper does not say")));
         }
         text.push_str(&self.model.as_ref().map_or_else(String::new, |model| headed("Model", model)));
         text.push_str(&self.environment.note.as_ref().map_or_else(String::new, |note| headed("Note", note)));
         if !self.candidates.is_empty() {
-            text.push_str("\nThe paper's filesystems, and the fsderby kind for each\n");
+            text.push_str("\nFilesystems: the name in fsderby, then the name in the paper and notes\n");
             self.candidates.iter().for_each(|candidate| text.push_str(&candidate.shown()));
         }
         self.tables.iter().for_each(|table| text.push_str(&table.shown()));
         if !self.claims.is_empty() {
-            text.push_str("\nThe paper's claims, and whether its own figures support them\n");
+            text.push_str(
+                "\nThe paper's claims, with fsderby's tests of them. A test \"a, b > c, d\" holds if\n\
+                 a and b are both above c and above d, in each metric and workload of the test.\n",
+            );
         }
         self.claims.iter().enumerate().for_each(|(at, claim)| text.push_str(&claim.shown(at + 1, self)));
         text
@@ -40,7 +43,7 @@ impl Paper {
 impl Candidate {
     fn shown(&self) -> String {
         let Candidate { name, printed, missing, note } = self;
-        let printed = printed.as_ref().map(|printed| format!("printed as \"{printed}\""));
+        let printed = printed.as_ref().map(|printed| format!("in the paper \"{printed}\""));
         let missing = missing.as_ref().map(|why| format!("not in fsderby: {why}"));
         let said: Vec<String> = [printed, missing, note.clone()].into_iter().flatten().collect();
         if name.len() >= INDENT {
@@ -58,7 +61,7 @@ impl Table {
         let at: String = self.at.iter().map(|(name, value)| format!(", {name} {value}")).collect();
         let mut text = format!(
             "\n{}\n",
-            wrapped(&format!("{} ({}){at}, in {}", works.join(", "), self.place, self.unit), 0)
+            wrapped(&format!("Workload {} ({}){at}, unit {}", works.join(", "), self.place, self.unit), 0)
         );
         if !awaited.is_empty() {
             text.push_str(&format!(
@@ -111,14 +114,16 @@ impl Claim {
         let mut text = format!("\n{number:>3}. {}\n", said.trim_start());
         let standing = self.judge(&|point| paper.printed(point));
         let by_figures = match (&self.untested, standing) {
-            (Some(why), _) => format!("Not tested. {why}"),
-            (None, Standing::NotMeasured) => "The paper's figures do not decide this claim.".to_owned(),
+            (Some(why), _) => format!("fsderby has no test of this claim. {why}"),
+            (None, Standing::NotMeasured) => {
+                "The paper prints too few figures to decide whether this claim is true.".to_owned()
+            }
             (None, Standing::Held) => "The paper's own figures support this claim.".to_owned(),
             (None, Standing::Contradicted) => "The paper's own figures contradict this claim.".to_owned(),
         };
         let mut said: Vec<String> = self.tests.iter().map(Test::shown).collect();
         if !self.tests.is_empty() {
-            said.push(format!("In {}.", self.workloads.join(", ")));
+            said.push(format!("Workloads of the test: {}.", self.workloads.join(", ")));
         }
         said.push(by_figures);
         said.extend(self.contradicted.clone());
@@ -132,11 +137,11 @@ impl Test {
     fn shown(&self) -> String {
         let Test { metrics, of, than, relation, .. } = self;
         let mut said =
-            format!("{}{}: {} {relation}", metrics.join(", "), dimensions(&self.at), of.join(", "));
+            format!("Test of {}{}: {} {relation}", metrics.join(", "), dimensions(&self.at), of.join(", "));
         if !than.is_empty() {
             said.push_str(&format!(" {}", than.join(", ")));
         } else if self.has_others() {
-            said.push_str(" the same");
+            said.push_str(" the same filesystem");
         }
         let elsewhere = [self.than_workload.as_ref(), self.than_metric.as_ref()];
         elsewhere.into_iter().flatten().for_each(|other| said.push_str(&format!(" in {other}")));

@@ -73,9 +73,9 @@ static SERVED: Declared = Declared {
     aspect: Some(Aspect::Cpu),
     section: Section::Processor,
     over: Over::WorkAndSync,
-    explained: "User and system time of the workload process, the sync, the filesystem's daemons and all \
-                kernel threads (journal, writeback, compression). Resolution is 1 ns, and 10 ms for daemons: \
-                with daemons, values below 0.1 s are not reported. The time of an interrupt counts for the \
+    explained: "User and system time of the workload process, the sync, the filesystem's daemons and all kernel \
+                threads (journal, writeback, compression). The resolution is 1 ns, or 10 ms for daemons; values \
+                below 0.1 s that include daemons are not reported. The time of an interrupt counts for the \
                 interrupted task. On a shared machine, kernel threads also work for other processes.",
     ..Declared::SECONDS
 };
@@ -115,8 +115,9 @@ static REST: Declared = Declared {
     name: "cpu.rest",
     title: "CPU time (machine less workload)",
     over: Over::WorkAndSync,
-    explained: "CPU time of the whole machine minus that of the workload and the filesystem's daemons: \
-                kernel threads (journal, writeback, compression) and the sync. The error is up to 20 ms; \
+    explained: "CPU time of the whole machine minus the CPU time of the workload and the filesystem's \
+                daemons. The rest is the CPU time of kernel threads (journal, writeback, compression) and \
+                the sync. The error is up to 20 ms; \
                 smaller values are not reported. The time of other processes is included; the validity check \
                 `interference` reports their share.",
     ..PART

@@ -22,7 +22,7 @@ static STALL: Declared = Declared {
     title: "longest stall",
     section: Section::Throughput,
     over: Over::Work,
-    explained: "The longest time without a completed operation of any client, from ten samples per second. The \
+    explained: "The longest time in which no client completed an operation, from ten samples per second. The \
                 real time is at least this long, and less than 0.2 s longer. The value 0 means that every such \
                 time was shorter than two sampling intervals.",
     drawn: false,

@@ -32,7 +32,8 @@ static LEFT: Declared = Declared {
     name: "pages.left",
     title: "unwritten data when the work ended",
     better: Better::Neither,
-    explained: "Pages dirty or under writeback when the last operation ended, which the final sync had to write.",
+    explained: "Size of the pages that were dirty or under writeback when the last operation ended. The final sync \
+                had to write these pages.",
     ..BYTES
 };
 
@@ -41,8 +42,8 @@ static DIRTY: Declared = Declared {
     title: "dirty pages, maximum",
     better: Better::Neither,
     over: Over::Work,
-    explained: "The largest amount of pages dirty or under writeback at one time during the workload, from ten samples \
-        per second.",
+    explained: "The largest amount of data in dirty pages and pages under writeback at one time during the \
+        workload, from ten samples per second.",
     ..BYTES
 };
 

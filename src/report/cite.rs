@@ -108,7 +108,7 @@ impl<'r> Citation<'r> {
         let heading = Report::of(run).summary.heading;
         let answer = heading.choice.iter().chain(&heading.answer).map(|sentence| sentence.to_string());
         let claims: Vec<String> = answer.chain(heading.sure).map(|said| format!("> {said}\n")).collect();
-        let nothing = "> This run claims nothing, because it has too few rounds for findings.\n".to_owned();
+        let nothing = "> This run has no findings, because it has too few rounds.\n".to_owned();
         let claims = if claims.is_empty() { nothing } else { claims.concat() };
         let counted = counted(run);
         let minutes = (elapsed(run.records.iter()).as_secs_f64() / 60.0).ceil();

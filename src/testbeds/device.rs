@@ -32,11 +32,12 @@ impl TestbedKind for DeviceKind {
 
     fn description(&self) -> Description {
         Description {
-            what: "A disk of this machine, named by the serial number with which `fsderby device claim` \
-                   allowed runs to format it. Layers such as RAID combine several disks. All candidates use \
-                   the same part of the disk. Before each trial, this part is overwritten with zeros (the \
+            what: "A disk of this machine, named by its serial number. The command `fsderby device claim` must \
+                   first allow runs to format this disk. Layers such as RAID combine several disks. All candidates \
+                   use the same part of the disk. Before each trial, this part is overwritten with zeros (the \
                    default), discarded, or left as the preceding trial left it. Needs root.",
-            origin: "The kernel's own driver, with a linear device-mapper target over the part between the claim's marks.",
+            origin: "The kernel's own driver, with a linear device-mapper target over the part of the disk between \
+                     the two marks of the claim.",
             limits: "A verdict holds only for this disk, for the part that was used, and for the disk's \
                      present wear and temperature. The device mapper adds some CPU time to each request. A \
                      flash disk that was discarded or is nearly empty is faster than a full one.",

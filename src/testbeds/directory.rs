@@ -30,9 +30,9 @@ impl TestbedKind for DirectoryKind {
             what: "A directory of a mounted filesystem. Nothing is formatted; one subdirectory is created and \
                 removed. Needs no root.",
             origin: "The way fio, PostMark, Bonnie++ and IOzone are usually run.",
-            limits: "The filesystem's age, its fill level and other users of the disk affect the result. A run with \
-                     several directories compares places, each with its filesystem, disk and age, and not filesystems \
-                     alone.",
+            limits: "The filesystem's age, its fill level and other users of the disk affect the result. A \
+                     run with several directories compares not only filesystems, but also their disks and \
+                     ages.",
         }
     }
 

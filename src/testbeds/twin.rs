@@ -37,12 +37,12 @@ impl TestbedKind for TwinKind {
                    that describes a disk. Needs root.",
             origin: "The disks of disks/*.toml; the kernel's FUSE and loop drivers. This testbed shows how \
                      well --on model agrees with real time. In a test of two rounds with three workloads and \
-                     three filesystems, the rates in real time were 0.66 to 1.39 times those of --on model; in \
-                     one workload, maildir-quick, two of the filesystems agreed within 10 %.",
+                     three filesystems, the rates in real time were 0.66 to 1.39 times the rates of --on \
+                     model; in the workload maildir-quick, two of the three filesystems agreed within 10 %.",
             limits: "The disk's content is held in memory. The model uses CPU time of this machine; on a busy \
-                     machine requests complete late, and the probe `disk` counts the late ones. FUSE and the \
-                     loop driver add overhead that a disk does not have, so use this testbed for hard disks: \
-                     their requests take milliseconds, and the overhead hardly matters.",
+                     machine requests complete late, and the probe `disk` counts the late requests. FUSE and the \
+                     loop driver add overhead that a disk does not have, so use this testbed for hard disks: their \
+                     requests take milliseconds, and the overhead hardly matters.",
         }
     }
 

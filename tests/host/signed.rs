@@ -183,7 +183,7 @@ fn nobody_signs_a_run_that_was_altered_before_it_went_on() {
     fs::remove_dir_all(desk.path("run")).unwrap();
     forger::copy(&forger.folder(), &desk.path("run"));
     let said = desk.say(&["run", "--resume", "run", "--quiet", "--rounds", "2", "--sign", "other"]);
-    desk.refused(&said, DAMAGED, &["run is not signed: ", "differs from what the raw values give"]);
+    desk.refused(&said, DAMAGED, &["run is not signed: ", "differs from the value that the raw values give"]);
     is_refused(&desk, "other.pub", "the run is not signed");
 }
 

@@ -159,7 +159,7 @@ fn where_one_candidate_was_entered_otherwise_the_rest_are_its_controls_and_one_r
     let said = compared(&desk, &[]);
     let out = words(&said.out);
     for expected in [
-        "divided by that of the unchanged control ext2 and xfs in the same round",
+        "divided by the figure of the unchanged control ext2 and xfs in the same round",
         "the mount options of ext4: none in the first run, sync in the second",
         "--filesystem 'ext4 label=\"ext4, before\"' --filesystem 'ext4 label=\"ext4, after\" mount=sync'",
     ] {

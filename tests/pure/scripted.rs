@@ -785,5 +785,5 @@ fn a_figure_changed_together_with_its_checksum_is_still_found() {
     let (_, mut run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
     run.records[8].metrics[0].value *= 1.1;
     let wrong = verify(&run).wrong;
-    assert!(wrong.iter().any(|w| w.contains("differs from what the raw values give")), "{wrong:?}");
+    assert!(wrong.iter().any(|w| w.contains("differs from the value that the raw values give")), "{wrong:?}");
 }

@@ -139,7 +139,9 @@ fn what_a_merged_run_keeps_of_its_shards_is_checked_again() {
     let mut forger = Forger::of(&out);
     forger.plan.margin = Percent(40.0);
     forger.write();
-    assert!(wrong(&forger.folder()).iter().any(|said| said.contains("its plan is not that of the run")));
+    assert!(
+        wrong(&forger.folder()).iter().any(|said| said.contains("its plan differs from the plan of the run"))
+    );
     let mut forger = Forger::of(&out);
     forger.drop_records(|record| record.trial == "r01/postmark-quick/ext4");
     forger.write();

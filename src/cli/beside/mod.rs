@@ -16,22 +16,22 @@ use clap::Subcommand;
 
 #[derive(Subcommand)]
 pub enum Beside {
-    /// Run a PostMark script with the original's commands, operations and report
+    /// Run a PostMark script, with the commands, operations and report of the original PostMark
     Postmark {
         /// The script; default: `.pmrc`
         script: Vec<OsString>,
     },
-    /// Run IOzone's tests with the original's options and tables
+    /// Run IOzone's tests, with the options and tables of the original IOzone
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Iozone {
         /// Options of the original tool; `-h` lists them
         #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
         options: Vec<OsString>,
     },
-    /// Run Bonnie++ with the original's options, phases and output
+    /// Run Bonnie++'s tests, with the options, phases and output of the original Bonnie++
     #[command(disable_help_flag = true, override_usage = bonnie::USAGE, after_help = bonnie::HELP)]
     Bonnie {
-        /// The original's options
+        /// Options of the original tool
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },

@@ -30,7 +30,7 @@ pub struct Steady {
     /// A disk of `fsderby list disks`, or a disk file
     disk: String,
     /// Precondition the whole disk in a guest in virtual time, as `--state preconditioned` does with a claimed disk,
-    /// and print the rate of each round next to that of the model alone. The disk must be small, such as 2 GiB
+    /// and print the rate of each round next to the rate of the model alone. The disk must be small, such as 2 GiB
     #[arg(long)]
     guest: bool,
     /// Draw the rates of the rounds into this file

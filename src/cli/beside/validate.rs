@@ -25,8 +25,8 @@ const SECTOR: u64 = 512;
 
 #[derive(Args)]
 pub struct Validate {
-    /// Also run each job in a virtual machine with the modelled disk, and print this result, behind a kernel's scheduler and cache,
-    /// next to that of the model alone
+    /// Also run each job in a virtual machine with the modelled disk, through the kernel's scheduler and cache, and
+    /// print this result next to the result of the model alone
     #[arg(long)]
     guest: bool,
     /// A disk of `fsderby list disks`, or a disk file; default: all disks with published results; with --guest a cloud volume

@@ -23,13 +23,13 @@ static FILES: [Row<'static>; 11] = [
     ),
     (
         "results/NAME-DATE/",
-        "A run: its plan, the machine, one record a trial, the report and the seal.",
+        "A run: its plan, the machine, one record per trial, the report and the seal.",
         &["fsderby", "fsderby-run", "fsderby-report", "fsderby-experiment"],
     ),
     ("RUN/plan.toml", "The experiment of a run with all seeds; `fsderby run RUN/plan.toml` repeats it.", &[]),
     (
         "RUN/trials.jsonl",
-        "The records of a run, one a line. Only appended to.",
+        "The records of a run, one per line; fsderby only appends to this file.",
         &["fsderby-run", "fsderby-verify"],
     ),
     ("RUN/seal.json", "Counts and hashes of a finished run.", &["fsderby-verify", "fsderby-key"]),
@@ -78,9 +78,11 @@ static ENVIRONMENT: [Row<'static>; 5] = [
 pub fn exit_status(name: &str) -> String {
     let own = match name {
         "fsderby-postmark" => {
-            Some("0, as the original, and 2 after a run that would have crashed the original.")
+            Some("0, as the original does; 2 after a run that would have crashed the original.")
         }
-        "fsderby-bonnie" => Some("0; 1 if anything goes wrong, and 5 if it is stopped, as the original."),
+        "fsderby-bonnie" => {
+            Some("0; 1 if anything goes wrong, and 5 if it is stopped, as the original does.")
+        }
         "fsderby-iozone" => Some(
             "0; 23 for sizes that contradict each other and 17 for `-t` with `-a`, as the original; otherwise 1.",
         ),

@@ -50,32 +50,32 @@ const OWN_MEMORY: u64 = 256 * MIB;
 pub struct Arguments {
     #[command(subcommand)]
     what: Option<What>,
-    /// Name of a ready experiment, or path to a .toml file: an experiment, the plan.toml of a run, or the next.toml of fsderby
-    /// merge --next, of which only the remaining trials are run
+    /// Name of a ready experiment, or path to a .toml file: an experiment, the plan.toml of a run, or the next.toml
+    /// that fsderby merge --next wrote, with the remaining trials
     #[arg(required = true, add = super::complete::experiments())]
     plan: Option<String>,
-    /// Guest bundle, whose kernel, programs and agent replace those of the nodes: an ID of `fsderby guest list`, or a file
+    /// Guest bundle whose kernel, programs and agent the nodes use: an ID of `fsderby guest list`, or a file
     #[arg(long, value_name = "ID|FILE")]
     guest: Option<String>,
     /// Folder of the campaign, on a filesystem that all nodes share; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Number of shards; default: as many as last a quarter of an hour each
+    /// Number of shards; by default each shard takes about a quarter of an hour
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
     tasks: Option<u32>,
-    /// CPUs of a task: in virtual time, so many trials run in parallel in it
+    /// CPUs of a task; on modelled disks this is also the task's number of parallel trials
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1024))]
     cpus: u32,
     /// Time limit of a task: minutes, or HOURS:MINUTES:SECONDS; a shard that takes longer is requeued and continues
     #[arg(long, value_name = "TIME")]
     time: Option<Limit>,
-    /// Memory of a task; default: what its trials take
+    /// Memory of a task; default: the memory that its trials take
     #[arg(long)]
     mem: Option<Bytes>,
-    /// Partition of all jobs, as `sinfo` lists them; default: the cluster's
+    /// Partition of all jobs, as `sinfo` lists it; default: the cluster's default partition
     #[arg(long, value_name = "NAME", value_parser = word)]
     partition: Option<String>,
-    /// Account to which Slurm charges all jobs; default: the user's
+    /// Account to which Slurm charges all jobs; default: the user's default account
     #[arg(long, value_name = "NAME", value_parser = word)]
     account: Option<String>,
     /// Write the scripts into the campaign's folder instead of printing them

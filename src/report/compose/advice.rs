@@ -18,7 +18,7 @@ pub struct Advice {
 pub fn of(pair: &Pair<'_>, changes: &Changes) -> Advice {
     if matches!(changes.basis, ChangeBasis::Samples { .. }) {
         let text =
-            "On modelled disks, two runs can be compared as if they were one: host and time of day have no \
+            "On modelled disks, two runs can be compared like candidates of one run: host and time of day have no \
             effect."
                 .to_owned();
         return Advice { text, command: None };
@@ -51,10 +51,10 @@ fn of_all(changes: &Changes) -> Advice {
     let reached = changes.differences.iter().filter(|d| d.reach == Reach::All).map(|d| d.what.clone());
     let whats: Vec<String> = reached.collect();
     let text = format!(
-        "The two runs differ in {}, so they cannot be merged into one run. Repeat each run several times, \
-         alternating first, second, first, second, and check whether repetitions of one run differ among \
-         themselves as much as the first run differs from the second. A candidate in both runs that the \
-         change cannot affect can be the control (--control LABEL).",
+        "The two runs differ in {}, so they cannot be merged into one run. Repeat each run several times, in the \
+         order first, second, first, second. Then check whether repetitions of the same run differ as much as the \
+         first run differs from the second. A candidate that the change cannot affect can be the control (--control \
+         LABEL).",
         list(&whats)
     );
     Advice { text, command: None }
@@ -98,11 +98,11 @@ fn possible(mut plan: Plan, after: &Plan) -> Option<Plan> {
 fn with_both_kernels(plan: &Plan) -> Advice {
     let repeat = repeat::of(plan, true);
     let text = format!(
-        "A machine runs one kernel at a time, but each guest can have its own kernel. The run suggested here \
-         has each candidate under both kernels, in the same rounds and in random order, so other changes \
-         between runs cannot be mistaken for the kernel's effect. Both kernels must be in the cache (fsderby kernel \
-         list; fsderby kernel fetch SERIES downloads one), and the machine should have KVM: on an emulated \
-         CPU only requests, bytes and flushes are judged.{}",
+        "A machine runs one kernel at a time, but each guest can have its own kernel. The suggested run measures each \
+         candidate with both kernels, in the same rounds and in random order. So no other change can be mistaken for \
+         the kernel's effect. Both kernels must be in the cache (fsderby kernel list; fsderby kernel fetch SERIES \
+         downloads one), and the machine should have KVM: on an emulated CPU only requests, bytes and flushes are \
+         judged.{}",
         not_said(&repeat)
     );
     Advice { text, command: Some(repeat.command) }
@@ -121,8 +121,8 @@ fn with_both(plan: &Plan) -> Advice {
     let place = Place::parse(&plan.testbed).ok();
     let repeat = repeat::of(plan, place.is_none_or(|place| place.makes_filesystem()));
     let text = format!(
-        "Put both sides of the change into one run, as candidates. They then share all rounds, in random order, \
-         so nothing else that differs between runs can be mistaken for the change.{}",
+        "Measure the states before and after the change as candidates of one run. Both then share all rounds, in \
+         random order, so no other difference can be mistaken for the change.{}",
         not_said(&repeat)
     );
     Advice { text, command: Some(repeat.command) }

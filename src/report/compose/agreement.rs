@@ -85,7 +85,7 @@ fn said(found: &Agreement, tables: usize, kinds: usize, margin: Percent) -> Stri
         let as_good = (p * ways as f64).round();
         said += &format!(
             " Permutation test: {as_good} of the {ways} possible orders agree with the paper at least as well as this \
-             run's (p = {p:.3})."
+             run's order (p = {p:.3})."
         );
     }
     said

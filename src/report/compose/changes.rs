@@ -136,9 +136,9 @@ fn basis(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
             let n = changes.findings.iter().map(|change| change.n[0]).min().unwrap_or(0);
             vec![format!(
                 "How sure: a finding holds in all {} of both runs (each sample varies the disk, the volume's position \
-                 on it and the CPU speed); a range spans the smallest to the largest ratio of these samples. Every \
-                 difference is exact, without noise from the host, but even a neutral code change shifts the figures, as \
-                 another workload seed does.",
+                 on it and the CPU speed); a range spans the smallest to the largest ratio of these samples. The \
+                 figures contain no noise from the host. But even a code change without effect on speed shifts the \
+                 figures, as another workload seed does.",
                 count(n as usize, "sample"),
             )]
         }
@@ -158,20 +158,20 @@ fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option
         n => format!("all {n} ranges are simultaneous {percent:.0} % confidence intervals"),
     };
     let sure = format!(
-        "How sure: {ranges} (Welch's t, Bonferroni); they allow for the variation within each of the two runs."
+        "How sure: {ranges} (Welch's t, Bonferroni), computed from the variation within each of the two runs."
     );
     let mut said = match controls {
         [] => vec![
             sure,
             "A difference between two runs is not necessarily an effect of the change. The runs were made at \
-             different times, so heat, other users of the machine and the position of images on the host's disk \
-             also affect the ratios, and no interval covers these."
+             different times, so heat, other users of the machine and the position of images on the host's disk also \
+             affect the ratios. The intervals do not include these influences."
                 .to_owned(),
         ],
         some => vec![
             sure,
             format!(
-                "Each figure is divided by that of the unchanged control {control} in the same round. The \
+                "Each figure is divided by the figure of the unchanged control {control} in the same round. The \
                  division removes influences that act on both candidates, but not influences on one \
                  candidate. {drift}", control = list(some), drift = moved(&changes.controls)),
         ],
@@ -206,8 +206,8 @@ fn moved(controls: &[Change]) -> String {
 fn guarded(which: &str, guard: &Guard) -> Option<String> {
     let p = chance(guard.p?);
     Some(format!(
-        "A/A check of the {which} run passed: {candidate} entered twice, and no difference between the two was \
-         found ({p}).",
+        "A/A check of the {which} run passed: {candidate} entered twice, and no difference between the two entries \
+         was found ({p}).",
         candidate = guard.of
     ))
 }
@@ -219,8 +219,9 @@ fn changed(differences: &[Difference]) -> String {
         [] => {
             let seeds = if differences.is_empty() { "" } else { ", except random seeds" };
             format!(
-                "Between the runs, nothing changed that fsderby records (its version, the plan, kernels, tools, options, \
-                 machine){seeds}. If you changed something, it is none of these, or it was not in effect."
+                "Between the runs, nothing changed that fsderby records (its version, the plan, kernels, tools, \
+                 options, machine){seeds}. If you changed something, fsderby does not record it, or the change was \
+                 not in effect."
             )
         }
         few if few.len() <= NAMED => {
@@ -330,7 +331,7 @@ mod tests {
             assert!(end.is_some_and(|end| (end - 1.25).abs() < 1e-12), "{birchfs:?}");
         }
         assert_eq!((of("cedarfs").finding, of("cedarfs").low), (Found::Equivalent, Some(1.0)));
-        assert!(view.basis[1].contains("Every difference is exact") && view.command.is_none());
+        assert!(view.basis[1].contains("no noise from the host") && view.command.is_none());
     }
 
     #[test]

@@ -320,7 +320,10 @@ mod tests {
         two.findings
             .retain(|f| [&f.a, &f.b].iter().all(|label| ["cedarfs", "birchfs"].contains(&label.as_str())));
         let comparison = compared(&["cedarfs"], two);
-        assert_eq!(&*comparison.sentence, "Only birchfs makes synced data durable, so no order is given.");
+        assert_eq!(
+            &*comparison.sentence,
+            "Only birchfs makes synced data durable, so the candidates are not ranked."
+        );
         assert!(comparison.sentence.claims.is_empty());
     }
 

@@ -62,8 +62,9 @@ impl Compressing {
         // Then nothing is said of its gain.
         let has_gain = self.is_at_most || self.share.is_none_or(|share| share < 1.0);
         if !has_gain {
-            let text =
-                format!("compresses{by}{stored}: it saved no space, so the figures show only its cost");
+            let text = format!(
+                "compresses{by}{stored}: the compression saved no space, so the figures show only its cost"
+            );
             return Label { filesystem: self.filesystem.clone(), text, page_cache: false };
         }
         let warnings: Vec<&str> = self.content.iter().map(|content| content.warning()).collect();

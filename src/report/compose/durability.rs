@@ -73,8 +73,8 @@ pub fn unranked(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
         };
         let they = if several { "they are" } else { "it is" };
         format!(
-            "Unequal durability{in_which}: {candidates} {why}, so a power cut may lose synced data; {they} \
-                not ranked with the others.",
+            "Unequal durability{in_which}: {candidates} {why}, so a power cut may lose synced data; {they} not ranked \
+                with the other candidates.",
             candidates = list(who)
         )
     };
@@ -96,7 +96,7 @@ pub fn unequal(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
             let which = if row.work.is_empty() { String::new() } else { format!(" ({})", row.work) };
             Some(format!(
                 "Device flushes per fsync in {workloads}{which}: {flushes}. Fewer flushes mean a weaker guarantee or \
-                 efficient batching; these figures do not show which.",
+                 efficient batching; these figures do not show which of the two.",
                 workloads = work.label
             ))
         };

@@ -104,7 +104,7 @@ fn unanswered(workloads: &[WorkloadSummary]) -> String {
         }
         many => {
             let n = many.iter().map(|(_, labels)| labels.len()).sum::<usize>();
-            format!("those of {n} workloads")
+            format!("the other operations of {n} workloads")
         }
     };
     format!("Other operations were measured, but are not compared here: {which}.")
@@ -160,15 +160,15 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line], is_on_models: b
     let has_intervals = all.iter().any(|(_, comparison)| comparison.has_intervals());
     let interval = match (has_intervals, is_on_models) {
         (false, _) => "",
-        (true, true) => " (in brackets the smallest and the largest, which are no confidence interval)",
+        (true, true) => " (in brackets the smallest and the largest ratio, not a confidence interval)",
         (true, false) => " (with its interval where there is room)",
     };
     let times = match is_same {
-        true => format!("times as {} as {}", first.times_as, first.to),
+        true => format!("how many times as {} as {} each candidate is", first.times_as, first.to),
         false if all.iter().any(|(_, c)| c.is_of_amounts()) => {
-            "relative to the candidate that has 1.00 beside it; for amounts, fewer is better".to_owned()
+            "relative to the candidate with the ratio 1.00; for amounts, fewer is better".to_owned()
         }
-        false => "relative to the candidate that has 1.00 beside it; more is better".to_owned(),
+        false => "relative to the candidate with the ratio 1.00; more is better".to_owned(),
     };
     let ranks = lines.iter().flat_map(|line| &line.cells).find(|cell| cell.rank.contains('–'));
     let ranks = ranks.map_or_else(String::new, |cell| {

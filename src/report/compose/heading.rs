@@ -85,7 +85,8 @@ pub fn of(
     let lacks = progress.lacks(taking_part(run).len() > 1, run.plan.needs.is_some());
     let conclusion = match (&run.plan.shard, standing) {
         (Some(shard), Standing::Preliminary | Standing::Short) => format!(
-            "{lacks} This run is shard {shard} of its plan. fsderby run --resume continues an unfinished shard. For the result of all, merge the complete shards:"
+            "{lacks} This run is shard {shard} of its plan. fsderby run --resume continues an unfinished shard. For \
+             the result of the plan, merge all complete shards:"
         )
         .trim_start()
         .to_owned(),
@@ -225,13 +226,13 @@ fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary], se
     if did.is_empty() {
         let all = number(run, filesystems.len(), setups);
         return format!(
-            "{all} were planned with the same workloads ({}), but none could run it.",
+            "{all} were planned with the same workloads ({}), but no trial was possible.",
             list(&works)
         );
     }
     let all = number(run, filesystems.len(), setups);
     format!(
-        "{of}{all} ran the same workloads ({workloads}) in {rounds}, each in random order.",
+        "{of}{all} ran the same workloads ({workloads}) in {rounds}, each round in random order.",
         workloads = list(&works),
         rounds = count(rounds(run), "round")
     )
@@ -421,7 +422,7 @@ fn trials(run: &Run) -> String {
         [] => format!("{trials} {verb}; none failed and none is void.", trials = count(n, "trial")),
         rest => {
             format!(
-                "{trials} {verb}; the others are listed with their reasons: {others}.",
+                "{trials} {verb}; the other trials are listed with their reasons: {others}.",
                 trials = count(n, "trial"),
                 others = list(rest)
             )
@@ -505,8 +506,8 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
         let sum = |of: fn(&WorkloadSummary) -> usize| marked.iter().map(|work| of(work)).sum::<usize>();
         let n = grouped(&sum(|work| work.disturbed_trials[0]).to_string());
         format!(
-            "The machine was not idle: in {n} of {of} of {these}, the workload lost over a tenth of its time to \
-             others, or heat slowed the CPU. fsderby counts these trials, so intervals are wider.",
+            "The machine was not idle: in {n} of {of} of {these}, the workload lost over a tenth of its time to other \
+             users of the machine, or heat slowed the CPU. fsderby counts these trials, so intervals are wider.",
             of = count(sum(|work| work.disturbed_trials[1]), "trial"),
             these = these(workloads, &marked)
         )
@@ -539,7 +540,8 @@ fn conclusion(
     match (standing, next) {
         (Standing::Nothing, _) => "No trial is valid; see the reasons below.".to_owned(),
         (Standing::Preliminary, Some(_)) if progress.complete >= progress.needed => format!(
-            "{} of {} rounds are complete, but the run did not end at a planned interim analysis. To end it at one:",
+            "{} of {} rounds are complete, but the run did not end at a planned interim analysis. To continue to the \
+             next:",
             progress.complete, progress.needed
         ),
         (Standing::Preliminary, next) => {

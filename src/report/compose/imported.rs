@@ -222,9 +222,12 @@ fn sentences(group: &Group<'_>, imported: &Imported) -> Vec<String> {
         imported.work
     )];
     sentences.extend(imported.beside.as_ref().map(|label| match imported.differences.as_slice() {
-        [] => format!("As far as the imported files show, {label} is the same workload."),
+        [] => format!("As far as the imported files show, the workload {label} of this run is the same."),
         differences => {
-            format!("{label} is a different workload, so there is no ratio: {}.", differences.join("; "))
+            format!(
+                "The workload {label} of this run is different, so there is no ratio: {}.",
+                differences.join("; ")
+            )
         }
     }));
     sentences.extend(group.of.import.asked.set.as_ref().map(|set| {

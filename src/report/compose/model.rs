@@ -143,8 +143,8 @@ pub fn basis(run: &Run, standing: Standing) -> Option<&'static str> {
 }
 
 /// Limits of virtual time.
-pub const LIMITS: &str = "Times come from a virtual clock, which counts instructions: they are exact for the model and \
-     the same on every host, but not those of a real machine. Every instruction takes the same time.";
+pub const LIMITS: &str = "Times come from a virtual clock, which counts instructions: they are exact for the model \
+     and the same on every host, but not the times of a real machine. Every instruction takes the same time.";
 
 #[cfg(test)]
 mod tests {

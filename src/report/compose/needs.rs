@@ -77,7 +77,7 @@ fn unfinished(
     let by = whose(found);
     let label = named(&first.filesystem);
     let so_far = match found.ranking.get(1) {
-        None => format!("By {by}, only {label} is left."),
+        None => format!("By {by}, all candidates except {label} are excluded."),
         Some(next) => format!("By {by}, the estimates so far would choose {label}: {}.", above(first, next)),
     };
     let mut all = vec![none, so_far];
@@ -113,11 +113,11 @@ fn whose(found: &Recommendation) -> String {
     }
 }
 
-/// `its weighted mean over these needs is 12 % above that of the next, birchfs`
+/// `its weighted mean over these needs is 12 % above the mean of the next candidate, birchfs`
 fn above(first: &Place, next: &Place) -> String {
     let more = (first.score / next.score - 1.0).max(0.0);
     format!(
-        "its weighted mean over these needs is {} above that of the next, {}",
+        "its weighted mean over these needs is {} above the mean of the next candidate, {}",
         percents(more, more),
         named(&next.filesystem)
     )
@@ -127,10 +127,10 @@ fn chosen(found: &Recommendation, choice: &recommendation::Choice, first: &Place
     let by = whose(found);
     let label = named(&first.filesystem);
     match (found.ranking.get(1), choice.draw) {
-        (None, _) => format!("By {by}, {label} is recommended: no other candidate is left."),
+        (None, _) => format!("By {by}, {label} is recommended: all other candidates are excluded."),
         (Some(_), Some(decided)) => format!(
-            "By {by}, {label} is recommended: its weighted mean over these needs is within {margin} of that of \
-             {others}, and {need} decides.",
+            "By {by}, {label} is recommended: its weighted mean over these needs is within {margin} of the mean of \
+             {others}, and the need {need} decides.",
             others = list(&choice.drawn_with),
             margin = found.margin,
             need = decided.title()
@@ -231,8 +231,9 @@ fn changes(found: &Recommendation, first: &Place) -> String {
             let share = weight * factor / (1.0 - weight + weight * factor);
             let than = if factor < 1.0 { "less than" } else { "more than" };
             format!(
-                "{candidate} is recommended if {need} counts {than} {factor} times as much ({new_share:.0}% \
-                 of all weights instead of {old_share:.0}%); every other weight would have to change more.",
+                "{candidate} would be recommended if the weight of {need} were {than} {factor} times as large \
+                 ({new_share:.0}% of all weights instead of {old_share:.0}%); every other weight would have to change \
+                 by a larger factor.",
                 candidate = change.filesystem,
                 need = title(&need.need),
                 factor = times(factor),
@@ -303,7 +304,7 @@ fn missing(found: &Recommendation) -> Option<String> {
     } else {
         ""
     };
-    (!all.is_empty()).then(|| format!("Could not be judged: {}.{rest}", list(&all)))
+    (!all.is_empty()).then(|| format!("Needs that could not be judged: {}.{rest}", list(&all)))
 }
 
 /// The finding between the choice and the runner-up.
@@ -352,10 +353,9 @@ fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Opti
 /// The limits of the recommendation.
 fn rests_on(found: &Recommendation, verdict: &Verdict) -> String {
     let rounds = count(found.rounds, "round");
-    let tested = if verdict.is_final() { "only findings are tested" } else { "nothing is tested" };
-    format!(
-        "The recommendation rests on geometric means over {rounds} and on the weights, which are a judgement; {tested}."
-    )
+    let tested =
+        if verdict.is_final() { "only the findings are statistically tested" } else { "nothing is tested" };
+    format!("The recommendation rests on geometric means over {rounds} and on the chosen weights; {tested}.")
 }
 
 #[cfg(test)]
@@ -402,7 +402,7 @@ mod tests {
     fn who_lacks_what_is_required_is_named_with_it() {
         let text = said(&needs::with("workloads = 1\nrequire = ['data checksums', 'files over 4 GiB']"));
         assert!(
-            text.starts_with("By the stated needs (letters-quick 50 %, letters-in-memory 50 %), cedarfs is recommended: no other"),
+            text.starts_with("By the stated needs (letters-quick 50 %, letters-in-memory 50 %), cedarfs is recommended: all other"),
             "{text}"
         );
         assert!(text.contains("\"files over 4 GiB\" by birchfs (at most 4.0 GiB)"), "{text}");

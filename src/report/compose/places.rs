@@ -72,7 +72,7 @@ fn in_both(run: &Run, work: &WorkloadSummary, setups: [Setup<'_>; 2]) -> Vec<Sen
             return None;
         }
         let mut said = format!(
-            "In {workload} the order ({metric}) differs between {one} and {other}.",
+            "In {workload} the order of the candidates ({metric}) differs between {one} and {other}.",
             workload = work.label,
             metric = row.title,
             one = on[0],
@@ -81,11 +81,11 @@ fn in_both(run: &Run, work: &WorkloadSummary, setups: [Setup<'_>; 2]) -> Vec<Sen
         let mut claims = Vec::new();
         if !turned.is_empty() {
             let pairs = some(&turned, &mut claims);
-            said.push_str(&format!(" On {}, {pairs}; on {}, the reverse.", on[0], on[1]));
+            said.push_str(&format!(" On {}, {pairs}; on {}, the order is reversed.", on[0], on[1]));
         }
         for (pairs, on) in alone.iter().zip(&on).filter(|(pairs, _)| !pairs.is_empty()) {
             said.push_str(&format!(
-                " These pairs were told apart only on {on}: {}.",
+                " A difference in these pairs was found only on {on}: {}.",
                 some(pairs, &mut claims)
             ));
         }
@@ -220,7 +220,7 @@ mod tests {
     fn a_pair_whose_order_another_setup_turns_is_named() {
         let said = said(&[("alderfs", "birchfs", Found::Worse)]);
         let expected = "differs between loop and loop:/dev/other. On loop, alderfs before birchfs; on \
-                        loop:/dev/other, the reverse.";
+                        loop:/dev/other, the order is reversed.";
         assert!(said.len() == 1 && said[0].contains(expected), "{said:?}");
         assert!(!said[0].contains("alone") && !said[0].contains("cedarfs"), "{said:?}");
     }
@@ -232,7 +232,8 @@ mod tests {
         assert!(
             said.len() == 1
                 && said[0].contains(
-                    "These pairs were told apart only on loop: alderfs before birchfs and cedarfs before alderfs."
+                    "A difference in these pairs was found only on loop: alderfs before birchfs and \
+                     cedarfs before alderfs."
                 ),
             "{said:?}"
         );

@@ -71,8 +71,8 @@ impl Progress {
     pub fn lacks(&self, is_compared: bool, has_needs: bool) -> String {
         if self.is_fixed {
             return format!(
-                "Sampling is off (samples=off): every round has the same disk. A verdict takes {SAMPLES_NEEDED} samples \
-                 (variants of the modelled disk), so more rounds give none."
+                "Sampling is off (samples=off): every round has the same disk. A verdict takes {SAMPLES_NEEDED} \
+                 samples (variants of the modelled disk), so more rounds on one disk give no verdict."
             );
         }
         let to = match (is_compared, has_needs) {

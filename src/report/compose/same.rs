@@ -50,7 +50,7 @@ fn twins(run: &Run) -> Vec<Vec<&Candidate>> {
     groups
 }
 
-/// `a, b and the A/A copy of a are the same filesystem (KIND with default options); no difference was found, as it should be.`
+/// `a, b and the A/A copy of a are the same filesystem (KIND with default options); no difference was found, …`
 fn of_twins(twins: &[&Candidate], guard: Option<&Guard>, verdict: &Verdict, standing: Standing) -> String {
     let mut who: Vec<String> = twins.iter().map(|one| named(&one.label)).collect();
     who.extend(guard.map(|guard| format!("the A/A copy of {}", named(&guard.of))));
@@ -63,7 +63,7 @@ fn of_twins(twins: &[&Candidate], guard: Option<&Guard>, verdict: &Verdict, stan
     let found = verdict.findings.iter().filter(is_both).any(is_found);
     let result = match (standing.has_findings(), found) {
         (false, _) => "",
-        (true, false) => "; no difference was found, as it should be",
+        (true, false) => "; no difference was found, as expected",
         (true, true) => {
             "; a difference was found, so chance or something other than the filesystem changes the figures"
         }
@@ -76,8 +76,8 @@ pub fn credible(guard: &Guard) -> String {
     let of = named(&guard.of);
     match guard.credible {
         Some(ratio) => format!(
-            "On this device two identical candidates, {of} and its copy, may differ by {:.1} % (95 % interval over {}); no smaller \
-             difference is credible here.",
+            "On this device two identical candidates, {of} and its copy, may differ by {:.1} % (95 % interval over \
+             {}); smaller differences between candidates are not credible on this device.",
             100.0 * (ratio - 1.0),
             count(guard.rounds as usize, "round")
         ),
@@ -92,8 +92,8 @@ pub fn credible(guard: &Guard) -> String {
 fn passed(guard: &Guard) -> Option<String> {
     let p = guard.p.filter(|_| !guard.voids)?;
     Some(format!(
-        "A/A check passed: {candidate} entered twice, and no difference between the two was found ({p}; below 0.001 \
-         the run would be void).",
+        "A/A check passed: {candidate} entered twice, and no difference between the two entries was found ({p}; below \
+         0.001 the run would be void).",
         candidate = named(&guard.of),
         p = chance(p)
     ))

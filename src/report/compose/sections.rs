@@ -147,7 +147,7 @@ fn shown(section: Option<Section>) -> Shown {
         ),
         Some(Section::Processor) => shown(
             "CPU and page faults",
-            "A CPU share is neither good nor bad: a workload that waits for the disk has a small one. CPU seconds \
+            "A CPU share is neither good nor bad: a workload that waits for the disk has a small share. CPU seconds \
              are the cost of the workload.",
         ),
         Some(Section::Device) => shown(

@@ -29,7 +29,7 @@ pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> Sentence {
     let ranked = told.ranked();
     if let ([one], false) = (ranked.as_slice(), comparison.unequal.is_empty()) {
         return format!(
-            "Only {candidate} makes synced data durable, so no order is given.",
+            "Only {candidate} makes synced data durable, so the candidates are not ranked.",
             candidate = named(one)
         )
         .into();
@@ -324,8 +324,8 @@ fn listed(labels: &[&str]) -> String {
 /// random order).`
 pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String {
     let sure = match standing {
-        Standing::Preliminary => "How sure: not yet, as there are too few rounds;",
-        Standing::Short => "How sure: for such short work,",
+        Standing::Preliminary => "How sure: no finding yet, because there are too few rounds;",
+        Standing::Short => "How sure: for trials as short as these,",
         Standing::Nothing | Standing::Medians | Standing::Verdict | Standing::Void => "How sure:",
     };
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
@@ -378,7 +378,8 @@ pub fn power<'e>(rounds: u32, evidence: impl Iterator<Item = &'e Evidence>) -> O
     let found = match least == most {
         true => format!("a factor of {most} or more"),
         false => format!(
-            "a factor of {least} or more in the most exact comparison, and of {most} or more in the least exact"
+            "a factor of {least} or more in the most exact comparison, and of {most} or more in the least exact \
+             comparison"
         ),
     };
     Some(format!("Smaller differences can be missed: with 80 % power, {rounds} rounds detect {found}."))

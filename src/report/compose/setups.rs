@@ -172,8 +172,8 @@ fn apart(all: &[Known<'_>]) -> Vec<String> {
         let said: Vec<String> =
             clocks.iter().map(|(clock, labels)| format!("{clock} ({})", list(labels))).collect();
         sentences.push(format!(
-            "Times come from {clocks}: {each}. Times of different clocks are listed together, but there are \
-             no findings between them.",
+            "Times come from {clocks}: {each}. Times of different clocks are listed together, but no finding compares \
+             them.",
             clocks = count(clocks.len(), "clock"),
             each = said.join("; ")
         ));

@@ -16,7 +16,7 @@ pub fn of(run: &Run, verdict: &Verdict) -> Option<String> {
     match (run.plan.rounds, run.plan.budget, ended) {
         (Rounds::Exactly(_), ..) | (Rounds::AtLeast(_), None, _) | (.., Ended::GoesOn) => None,
         (.., Ended::Interrupted) => {
-            Some(format!("The run was interrupted {after}, before it would have stopped."))
+            Some(format!("The run was interrupted {after}; otherwise it would have continued."))
         }
         (Rounds::AtLeast(least), Some(budget), _) if n <= least => Some(format!(
             "The run stopped {after}, the minimum: another round would have exceeded the budget of {budget}."

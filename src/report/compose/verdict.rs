@@ -218,7 +218,8 @@ fn decides(pairs: &[Finding]) -> Option<String> {
         ([], _) if open.iter().any(|p| deciders(p).is_empty()) => {
             let rounds = 2 * SAMPLES_NEEDED - 1;
             Some(format!(
-                "A run of {rounds} rounds (--rounds {rounds}) shows which property of the modelled disk decides."
+                "A run of {rounds} rounds (--rounds {rounds}) shows which property of the modelled disk decides the \
+                 undecided comparisons."
             ))
         }
         ([], _) if of > 0 => {
@@ -264,17 +265,20 @@ mod tests {
         assert!(said[1].contains("Of 6 pairwise comparisons, 5 found a difference beyond 3%"), "{}", said[1]);
         assert_eq!(
             said[2],
-            "A run of 25 rounds (--rounds 25) shows which property of the modelled disk decides."
+            "A run of 25 rounds (--rounds 25) shows which property of the modelled disk decides the undecided \
+             comparisons."
         );
         assert_eq!(
             said[3],
-            "Six workload seeds on one disk change the figures by up to these factors: alderfs 1.00, birchfs 1.01, cedarfs 1.00, rowanfs 1.00. A \
-             difference smaller than the factors of its two candidates is no finding."
+            "Six workload seeds on one disk change the figures by up to these factors: alderfs 1.00, birchfs 1.01, \
+             cedarfs 1.00, rowanfs 1.00. A difference between two candidates is no finding if it is smaller than \
+             their factors."
         );
         assert!(summary.heading.sure[0].contains("every finding holds in all 13 samples"));
         assert_eq!(
             summary.heading.sure[3],
-            "The simulation's own CPU time shifts the ratios by up to 0.2%; the findings hold with and without it."
+            "The simulation's own CPU time shifts the ratios by up to 0.2%; the findings hold with and without this \
+             shift."
         );
         assert!(summary.heading.next.is_none());
         let all = [said, summary.heading.sentences].concat().join(" ");

@@ -77,7 +77,8 @@ pub fn opening(report: &Report<'_>, width: u16) -> String {
 fn columns_of(comparison: &Comparison, has_opening: bool) -> Vec<String> {
     let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
     let ratios = format!(
-        "Ratio of geometric means over the rounds{interval}: relative to the candidate with 1.00 in that table."
+        "Ratio of geometric means over the rounds{interval}: relative to the candidate with the ratio 1.00 in the \
+         same table."
     );
     let ties =
         comparison.has_ties().then(|| "A bracket joins candidates that are not told apart.".to_owned());
@@ -576,7 +577,7 @@ mod tests {
         };
         let why = "the difference held in 13 of 13 samples, but not on the least favourable disk (1.31)";
         let text = words(&example);
-        assert!(text.contains(&format!("is not told apart: {why}.")), "{text}");
+        assert!(text.contains(&format!("is no finding: {why}.")), "{text}");
         // With two candidates the first sentence already has the whole result.
         let two = ["cedarfs", "birchfs"];
         example.run.plan.candidates.retain(|c| two.contains(&c.label.as_str()));

@@ -168,7 +168,7 @@ pub fn said(findings: &[Finding]) -> Option<String> {
     (!each.is_empty()).then(|| {
         format!(
             "Six workload seeds on one disk change the figures by up to these factors: {factors}. A difference \
-             smaller than the factors of its two candidates is no finding.",
+             between two candidates is no finding if it is smaller than their factors.",
             factors = each.join(", ")
         )
     })

@@ -138,14 +138,12 @@ impl ChangesView {
     pub fn note(&self) -> String {
         let has_controls = self.parts.iter().any(|part| part.lines.iter().any(|line| line.is_control));
         let beside = match has_controls {
-            true => {
-                " Each candidate's ratio is divided by the controls' ratio; a control's own ratio is not."
-            }
+            true => " Except for the controls, each candidate's ratio is divided by the controls' ratio.",
             false => "",
         };
         format!(
-            "Figures are geometric means over rounds. The ratio is second ÷ first, or first ÷ second where lower is \
-             better, so above 1 is always better for the second run.{beside}"
+            "Figures are geometric means over rounds. The ratio is second run ÷ first run (first ÷ second where lower \
+             is better), so a ratio above 1 always means that the second run is better.{beside}"
         )
     }
 }

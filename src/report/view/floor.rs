@@ -64,13 +64,15 @@ impl<'f> Withheld<'f> {
         };
         match floor(self.finding) {
             Some(_) if moves_as_chance(self.finding) => {
-                format!("disk-model overhead shifts this ratio {AS_CHANCE}; without it {claim}")
+                format!("disk-model overhead shifts this ratio {AS_CHANCE}; without this overhead {claim}")
             }
             Some(floor) => format!(
-                "disk-model overhead shifts this ratio by up to {percent}; without it {claim}",
+                "disk-model overhead shifts this ratio by up to {percent}; without this overhead {claim}",
                 percent = share(floor.moves)
             ),
-            None => format!("disk-model overhead was not measured for this ratio; without it {claim}"),
+            None => {
+                format!("disk-model overhead was not measured for this ratio; without this overhead {claim}")
+            }
         }
     }
 
@@ -118,13 +120,13 @@ pub fn shifts(findings: &[Finding]) -> Option<String> {
         (Some(most), true) => format!("The {time} shifts {the} ratios by up to {}", share(most)),
         (Some(most), false) => {
             format!(
-                "Beyond what other workload seeds do, the {time} shifts {the} ratios by up to {}",
+                "Beyond the effect of other workload seeds, the {time} shifts {the} ratios by up to {}",
                 share(most)
             )
         }
     };
     let is_found = others.iter().any(|f| f.finding != Found::CannotTell);
-    let holds = if is_found { "; the findings hold with and without it" } else { "" };
+    let holds = if is_found { "; the findings hold with and without this shift" } else { "" };
     Some(format!("{shifts}{holds}."))
 }
 
@@ -174,7 +176,7 @@ mod tests {
         let why = Withheld::of(&one).map(|withheld| withheld.why()).unwrap_or_default();
         assert_eq!(
             why,
-            "disk-model overhead shifts this ratio by up to 3.1%; without it alderfs and birchfs may be alike"
+            "disk-model overhead shifts this ratio by up to 3.1%; without this overhead alderfs and birchfs may be alike"
         );
         let all = [one, finding(Found::Better, None, Some(0.0002))];
         let said = withheld(&all).unwrap_or_default();
@@ -185,7 +187,8 @@ mod tests {
         );
         assert_eq!(
             shifts(&all).unwrap_or_default(),
-            "The simulation's own CPU time shifts the other ratios by up to 0.1%; the findings hold with and without it."
+            "The simulation's own CPU time shifts the other ratios by up to 0.1%; the findings hold with and without \
+             this shift."
         );
     }
 
@@ -213,8 +216,8 @@ mod tests {
             let beside = [open.clone(), finding(Found::Better, None, Some(0.0002))];
             assert_eq!(
                 shifts(&beside).unwrap_or_default(),
-                "Beyond what other workload seeds do, the simulation's own CPU time shifts the ratios by up to 0.1%; the \
-                 findings hold with and without it."
+                "Beyond the effect of other workload seeds, the simulation's own CPU time shifts the ratios by up to \
+                 0.1%; the findings hold with and without this shift."
             );
             assert_eq!(
                 shifts(&[chance, open]).unwrap_or_default(),

@@ -32,15 +32,14 @@ pub struct Table {
 
 impl ToChoose {
     pub const TITLE: &'static str = "Recommendation";
-    pub const RATIOS: &'static str = "Each figure is an estimate: a candidate's ratio to the first-ranked \
-                                      candidate at that need (a workload or another weighted property), \
-                                      which has 1. A ratio of 0.5 is half as good (half the rate, or twice \
-                                      the time). The column overall, the score, is the weighted geometric \
-                                      mean of a candidate's ratios.";
-    pub const WEIGHTS: &'static str = "The weight of a need is shown as its share of all weights. The last \
-                                       two columns give the factor by which the weight of one need must fall \
-                                       or rise, with the others unchanged, before another candidate is \
-                                       recommended.";
+    pub const RATIOS: &'static str = "Each figure is an estimate: a candidate's ratio to the first-ranked candidate \
+                                      at one need (a workload or another weighted property). The first-ranked \
+                                      candidate has the ratio 1. A ratio of 0.5 is half as good (half the rate, or \
+                                      twice the time). The column overall, the score, is the weighted geometric mean \
+                                      of a candidate's ratios.";
+    pub const WEIGHTS: &'static str = "The weight of a need is shown as its share of all weights. The last two \
+                                       columns give the factor by which the weight of one need must fall or rise, \
+                                       with the other weights unchanged, before another candidate is recommended.";
 
     /// The table with a line for each candidate, best first, and a column for each need whose index is in `of`.
     pub fn ratios(&self, of: &[usize]) -> Table {

@@ -224,8 +224,8 @@ impl ClaimShown {
     pub fn notes(&self) -> Vec<String> {
         let is_closed = self.ranges.iter().any(|range| range.unusable.is_some());
         let closed = is_closed.then(|| {
-            "A range in brackets comes from work that differs from the paper's, for the reason above; no verdict rests \
-                on it."
+            "A range in brackets comes from a workload that differs from the paper's, for the reason above; no \
+                verdict rests on this range."
                 .to_owned()
         });
         let missing = self.ranges.len() - self.known().len();

@@ -101,8 +101,8 @@ impl Row {
             return String::new();
         }
         format!(
-            "Proportional to this metric, and therefore not drawn again: {metrics}. In each round, all candidates \
-             do the same number of these operations.",
+            "These metrics are proportional to this metric and not drawn again: {metrics}. In each round, all \
+             candidates do the same number of these operations.",
             metrics = number::list(&self.alike)
         )
     }

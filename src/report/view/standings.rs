@@ -199,7 +199,11 @@ pub fn reasons(work: &WorkloadSummary, row: &Row) -> Vec<String> {
     let said = |(pair, why): &(&Finding, String)| {
         let (low, high) = (pair.low.unwrap_or(pair.ratio), pair.high.unwrap_or(pair.ratio));
         let (a, b) = (named(&pair.a), named(&pair.b));
-        format!("{a} ÷ {b}, {low} to {high}, is not told apart: {why}.", low = ratio(low), high = ratio(high))
+        format!(
+            "The ratio {a} ÷ {b} ({low} to {high}) is no finding: {why}.",
+            low = ratio(low),
+            high = ratio(high)
+        )
     };
     let mut reasons: Vec<String> = open.iter().take(REASONS).map(said).collect();
     if open.len() > REASONS {

@@ -32,8 +32,8 @@ pub fn sets(shards: &[Shard], in_virtual_time: bool) -> Result<Vec<Vec<usize>>, 
     }
     if !sets.contains_key(&[][..]) {
         return Err(refused(format!(
-            "{} and the others have only trials that results called for\n  try: also name the shards whose results called for \
-             them: fsderby merge OUT FIRST… NEXT…",
+            "{} and the other shards have only trials that earlier results required\n  try: also name the shards with \
+             these results: fsderby merge OUT FIRST… NEXT…",
             name(first)
         )));
     }
@@ -45,7 +45,7 @@ pub fn shard(run: &Shard) -> Result<&schema::shard::Shard, Failure> {
     run.plan.shard.as_ref().ok_or_else(|| {
         let what = if run.machine.shards.is_empty() { "a whole run" } else { "a merged run" };
         let text = format!(
-            "{} is {what}, no shard\n  try: the folders that fsderby run PLAN --shard I/N --output DIR made",
+            "{} is {what}, not a shard\n  try: the folders that fsderby run PLAN --shard I/N --output DIR made",
             name(run)
         );
         refused(text)

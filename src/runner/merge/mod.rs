@@ -266,7 +266,8 @@ impl Together<'_> {
                 _ if by_shard.len() > 1 => {
                     let [one, other] = [0, 1].map(|at| name(&self.shards[by_shard[at][0].shard]));
                     return Err(refused(format!(
-                        "{one} and {other} have one trial both\n  try: fsderby run PLAN --shard I/N --output DIR in place of one of them, then fsderby merge again"
+                        "{one} and {other} both contain the same trial\n  try: fsderby run PLAN --shard I/N --output \
+                         DIR in place of one of them, then fsderby merge again"
                     ))
                     .into());
                 }
@@ -300,7 +301,8 @@ impl Together<'_> {
         let candidates = plan.candidates.len();
         let (candidate, scenario) = (&plan.candidates[cell % candidates], &plan.scenarios[cell / candidates]);
         let text = format!(
-            "{} skipped {} with {}, and {} did not\n  try: fsderby doctor on the node of the first, and run that shard again",
+            "{} skipped {} with {}, but {} did not\n  try: fsderby doctor on the node of the first, and run that \
+             shard again",
             name(&self.shards[by]),
             candidate.label,
             scenario.label,

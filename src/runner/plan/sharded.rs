@@ -25,7 +25,7 @@ pub fn check(plan: &Resolved<'_>) -> Result<(), Failure> {
         return refused("a trial is named twice\n  try: the file that fsderby merge --next wrote".into());
     }
     let Rounds::Exactly(rounds) = plan.rounds else {
-        let text = "the number of rounds depends on results or time, which no shard knows of the others";
+        let text = "the number of rounds depends on results or time, which a shard does not know of the other shards";
         return refused(format!("{text}\n  try: --rounds N, without --budget"));
     };
     let (most, what) = match plan.share.in_virtual_time() {

@@ -121,7 +121,7 @@ pub fn beyond_budget(plan: &Plan, time: Time) -> Option<String> {
             fewer.map_or_else(String::new, |n| format!("--at-least {n} for a preliminary result, "));
         format!(
             "The budget of {budget} is too short: integrity checks and the minimum of {rounds} rounds take about \
-             {minutes} min; they run anyway. Try {fewer}fewer --filesystems, or a smaller --scale."
+             {minutes} min; fsderby runs them anyway. Try {fewer}fewer --filesystems, or a smaller --scale."
         )
     })
 }

@@ -30,9 +30,9 @@ pub fn metrics_hold(record: &Record, understood: &Understood<'_>) -> Option<Stri
     }
     let differs = record.metrics.iter().find(|stored| !again.contains(stored));
     match differs {
-        Some(stored) => Some(format!("{} differs from what the raw values give", stored.name)),
+        Some(stored) => Some(format!("{} differs from the value that the raw values give", stored.name)),
         None if again.len() != record.metrics.len() => {
-            Some("the trial's metrics are not the ones that its raw values give".into())
+            Some("the trial's metrics differ from the metrics that its raw values give".into())
         }
         None => None,
     }
@@ -77,7 +77,7 @@ pub fn clients_hold(record: &Record) -> Option<String> {
         let clients = record.works.get(stage.of)?.clients;
         if clients <= 1 {
             let tells = !stage.by_client.is_empty();
-            return tells.then(|| "the trial has one client, but counters of several".into());
+            return tells.then(|| "the trial has one client, but counters of several clients".into());
         }
         let steps = &record.steps;
         let work = steps.iter().find(|step| step.step == StepName::Work && step.work == Some(at));

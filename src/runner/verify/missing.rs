@@ -142,8 +142,8 @@ impl<'r> Past<'r> {
         let mut missing = self.due(rounds).filter(|_| has_begun).filter(gap).map(|trial| trial.name());
         let first = missing.next()?;
         Some(match missing.count() {
-            0 => format!("the trial {first} is missing, or its last attempt is"),
-            more => format!("{first} and {more} other trials are missing, or their last attempts are"),
+            0 => format!("the trial {first} or its last attempt is missing"),
+            more => format!("{first} and {more} other trials, or their last attempts, are missing"),
         })
     }
 
@@ -181,14 +181,14 @@ impl<'r> Past<'r> {
         let (records, rounds) = (self.run.records.len(), self.last_round);
         if self.run.unsealed == 0 && seal.records != records {
             return Some(format!(
-                "by its seal the run has {sealed} record{s}, but there are {records}",
+                "the seal states {sealed} record{s}, but the run has {records}",
                 sealed = seal.records,
                 s = s(seal.records)
             ));
         }
         (self.run.is_complete() && self.plan.share.is_whole() && rounds != seal.rounds).then(|| {
             format!(
-                "by its seal the run has {sealed} round{s}, but the records have {rounds}",
+                "the seal states {sealed} round{s}, but the records have {rounds}",
                 sealed = seal.rounds,
                 s = s(seal.rounds as usize)
             )

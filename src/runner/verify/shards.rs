@@ -105,10 +105,10 @@ fn of_shard(
     let mut damage: Vec<String> = shard.damage.iter().map(place).collect();
     // First, because whatever else differs may follow from it.
     if shard.seal.is_some() && merge::seal_hash(&shard)? != merged.seal_blake3 {
-        damage.insert(0, place(&"its seal is not the one that was merged".to_owned()));
+        damage.insert(0, place(&"its seal differs from the seal that was merged".to_owned()));
     }
     if !is_planned_alike(&shard.plan, &run.plan) {
-        wrong.push("its plan is not that of the run".into());
+        wrong.push("its plan differs from the plan of the run".into());
     }
     match &shard.seal {
         None => wrong.push("its seal is missing".into()),
@@ -141,7 +141,7 @@ pub fn signed(run: &Run, key: &PublicKey) -> Result<(), String> {
     let merged: usize = run.machine.shards.iter().map(|merged| merged.records).sum();
     if run.records.len() > merged {
         return Err(format!(
-            "the merged run is not signed, and {} of its records are of no signed shard",
+            "the merged run is not signed, and {} of its records come from unsigned shards",
             run.records.len() - merged
         ));
     }

@@ -18,8 +18,8 @@ struct Measured {
 
 const CPU: Declared = Declared {
     section: Section::Processor,
-    explained: "User and system time of all threads of the workload ÷ the time of the phase, as Bonnie++ \
-                prints this share next to each rate.",
+    explained: "User and system time of all threads of the workload ÷ the time of the phase. Bonnie++ prints \
+                this share next to each rate.",
     drawn: false,
     ..Declared::PERCENT_OF_TIME
 };
@@ -79,8 +79,8 @@ macro_rules! all {
             ),
             measured!(
                 $of, $label, "seek", "rate", "random seeks", "seeks", $section,
-                "Chunks read at random per second by several seekers at once; a tenth of the chunks are changed and \
-                    written back.",
+                "Chunks read per second at random positions, by several readers at once; a tenth of the \
+                    chunks are changed and written back.",
                 Declared { key: true, short: "seeks", ..Declared::PER_SECOND }
             ),
             measured!(

@@ -101,7 +101,7 @@ static FAILED: Declared = Declared {
     title: "I/Os of fio that failed",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Errors that a job with continue_on_error counted.",
+    explained: "Number of errors that fio counted in jobs with continue_on_error.",
     drawn: false,
     ..Declared::count("errors")
 };
@@ -111,8 +111,8 @@ static CACHED: Declared = Declared {
     section: Section::Throughput,
     over: Over::Phase(PHASE),
     explained: "Before fio with direct=1, fsderby writes and reads a file of 64 KiB with O_DIRECT. The metric \
-                is the share of this file's pages that the kernel served through its page cache all the same. \
-                If it is not 0, direct=1 does not bypass the page cache on this filesystem.",
+                is the share of this file's pages that the kernel served through its page cache despite \
+                O_DIRECT. If the share is not 0, direct=1 does not bypass the page cache on this filesystem.",
     drawn: false,
     ..Declared::PERCENT
 };

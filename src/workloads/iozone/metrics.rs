@@ -74,7 +74,7 @@ static PASSES: [(Pass, Declared); 14] = [
             "pass.write.throughput",
             ["write", "write (phase write)"],
             "write",
-            "A new file is written sequentially, which includes allocating its space.",
+            "A new file is written sequentially; the time includes the allocation of its space.",
         ),
     ),
     (
@@ -191,7 +191,7 @@ static PASSES: [(Pass, Declared); 14] = [
             "pass.mixed.throughput",
             ["mixed", "mixed (phase mixed)"],
             "mixed",
-            "Each record is accessed once, in random order, alternately read and written.",
+            "Each record is accessed once, in random order; reads and writes alternate.",
         ),
     ),
 ];

@@ -37,8 +37,8 @@ static RATES: [Rate; 5] = [
             title: "mkdir (phase groups)",
             section: Section::Files,
             over: Over::Phase("groups"),
-            explained: "Directories created per second. Each lies at the top or inside a directory that was \
-                        created before, at most eight levels deep.",
+            explained: "Directories created per second. Each directory is created at the top or inside an \
+                        existing directory, at most eight levels deep.",
             ..Declared::PER_SECOND
         },
     },

@@ -30,7 +30,7 @@ static RATES: [Rate; 10] = [
             section: Section::Headline,
             over: TRANSACTIONS,
             explained: "Transactions per second in the transaction phase. A transaction reads or appends to \
-                        one file, then creates or deletes one.",
+                        one file, then creates or deletes a file.",
             ..Declared::PER_SECOND
         },
     },

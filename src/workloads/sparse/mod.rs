@@ -53,8 +53,8 @@ static RATES: [Rate; 4] = [
             did: "read sparse files",
             section: Section::Headline,
             over: Over::Phase("read"),
-            explained: "Bytes read per second, including the zeros of holes, with none of the files in the page \
-                cache.",
+            explained: "Bytes read per second, including the zeros of holes, from files that are not in the \
+                page cache.",
             ..Declared::MIB_PER_SECOND
         },
     },

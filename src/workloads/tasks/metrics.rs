@@ -89,11 +89,11 @@ macro_rules! task {
 
 static EACH: [Task; 8] = [
     task!("copy-image", "copying the image", "copy the image file from the second disk"),
-    task!("copy-image-again", "copying the image again", "copy the image file again on the same disk"),
+    task!("copy-image-again", "copying the image again", "copy the image file again within the volume"),
     task!("delete-images", "deleting the images", "delete both copies of the image file"),
     task!("copy-tree", "copying the tree", "copy the tree from the second disk"),
-    task!("copy-tree-again", "copying the tree again", "copy the tree again on the same disk"),
-    task!("list", "listing the tree", "list the tree, with each file's status, into a file"),
+    task!("copy-tree-again", "copying the tree again", "copy the tree again within the volume"),
+    task!("list", "listing the tree", "write a list of the tree, with each file's status, to a file"),
     task!("find", "searching the tree", "find the names in the tree that match a pattern"),
     task!("delete-trees", "deleting the trees", "delete both copies of the tree"),
 ];

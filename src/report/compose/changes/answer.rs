@@ -134,7 +134,9 @@ impl Told<'_> {
         let mut said: Vec<String> = (judged.len() > 1).then(counted).into_iter().collect();
         if judged.len() < all {
             let (others, least) = (count(all - judged.len(), "other comparison"), self.changes.needed());
-            said.push(format!("Not judged, with fewer than {least} rounds or samples: {others}."));
+            said.push(format!(
+                "Not judged, because they have fewer than {least} rounds or samples: {others}."
+            ));
         }
         if differ == 0 {
             let rounds = judged.iter().flat_map(|change| change.n).min().unwrap_or(0);

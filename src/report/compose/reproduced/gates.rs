@@ -69,15 +69,17 @@ impl Runs<'_> {
         };
         let wanted = Bytes(scale.apply(full.0));
         let Some(own) = place.run.plan.setup(candidate).memory else {
-            let said =
-                format!("{} had no memory limit, so data ÷ memory is not as published.", candidate.label);
+            let said = format!(
+                "{} had no memory limit, so its ratio of data to memory is not the paper's.",
+                candidate.label
+            );
             return Err(Reason::takes(said, format!("--memory {}", wanted.0)));
         };
         let apart = own.0 as f64 / wanted.0 as f64;
         if (1.0 / MEMORY..=MEMORY).contains(&apart) {
             return Ok(());
         }
-        let said = format!("{name} had {own} of memory; data ÷ memory as published needs {wanted}.");
+        let said = format!("{name} had {own} of memory; the paper's ratio of data to memory needs {wanted}.");
         let takes = match place.run.plan.shortfall.and_then(|short| short.memory) {
             Some(_) => "a larger scale: a trial does not fit into less memory".to_owned(),
             None => format!("--memory {}", wanted.0),
@@ -90,7 +92,7 @@ impl Runs<'_> {
         const METRIC: &str = "device.written_ratio";
         let known = &self.paper.reproduction.written;
         if known.is_empty() {
-            let said = "At full size nobody has measured yet how much of the work reaches the device.";
+            let said = "No run at full size has measured yet how many of the written bytes reach the device.";
             return Err(Reason::takes(said, "the full size, or one trial of it"));
         }
         let mut seen = false;
@@ -104,8 +106,8 @@ impl Runs<'_> {
                 seen = true;
                 if !(1.0 / WRITTEN..=WRITTEN).contains(&(median / amount.ratio)) {
                     let said = format!(
-                        "In {} on {} the device wrote {median:.2} bytes for each byte of the work; at full size it \
-                         wrote {:.2}.",
+                        "In {} on {} the device wrote {median:.2} bytes for each byte that the workload wrote; at \
+                         full size the device wrote {:.2}.",
                         amount.workload, amount.kind, amount.ratio
                     );
                     return Err(Reason::takes(said, "a larger scale"));

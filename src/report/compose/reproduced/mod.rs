@@ -185,7 +185,7 @@ impl Runs<'_> {
             } else if table.figures.is_empty() {
                 once(&mut missing, format!("{}: the paper prints no figures.", named()));
             } else if !table.is_comparable() {
-                once(&mut missing, format!("{}: no single workload here has these figures.", named()));
+                once(&mut missing, format!("{}: no single workload of fsderby has these figures.", named()));
             } else {
                 let found = self.places.iter().filter_map(|place| self.table(place, table, known));
                 let before = tables.len();
@@ -250,8 +250,8 @@ fn summed(legs: &[Leg<Reason>], here: Here) -> Vec<String> {
     let number = |wanted| legs.iter().filter(|leg| leg.here == wanted).count();
     let all = count(legs.len(), "comparison");
     match here {
-        Here::Holds if legs.len() == 1 => vec!["The range lies within what the claim allows.".into()],
-        Here::Holds => vec![format!("The ranges of all {all} lie within what the claim allows.")],
+        Here::Holds if legs.len() == 1 => vec!["The range lies within the limits of the claim.".into()],
+        Here::Holds => vec![format!("The ranges of all {all} lie within the limits of the claim.")],
         Here::DoesNotHold => {
             let first = legs.iter().find(|leg| leg.here == here);
             let example = first.map(|leg| format!(" The first is {} ({}).", leg.what, leg.workload));
@@ -261,13 +261,13 @@ fn summed(legs: &[Leg<Reason>], here: Here) -> Vec<String> {
                 format!("{} of {all}", number(here))
             };
             vec![format!(
-                "The range of {of} lies wholly outside of what the claim allows.{}",
+                "The range of {of} lies wholly outside of the limits of the claim.{}",
                 example.unwrap_or_default()
             )]
         }
         Here::CannotTell => {
             let open = legs.iter().filter(|leg| leg.here == here && leg.seen.is_ok()).count();
-            let text = "lies partly inside and partly outside of what the claim allows.";
+            let text = "lies partly inside and partly outside of the limits of the claim.";
             (open > 0).then(|| format!("The range of {open} of {all} {text}")).into_iter().collect()
         }
     }

@@ -1,12 +1,14 @@
 //! Known biases and misreadings of any comparison; `docs/method/bias.md` has the full list with evidence.
 
 pub const BIAS: &[&str] = &[
-    "The state of the image before mkfs changes results of small random writes by a factor of up to 1.6. All trials start in \
-     the same state; another state may give other results.",
-    "Not all filesystems support writeback within a memory cgroup, so a cgroup's memory limit treats the dirty pages \
-     of one filesystem differently from those of another. A VM with little RAM is the fairer memory limit.",
-    "Work that fits into memory measures page cache and CPU, whatever the disk is.",
-    "Filesystems promise different things: a journal or none, checksums or none, ordered data or not. So their \
-     speeds are not like for like; the report's table of what each kind can do shows these guarantees.",
-    "A disk that is a file on another filesystem adds that filesystem's own costs and its free space to every trial.",
+    "The state of the disk image before mkfs (sparse, allocated or written) changes the speed of small random writes \
+     by a factor of up to 1.6. All trials of a run start in the same state; a run with another state may give other \
+     results.",
+    "Some filesystems do not support writeback within a memory cgroup. So a cgroup's memory limit does not treat the \
+     dirty pages of all filesystems alike. A VM with little RAM limits memory more fairly.",
+    "A workload whose data fit into memory measures page cache and CPU, on any disk.",
+    "Filesystems give different guarantees: some have a journal, checksums or ordered data, and others do not. So a \
+     faster filesystem may guarantee less. The report's table of features shows each filesystem's guarantees.",
+    "If the disk is an image file, every result also depends on the overhead and the free space of the filesystem that \
+     stores this file.",
 ];
