@@ -14,13 +14,16 @@ mod disk;
 mod drive;
 mod here;
 mod hold;
+mod lvm;
 mod marks;
+mod opened;
 mod refusal;
 mod registry;
 mod reservations;
 mod signatures;
 mod undo;
 mod users;
+mod volume_names;
 
 pub use claim::{Examined, Word, examine, obstacle, release};
 pub use content::Content;

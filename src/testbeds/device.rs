@@ -32,7 +32,7 @@ impl TestbedKind for DeviceKind {
 
     fn description(&self) -> Description {
         Description {
-            what: "A disk of this machine, named by the serial number with which `fsderby device claim` \
+            what: "A disk or LVM volume of this machine, named by the serial number with which `fsderby device claim` \
                    allowed runs to format it. Layers such as RAID combine several disks. All candidates use \
                    the same part of the disk. Before each trial, this part is overwritten with zeros (the \
                    default), discarded, or left as the preceding trial left it. Needs root.",
