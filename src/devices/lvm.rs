@@ -105,13 +105,17 @@ impl Laid {
 
 /// A volume has another size than before.
 pub fn resized(name: &str, was: Bytes, is: Bytes) -> Refusal {
-    let how = if is > was { "extended" } else { "reduced" };
+    let (how, try_this) = match is > was {
+        true => ("extended", "fsderby device release, then claim it anew".to_owned()),
+        // The mark at its end is gone.
+        false => ("reduced", format!("lvextend --size {}b {name}", was.0)),
+    };
     changed(
         &format!(
             "the LVM volume {name} was {how} since it was claimed: it had {was} ({} bytes) and has {is} ({} bytes)",
             was.0, is.0
         ),
-        "fsderby device release, then claim it anew",
+        &try_this,
     )
 }
 

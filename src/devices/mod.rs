@@ -6,6 +6,8 @@
 //! trial   the marks again ──▶ mkfs and mount see the window
 //! release the marks are removed
 //! ```
+//! A volume of LVM is a disk too, whose name is its UUID and which lies on other disks.
+//!
 //! Nothing else in the program opens a disk for writing.
 
 mod claim;
