@@ -20,7 +20,7 @@ const SHELL: &str = "export DM_DISABLE_UDEV=1; first=/dev/disk/by-id/virtio-firs
     lv() { lvm \"$@\" >/dev/null; }; make() { lv lvcreate -qq -y -Wn -Zn -n \"$@\"; }; \
     id() { dmsetup info -c --noheadings -o uuid group-$1; }; \
     refused() { \"$@\" && return 1 || test $? = 3; }; claim() { fsderby device claim $(id $1) --yes-erase $(id $1); }; \
-    run() { fsderby run quick --filesystems ext4 --workloads postmark-quick --scale 1/64 --rounds ${ROUNDS:-1} --seed 3 --size 64m \
+    run() { fsderby run quick --filesystems ext4 --workloads postmark-quick --scale 1/64 --rounds ${ROUNDS:-1} --seed 3 --size 32m \
     --guard=false --quiet --output /root/run --on device:$(cat /root/id) \"$@\"; }; dry() { refused run --dry-run; }; \
     others() { for v in $(cat /root/names); do md5sum /dev/mapper/group-$v; done; }";
 
