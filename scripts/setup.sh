@@ -7,7 +7,7 @@
 set -eu
 
 tools="e2fsprogs xfsprogs btrfs-progs dosfstools exfatprogs ntfs-3g f2fs-tools nilfs-tools jfsutils reiserfsprogs"
-guests="qemu-system-x86 mdadm dmsetup smartmontools"
+guests="qemu-system-x86 mdadm dmsetup smartmontools lvm2"
 tests="mandoc mmdebstrap postmark bonnie++ strace fio rsync fsmark sg3-utils slurmctld slurmd slurm-client munge"
 
 case "${1:-tools}" in

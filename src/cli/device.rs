@@ -23,9 +23,9 @@ pub enum Device {
         #[arg(long)]
         json: bool,
     },
-    /// Allow runs of fsderby to format this disk, which must be unused and empty; writes fsderby's marks to the disk
+    /// Allow runs of fsderby to format this disk or LVM volume, which must be unused and empty; writes fsderby's marks to the disk
     Claim {
-        /// Serial number, world-wide name, or name in /dev/disk/by-id; never a kernel name such as sdb
+        /// Serial number, world-wide name, name in /dev/disk/by-id, or UUID of an LVM volume; never a kernel name such as sdb
         id: String,
         /// Read the whole disk to check that it is empty, however long that takes
         #[arg(long)]
@@ -169,6 +169,9 @@ fn claim(id: &str, full: bool, yes: Option<&str>, holds_data: Option<&str>) -> a
     let examined = devices::examine(id, full, &mut progress);
     bar.finish_and_clear();
     let examined = examined.map_err(failure)?;
+    if let Some(shared) = examined.shared() {
+        super::say(&format!("note: {shared}"));
+    }
     let word = match yes {
         Some(typed) => Word { id: typed.to_owned(), phrase: holds_data.map(str::to_owned) },
         None => asked(&examined, holds_data)?,

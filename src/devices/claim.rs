@@ -6,11 +6,12 @@
 use std::fs::File;
 
 use super::content::{self, Content, Data};
-use super::disk::{self, Described, Disk};
+use super::disk::{self, Described};
 use super::marks::{self, Found, LEAST, Mark, SECTORS};
+use super::opened::Disk;
 use super::refusal::{Check, Refusal};
 use super::signatures::{self, Signature};
-use super::{here, hold, registry, users};
+use super::{here, hold, lvm, registry, users};
 use crate::host::random;
 use crate::schema::units::Bytes;
 
@@ -44,6 +45,7 @@ pub fn obstacle(disk: &Described, all: &[Described]) -> Option<Refusal> {
         open.is_unreserved()?;
         is_unclaimed(&open, &id)?;
         users::is_unused(disk)?;
+        hold::is_offered(&open)?;
         is_unplanned(disk, &is_unsigned(disk)?)
     };
     looked().err()
@@ -66,11 +68,15 @@ pub fn examine(id: &str, whole: bool, progress: &mut dyn FnMut(u64, u64)) -> Res
         let what = format!("{id} has {}: too small for marks and a filesystem", about.size);
         return Err(Refusal::new(Check::Identity, what, format!("a disk of at least {LEAST}")));
     }
+    // Afterwards fsderby has it open itself.
+    let unopened = lvm::is_unopened(&about);
     let disk = Disk::open(about)?;
     disk.is_unreserved()?;
     users::lock(&disk)?;
     is_unclaimed(&disk, &id)?;
     users::is_unused(&disk.about)?;
+    unopened?;
+    hold::is_offered(&disk)?;
     let held = disk.exclusively()?;
     let signatures = is_unsigned(&disk.about)?;
     is_unplanned(&disk.about, &signatures)?;
@@ -95,11 +101,15 @@ fn is_unclaimed(disk: &Disk, id: &str) -> Result<(), Refusal> {
             format!("{name} carries a damaged claim: {what}"),
             "look what happened to it; wipefs and dd are the way to empty a disk, fsderby never does".into(),
         ),
-        Found::Whole(mark) if registry::all().contains(&mark) && mark.id == id => Err(Refusal::new(
-            Check::Claimed,
-            format!("{id} is claimed already, since {}", mark.time),
-            format!("--on device:{id}, or fsderby device release {id}"),
-        )),
+        Found::Whole(mark) if registry::all().contains(&mark) && mark.id == id => {
+            Err(hold::is_where_it_was(disk, &mark).err().unwrap_or_else(|| {
+                Refusal::new(
+                    Check::Claimed,
+                    format!("{id} is claimed already, since {}", mark.time),
+                    format!("--on device:{id}, or fsderby device release {id}"),
+                )
+            }))
+        }
         Found::Whole(mark) if mark.serial != disk.about.serial || mark.wwid != disk.about.wwid => refuse(
             format!("{name} carries the claim of another disk, {}: it is a copy of that disk", mark.id),
             "an empty disk".into(),
@@ -154,6 +164,11 @@ impl Examined {
 
     pub fn about(&self) -> &Described {
         &self.disk.about
+    }
+
+    /// What else works on the disks below a volume of LVM.
+    pub fn shared(&self) -> Option<String> {
+        self.disk.laid().and_then(lvm::Laid::shared)
     }
 
     /// The sentence to type if the disk holds data without a signature.
@@ -222,6 +237,7 @@ impl Examined {
             size: Bytes(about.size.0),
             sector,
             time: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
+            volume: self.disk.laid().map(lvm::Laid::placed),
         };
         self.disk.is_still_itself()?;
         users::is_unused(about)?;
@@ -257,7 +273,7 @@ pub fn release(id: &str) -> Result<(Mark, Option<Refusal>), Refusal> {
     let mark = registry::find(id)?;
     let lock_of_claim = registry::lock(&mark)?;
     hold::remove_left(&mark)?;
-    let disk = hold::named(&mark).map_err(|why| {
+    let disk = hold::named_to_release(&mark).map_err(|why| {
         let copy = registry::place(&mark);
         let forget = format!("{}; if that disk is gone for good, rm {}", why.try_this, copy.display());
         Refusal::new(why.check, why.what, forget)

@@ -1,16 +1,14 @@
-//! A whole disk, known by what it says of itself: its serial number or world-wide name, never a letter.
+//! A whole disk, known by what it says of itself: its serial number or world-wide name, never a letter. A volume of LVM is a disk whose
+//! world-wide name is its UUID.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::ErrorKind;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use fsderby_sys::block_device;
-use rustix::fs::OFlags;
 use serde::Serialize;
 
 use super::refusal::{Check, Refusal};
-use super::reservations;
+use super::volume_names::{is_uuid, names};
 use crate::schema::units::Bytes;
 
 const BLOCK: &str = "/sys/block";
@@ -36,6 +34,9 @@ pub struct Described {
     /// The kernel's number of this medium.
     pub sequence: Option<u64>,
     pub partitions: Vec<Partition>,
+    /// Its name in the device mapper, if it is a volume of LVM or a part of one.
+    #[serde(skip)]
+    pub mapped: Option<String>,
     /// Path of the device in sysfs, which shows how the disk is connected.
     #[serde(skip)]
     pub place: PathBuf,
@@ -77,19 +78,31 @@ pub fn describe(name: &str) -> Option<Described> {
     };
     let mut partitions: Vec<Partition> = partitions.filter_map(partition).collect();
     partitions.sort_by_key(|partition| partition.number);
+    let uuid = text("dm/uuid").filter(|uuid| uuid.starts_with("LVM-"));
+    let mapped = uuid.as_ref().map(|_| text("dm/name").unwrap_or_default());
+    let volume = || Some(format!("LVM volume {}", volume_of(mapped.as_ref()?)));
     Some(Described {
         number: number(&text("dev")?)?,
         size: size(&text("size")?)?,
-        model: text("device/model").or_else(|| text("device/name")).unwrap_or_default(),
+        model: text("device/model").or_else(|| text("device/name")).or_else(volume).unwrap_or_default(),
         serial: serial(&place),
-        wwid: text("wwid").or_else(|| text("device/wwid")).or_else(|| text("device/cid")),
+        wwid: text("wwid")
+            .or_else(|| text("device/wwid"))
+            .or_else(|| text("device/cid"))
+            .or_else(|| uuid.filter(|uuid| is_uuid(uuid))),
         firmware: text("device/firmware_rev").or_else(|| text("device/rev")),
         rotates: text("queue/rotational").is_some_and(|text| text == "1"),
         sequence: text("diskseq").and_then(|text| text.parse().ok()),
         partitions,
+        mapped,
         name: name.to_owned(),
         place,
     })
+}
+
+/// `group/volume`, or the name as it is if that is of a part inside a volume.
+fn volume_of(mapped: &str) -> String {
+    names(mapped).map_or_else(|| mapped.to_owned(), |(group, volume)| format!("{group}/{volume}"))
 }
 
 /// virtio and MMC have it as text, NVMe at the controller, SCSI and ATA in the page of vital product data 80.
@@ -113,7 +126,8 @@ fn shown(text: &str) -> Option<String> {
     (!words.is_empty()).then(|| words.join("_"))
 }
 
-fn number(text: &str) -> Option<u64> {
+/// `8:16` as `st_rdev`.
+pub fn number(text: &str) -> Option<u64> {
     let (major, minor) = text.split_once(':')?;
     Some(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
 }
@@ -161,16 +175,13 @@ impl Described {
     pub fn is_one_of_a_kind(&self, others: &[Described]) -> Result<String, Refusal> {
         let refuse = |what: String, try_this: &str| Err(Refusal::new(Check::Identity, what, try_this));
         let name = &self.name;
-        if let Some(volume) = self.volume() {
+        if self.mapped.as_ref().is_some_and(|mapped| self.wwid.is_none() || names(mapped).is_none()) {
             return refuse(
-                format!(
-                    "{name} is the LVM volume {volume}, and only whole disks can be claimed: LVM can move, extend or snapshot a volume \
-                     while fsderby writes to it"
-                ),
-                "a whole disk, or --on loop with its images in a filesystem on this volume",
+                format!("{} is a part inside an LVM volume", self.in_words()),
+                "a whole volume, or a whole disk",
             );
         }
-        if self.place.starts_with("/sys/devices/virtual") {
+        if self.mapped.is_none() && self.place.starts_with("/sys/devices/virtual") {
             return refuse(
                 format!("{name} is made by the kernel itself and is no disk"),
                 "claim the disk below it, after its content has moved elsewhere",
@@ -235,23 +246,32 @@ impl Described {
         }
     }
 
-    /// Its name in the device mapper, `group-volume`, if it is a volume of LVM.
-    fn volume(&self) -> Option<String> {
-        let of = |file: &str| attribute(&self.place.join("dm").join(file));
-        of("uuid").filter(|uuid| uuid.starts_with("LVM-")).map(|_| of("name").unwrap_or_default())
+    /// `group/volume`, if it is a volume of LVM.
+    pub fn volume(&self) -> Option<String> {
+        self.mapped.as_deref().map(volume_of)
     }
 
-    /// Whether this names the volume of LVM: its UUID, `group/volume`, or a path.
-    fn is_volume(&self, id: &str) -> bool {
-        let Some(name) = self.volume() else { return false };
-        // The device mapper joins both by a hyphen, and doubles those of the names.
-        let joined =
-            id.split_once('/').map(|parts| [parts.0, parts.1].map(|part| part.replace('-', "--")).join("-"));
+    /// The kernel's name, with that of the volume.
+    fn in_words(&self) -> String {
+        match &self.mapped {
+            Some(mapped) => format!("{} ({mapped})", self.name),
+            None => self.name.clone(),
+        }
+    }
+
+    /// Whether this names the volume of LVM by something that can mean another one tomorrow: `group/volume`, or a path other than that
+    /// of its UUID.
+    fn is_volume_called(&self, id: &str) -> bool {
+        let Some(mapped) = &self.mapped else { return false };
         let is_node =
             |about: fs::Metadata| about.file_type().is_block_device() && about.rdev() == self.number;
-        attribute(&self.place.join("dm/uuid")).as_deref() == Some(id)
-            || [Some(id), joined.as_deref()].contains(&Some(&name))
-            || id.starts_with("/dev/") && fs::metadata(id).is_ok_and(is_node)
+        let by_uuid = self.wwid.as_ref().is_some_and(|own| id.ends_with(&format!("dm-uuid-{own}")));
+        let link = Path::new(BY_ID).join(id);
+        (id == mapped || self.volume().as_deref() == Some(id))
+            || !by_uuid
+                && self.wwid.as_deref() != Some(id)
+                && !id.is_empty()
+                && fs::metadata(link).is_ok_and(is_node)
     }
 
     /// Controllers by which an NVMe namespace is reached.
@@ -294,10 +314,18 @@ pub fn find(id: &str) -> Result<Described, Refusal> {
             || named.as_ref() == Some(&disk.name)
     };
     let found: Vec<&Described> = all.iter().filter(is_it).collect();
-    if let Some(refusal) =
-        all.iter().find(|disk| disk.is_volume(id)).and_then(|v| v.is_one_of_a_kind(&all).err())
-    {
-        return Err(refusal);
+    if let Some(volume) = all.iter().find(|disk| disk.is_volume_called(id)) {
+        let own = volume.is_one_of_a_kind(&all)?;
+        return refuse(
+            format!("{id} is a name that can mean another LVM volume tomorrow"),
+            format!("{own}, which is this volume"),
+        );
+    }
+    if id.starts_with("LVM-") && !is_uuid(id) {
+        return refuse(
+            format!("{id} is not the UUID of a whole LVM volume"),
+            "fsderby device list, which shows them".into(),
+        );
     }
     match found[..] {
         [disk] => Ok(disk.clone()),
@@ -322,133 +350,6 @@ pub fn find(id: &str) -> Result<Described, Refusal> {
     }
 }
 
-/// An open disk. The descriptor stays the same from the first check to the last write.
-#[derive(Debug)]
-pub struct Disk {
-    pub about: Described,
-    node: File,
-}
-
-impl Disk {
-    /// Opens it for reading, without excluding anyone.
-    ///
-    /// # Errors
-    /// If it cannot be opened, or the node is that of another disk.
-    pub fn open(about: Described) -> Result<Self, Refusal> {
-        let node = open(&about, false, OFlags::empty())?;
-        Ok(Disk { about, node })
-    }
-
-    /// Opens it a second time for writing; nobody else can mount, format or assemble it meanwhile.
-    ///
-    /// # Errors
-    /// If somebody uses it, or it is read-only.
-    pub fn exclusively(&self) -> Result<File, Refusal> {
-        let node = open(&self.about, true, OFlags::EXCL)?;
-        if block_device::is_read_only(&node).unwrap_or(true) {
-            let what = format!("{} is read-only", self.about.name);
-            return Err(Refusal::new(Check::Identity, what, "the disk's write protection, or another disk"));
-        }
-        Ok(node)
-    }
-
-    pub fn node(&self) -> &File {
-        &self.node
-    }
-
-    /// Whether it still is the disk that was opened, and nobody has reserved it since.
-    ///
-    /// # Errors
-    /// What differs, or who has.
-    pub fn is_still_itself(&self) -> Result<(), Refusal> {
-        self.is_the_same()?;
-        self.is_unreserved()
-    }
-
-    /// Like [`is_still_itself`](Self::is_still_itself), for a disk that is given back: one that does not say whether it is reserved
-    /// is not refused.
-    ///
-    /// # Errors
-    /// What differs, or who has reserved it.
-    pub fn may_be_released(&self) -> Result<(), Refusal> {
-        self.is_the_same()?;
-        reservations::none_seen(&self.node, &self.about.name, &self.about.place)
-    }
-
-    /// Whether it has the same medium, size and serial number.
-    fn is_the_same(&self) -> Result<(), Refusal> {
-        let now = describe(&self.about.name);
-        let gone = |what: &str| {
-            let text = format!("{} is another disk than at the first look: {what}", self.about.name);
-            Refusal::new(Check::Identity, text, "fsderby device list; nothing was written since")
-        };
-        let now = now.ok_or_else(|| gone("it has gone"))?;
-        for (what, was, is) in [
-            ("the serial number", &self.about.serial, &now.serial),
-            ("the world-wide name", &self.about.wwid, &now.wwid),
-        ] {
-            if was != is {
-                return Err(gone(what));
-            }
-        }
-        if now.size != self.about.size {
-            return Err(gone("the size"));
-        }
-        let sequence = block_device::sequence(&self.node).ok();
-        if now.sequence != self.about.sequence
-            || sequence != self.about.sequence
-            || now.number != self.about.number
-        {
-            return Err(gone("the kernel's number of the medium"));
-        }
-        Ok(())
-    }
-
-    /// Whether nobody has reserved it.
-    ///
-    /// # Errors
-    /// Who has, or why it does not say.
-    pub fn is_unreserved(&self) -> Result<(), Refusal> {
-        reservations::none(&self.node, &self.about.name, &self.about.place)
-    }
-}
-
-fn open(about: &Described, writes: bool, flags: OFlags) -> Result<File, Refusal> {
-    let path = about.node();
-    let flags = (flags | OFlags::NOFOLLOW).bits().cast_signed();
-    let opened = OpenOptions::new().read(true).write(writes).custom_flags(flags).open(&path);
-    let node = match opened {
-        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::BUSY.raw_os_error()) => {
-            let what =
-                format!("{} is in use: a mount, swap, RAID, volume group or mapping holds it", about.name);
-            return Err(Refusal::new(Check::Use, what, "fsderby device list, and lsblk"));
-        }
-        Err(e) if e.kind() == ErrorKind::PermissionDenied => {
-            let (why, remedy) = match rustix::process::geteuid().is_root() {
-                true => ("even root may not open it here, as in many containers", "outside the container"),
-                false => ("only root may open it", "sudo"),
-            };
-            return Err(Refusal::new(Check::Place, format!("{}: {why}", about.name), remedy));
-        }
-        other => other.map_err(|e| Refusal::io(Check::Identity, "open", &path.display().to_string(), &e))?,
-    };
-    let other = |what: &str| {
-        let text = format!("{} is another disk than at the first look: {what}", path.display());
-        Refusal::new(Check::Identity, text, "fsderby device list")
-    };
-    let seen = node.metadata().map_err(|e| Refusal::io(Check::Identity, "look at", &about.name, &e))?;
-    if !seen.file_type().is_block_device() || seen.rdev() != about.number {
-        return Err(other("its node has another number"));
-    }
-    if block_device::bytes(&node).ok() != Some(about.size.0) {
-        return Err(other("the size"));
-    }
-    if block_device::sequence(&node).ok() != about.sequence {
-        return Err(other("the kernel's number of the medium"));
-    }
-    Ok(node)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -465,6 +366,7 @@ mod tests {
             rotates: false,
             sequence: Some(number),
             partitions: Vec::new(),
+            mapped: None,
             place: format!("/sys/devices/pci0000:00/{name}").into(),
         }
     }

@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A drive from the beginning of a trial to its end.
 pub struct Watch {
     disk: Described,
+    /// The drives that are asked: the disk itself, or those below a volume of LVM.
+    drives: Vec<Described>,
     drive: Drive,
     log: Option<Log>,
 }
@@ -28,25 +30,34 @@ impl Watch {
     /// Of the disk that is claimed under this name; `None` if it has gone.
     pub fn begin(id: &str) -> Option<Self> {
         let mark = registry::find(id).ok()?;
-        let disk = hold::named(&mark).ok()?.about;
+        let disk = hold::named(&mark).ok()?;
+        let drives = disk.laid().map_or_else(|| vec![disk.about.clone()], |laid| laid.disks.clone());
+        let model = match disk.laid() {
+            Some(laid) => format!("{} on {}", disk.about.model, laid.in_words()),
+            None => disk.about.model.clone(),
+        };
+        let firmware: Vec<&str> = drives.iter().filter_map(|drive| drive.firmware.as_deref()).collect();
         let drive = Drive {
-            name: disk.name.clone(),
-            model: disk.model.clone(),
+            name: disk.about.name.clone(),
+            model,
             serial: shown_serial(id, &mark),
-            firmware: disk.firmware.clone().unwrap_or_default(),
-            rotates: disk.rotates,
-            before: state(&disk),
+            firmware: firmware.join(", "),
+            rotates: disk.about.rotates,
+            before: state_of_all(&drives),
             after: None,
             log: None,
         };
         let log = Log::from_now().ok();
-        Some(Watch { disk, drive, log })
+        Some(Watch { disk: disk.about, drives, drive, log })
     }
 
     pub fn end(self) -> Drive {
-        let log = self.log.map(|log| log.about(&names(&self.disk)));
-        let now = describe(&self.disk.name).filter(|now| now.sequence == self.disk.sequence);
-        Drive { after: now.map(|now| state(&now)), log, ..self.drive }
+        let all = std::iter::once(&self.disk).chain(&self.drives);
+        let named: BTreeSet<String> = all.clone().flat_map(names).collect();
+        let log = self.log.map(|log| log.about(&named.into_iter().collect::<Vec<_>>()));
+        let is_there =
+            |disk: &Described| describe(&disk.name).is_some_and(|now| now.sequence == disk.sequence);
+        Drive { after: all.clone().all(is_there).then(|| state_of_all(&self.drives)), log, ..self.drive }
     }
 }
 
@@ -71,6 +82,25 @@ fn names(disk: &Described) -> Vec<String> {
 
 fn shown_serial(id: &str, mark: &Mark) -> String {
     if registry::is_hash(id) { id.to_owned() } else { mark.serial.clone().unwrap_or_default() }
+}
+
+/// Of several drives below a volume, each setting once, and what smartctl says of the first.
+fn state_of_all(drives: &[Described]) -> DriveState {
+    drives
+        .iter()
+        .map(state)
+        .reduce(|all, next| DriveState {
+            scheduler: both(all.scheduler, next.scheduler),
+            write_cache: both(all.write_cache, next.write_cache),
+            queue_depth: both(all.queue_depth, next.queue_depth),
+            power: both(all.power, next.power),
+            ..all
+        })
+        .unwrap_or_default()
+}
+
+fn both(all: String, next: String) -> String {
+    if all == next { all } else { format!("{all}, {next}") }
 }
 
 fn state(disk: &Described) -> DriveState {

@@ -14,8 +14,10 @@ use fsderby_sys::device_mapper::{Part, Window};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::disk::{self, Disk};
+use super::disk::{self, Described};
+use super::lvm;
 use super::marks::{self, Found, Mark, Range};
+use super::opened::Disk;
 use super::refusal::{Check, Refusal};
 use super::undo::{self, Undo};
 use super::users::{is_unused, lock};
@@ -69,20 +71,60 @@ pub(super) fn found(disk: &Disk, mark: &Mark) -> Result<Found, Refusal> {
 /// # Errors
 /// If the disk has gone or changed.
 pub(super) fn named(mark: &Mark) -> Result<Disk, Refusal> {
-    let about = disk::find(&mark.id)?;
-    let name = about.name.clone();
-    let refuse = |what: &str| {
-        let text = format!("{name} is not the disk that was claimed as {}: {what} differs", mark.id);
-        Err(Refusal::new(Check::Identity, text, "fsderby device list; nothing was written"))
+    let about = identified(mark)?;
+    if about.size != mark.size {
+        return Err(match about.volume() {
+            Some(name) => lvm::resized(&name, mark.size, about.size),
+            None => another(mark, &about.name, "its size"),
+        });
+    }
+    let disk = Disk::open(about)?;
+    is_where_it_was(&disk, mark)?;
+    Ok(disk)
+}
+
+/// The disk that was claimed, to give it back. LVM may have moved or extended a volume: each sector of a claim is still where it was in
+/// it, and only a sector as the claim wrote it is removed.
+///
+/// # Errors
+/// If the disk has gone or changed in any other way.
+pub(super) fn named_to_release(mark: &Mark) -> Result<Disk, Refusal> {
+    let about = identified(mark)?;
+    match about.volume() {
+        Some(name) if about.size < mark.size => Err(lvm::resized(&name, mark.size, about.size)),
+        None if about.size != mark.size => Err(another(mark, &about.name, "its size")),
+        _ => Disk::open(about),
+    }
+}
+
+fn another(mark: &Mark, name: &str, what: &str) -> Refusal {
+    let text = format!("{name} is not the disk that was claimed as {}: {what} differs", mark.id);
+    Refusal::new(Check::Identity, text, "fsderby device list; nothing was written")
+}
+
+/// The disk with the names of the mark.
+fn identified(mark: &Mark) -> Result<Described, Refusal> {
+    let all = disk::all();
+    let about = match (&mark.volume, &mark.wwid) {
+        (Some(placed), Some(uuid)) if all.iter().all(|disk| disk.wwid.as_ref() != Some(uuid)) => {
+            return Err(lvm::missing(uuid, placed, &all));
+        }
+        _ => disk::find(&mark.id)?,
     };
     if about.serial != mark.serial || about.wwid != mark.wwid {
-        return refuse("its serial number or world-wide name");
+        return Err(another(mark, &about.name, "its serial number or world-wide name"));
     }
-    if about.size != mark.size {
-        return refuse("its size");
+    about.is_one_of_a_kind(&all)?;
+    Ok(about)
+}
+
+/// Whether a volume of LVM lies where it lay when it was claimed.
+pub(super) fn is_where_it_was(disk: &Disk, mark: &Mark) -> Result<(), Refusal> {
+    match (disk.laid(), &mark.volume) {
+        (None, None) => Ok(()),
+        (Some(laid), Some(placed)) => laid.is_as_claimed(placed),
+        _ => Err(another(mark, &disk.about.name, "whether it is an LVM volume")),
     }
-    about.is_one_of_a_kind(&disk::all())?;
-    Disk::open(about)
 }
 
 /// Whether a window of this length could be opened now. Writes nothing.
@@ -99,6 +141,7 @@ pub fn is_ready(id: &str, length: Bytes) -> Result<(), Refusal> {
 /// The lock of the claim must be held.
 fn examined(mark: &Mark, id: &str, length: Bytes) -> Result<Disk, Refusal> {
     remove_left(mark)?;
+    lvm::is_unopened(&identified(mark)?)?;
     let disk = claimed(mark)?;
     let Range { length: most, .. } = mark.range();
     if length > most {
@@ -113,10 +156,16 @@ fn examined(mark: &Mark, id: &str, length: Bytes) -> Result<Disk, Refusal> {
         return Err(Refusal::new(Check::Claim, what, "a --size in MiB"));
     }
     is_unused(&disk.about)?;
+    is_offered(&disk)?;
     if let Some(emptied) = registry::emptied(mark) {
         is_untouched(&disk, mark, emptied)?;
     }
     Ok(disk)
+}
+
+/// Whether LVM says of a volume that its user made it for this. Anything else that is claimed is no matter of LVM.
+pub(super) fn is_offered(disk: &Disk) -> Result<(), Refusal> {
+    disk.laid().map_or(Ok(()), |laid| lvm::is_offered(&disk.about, laid))
 }
 
 fn part(disk: &Disk, mark: &Mark, length: Bytes) -> Part {

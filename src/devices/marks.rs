@@ -19,6 +19,7 @@ use gptman::{GPT, GPTPartitionEntry};
 use rustix::fs::{Advice, fadvise};
 use serde::{Deserialize, Serialize};
 
+use super::lvm::Placed;
 use super::refusal::{Check, Refusal};
 use crate::schema::units::{Bytes, MIB};
 
@@ -51,6 +52,9 @@ pub struct Mark {
     pub sector: u64,
     /// When it was claimed, in UTC.
     pub time: String,
+    /// Where it lay then, if it is a volume of LVM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<Placed>,
 }
 
 /// The range for filesystems.
@@ -319,6 +323,7 @@ mod tests {
             size: Bytes(size),
             sector,
             time: "2026-01-01T00:00:00Z".into(),
+            volume: None,
         }
     }
 
@@ -348,6 +353,22 @@ mod tests {
             disk.read_exact_at(&mut all, 0).unwrap();
             assert_eq!(all.iter().position(|byte| *byte != 0), None, "{size}");
         }
+    }
+
+    #[test]
+    fn the_mark_of_a_disk_has_the_bytes_that_it_always_had_and_that_of_a_volume_reads_back() {
+        let plain = mark(SIZE, 512);
+        assert_eq!(
+            serde_json::to_string(&plain).unwrap(),
+            "{\"claim\":\"0123456789abcdef0123456789abcdef\",\"id\":\"S1\",\"serial\":\"S1\",\"wwid\":null,\"model\":\"model\",\
+             \"size\":104858112,\"sector\":512,\"time\":\"2026-01-01T00:00:00Z\"}"
+        );
+        let placed = Placed { name: "group/volume".into(), table: "0".repeat(64) };
+        let (disk, volume) = (disk(SIZE), Mark { volume: Some(placed), ..plain.clone() });
+        volume.write(&disk).unwrap();
+        let found = read(&disk, Bytes(SIZE)).unwrap();
+        assert_eq!((agree("dm-0", &found, &volume), found.clone()), (Ok(()), Found::Whole(Box::new(volume))));
+        assert!(agree("dm-0", &found, &plain).is_err());
     }
 
     #[test]

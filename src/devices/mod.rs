@@ -6,6 +6,8 @@
 //! trial   the marks again ──▶ mkfs and mount see the window
 //! release the marks are removed
 //! ```
+//! A volume of LVM is a disk too, whose name is its UUID and which lies on other disks.
+//!
 //! Nothing else in the program opens a disk for writing.
 
 mod claim;
@@ -14,13 +16,16 @@ mod disk;
 mod drive;
 mod here;
 mod hold;
+mod lvm;
 mod marks;
+mod opened;
 mod refusal;
 mod registry;
 mod reservations;
 mod signatures;
 mod undo;
 mod users;
+mod volume_names;
 
 pub use claim::{Examined, Word, examine, obstacle, release};
 pub use content::Content;

@@ -147,11 +147,10 @@ fn lies_on(name: &str, windows: &BTreeSet<String>) -> bool {
     if attribute(&place.join("dm/uuid")).is_some_and(|uuid| windows.contains(&uuid)) {
         return true;
     }
-    let below: Vec<String> = fs::read_dir(place.join("slaves"))
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
+    // A device below that cannot be seen is not ours.
+    let read = fs::read_dir(place.join("slaves")).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let Ok(entries) = read else { return false };
+    let below: Vec<String> =
+        entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     !below.is_empty() && below.iter().all(|name| lies_on(name, windows))
 }

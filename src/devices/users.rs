@@ -12,7 +12,8 @@ use fsderby_sys::loop_device::device_below;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::disk::{Described, Disk, attribute};
+use super::disk::{Described, attribute};
+use super::opened::Disk;
 use super::refusal::{Check, Refusal};
 
 /// Files in which somebody may plan to use a disk at the next boot, with the names of disks, filesystems or partitions.
@@ -80,9 +81,10 @@ pub fn now(disk: &Described) -> Vec<String> {
 
 /// Everybody whose files name this disk, its partitions, or one of these words, which its content names.
 pub fn planned(disk: &Described, words: &[String]) -> Vec<String> {
-    let mut names = names(disk);
+    let (links, hidden_links) = files(&["/dev/disk"]);
+    let (guests, hidden) = files(&GUESTS);
+    let mut names = names(disk, links);
     names.extend(words.iter().cloned());
-    let guests = GUESTS.iter().flat_map(|folder| files(Path::new(folder)));
     let all = PLANS.iter().map(PathBuf::from).chain(guests);
     // Sockets lie among a hypervisor's files; a pipe would keep the reader waiting.
     let is_read = |file: &PathBuf| fs::metadata(file).map_or(true, |about| about.is_file());
@@ -99,18 +101,25 @@ pub fn planned(disk: &Described, words: &[String]) -> Vec<String> {
         let name = lines.flat_map(|line| names.iter().filter(move |name| has_word(line, name))).next()?;
         Some(format!("{} names {name}", file.display()))
     });
-    found.collect()
+    found.chain(hidden_links).chain(hidden).collect()
 }
 
-/// The files below, two folders deep.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let inside = |folder: &Path| -> Vec<PathBuf> {
-        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
-    };
-    let (folders, mut found): (Vec<PathBuf>, Vec<PathBuf>) =
-        inside(folder).into_iter().partition(|path| path.is_dir());
-    found.extend(folders.iter().flat_map(|folder| inside(folder)).filter(|path| !path.is_dir()));
-    found
+/// The files below these folders, two folders deep, and why some cannot be seen.
+fn files(folders: &[&str]) -> (Vec<PathBuf>, Vec<String>) {
+    let (mut found, mut hidden) = (Vec::new(), Vec::new());
+    let mut left: Vec<(PathBuf, u32)> = folders.iter().map(|folder| (folder.into(), 1)).collect();
+    while let Some((folder, depth)) = left.pop() {
+        match entries(&folder) {
+            Ok(entries) => {
+                let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
+                    entries.into_iter().map(|entry| entry.path()).partition(|path| path.is_dir());
+                found.extend(files);
+                left.extend(folders.into_iter().filter(|_| depth < 2).map(|folder| (folder, depth + 1)));
+            }
+            Err(why) => hidden.push(why),
+        }
+    }
+    (found, hidden)
 }
 
 /// Whether the name, or that of a partition of it, stands in the line without being part of a longer one.
@@ -126,14 +135,16 @@ fn has_word(line: &str, name: &str) -> bool {
     })
 }
 
-/// Paths and serial numbers of the disk and its partitions.
-fn names(disk: &Described) -> BTreeSet<String> {
+/// Paths and serial numbers of the disk and its partitions; these are the links in /dev/disk.
+fn names(disk: &Described, links: Vec<PathBuf>) -> BTreeSet<String> {
     let nodes: Vec<PathBuf> = std::iter::once(disk.node())
         .chain(disk.partitions.iter().map(|part| Path::new("/dev").join(&part.name)))
         .collect();
     let mut names: BTreeSet<String> = nodes.iter().map(|node| node.display().to_string()).collect();
     names.extend([&disk.serial, &disk.wwid].into_iter().flatten().cloned());
-    for link in files(Path::new("/dev/disk")) {
+    names.extend(disk.mapped.as_ref().map(|mapped| format!("/dev/mapper/{mapped}")));
+    names.extend(disk.volume().map(|volume| format!("/dev/{volume}")));
+    for link in links {
         if fs::canonicalize(&link).is_ok_and(|target| nodes.contains(&target)) {
             names.insert(link.display().to_string());
             names.extend(link.file_name().map(|name| name.to_string_lossy().into_owned()));
@@ -146,7 +157,8 @@ fn names(disk: &Described) -> BTreeSet<String> {
 
 /// Whether what was to be read does not exist, or a process ended. Any other error hides a user.
 fn is_gone(error: &io::Error) -> bool {
-    error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(Errno::SRCH.raw_os_error())
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+        || error.raw_os_error() == Some(Errno::SRCH.raw_os_error())
 }
 
 /// The entries of a folder, or why they cannot be seen; none if it does not exist.
@@ -190,7 +202,11 @@ fn mapped(uuid: &str) -> &str {
 /// In every namespace that has a process. Btrfs has numbers of its own, so the source counts too.
 fn mounts(numbers: &BTreeSet<u64>) -> Vec<String> {
     let (mut found, mut hidden) = (BTreeSet::new(), Vec::new());
-    for process in pids() {
+    let processes = match pids() {
+        Ok(pids) => pids,
+        Err(why) => return vec![why],
+    };
+    for process in processes {
         let file = Path::new("/proc").join(&process).join("mountinfo");
         let text = match fs::read(&file) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -235,7 +251,11 @@ fn processes(disk: &Described, blocks: &BTreeSet<u64>) -> Vec<String> {
     let passing = passing(disk);
     let own = std::process::id().to_string();
     let mut found = Vec::new();
-    for process in pids().filter(|pid| *pid != own) {
+    let pids = match pids() {
+        Ok(pids) => pids.into_iter().filter(|pid| *pid != own),
+        Err(why) => return vec![why],
+    };
+    for process in pids {
         let folder = Path::new("/proc").join(&process);
         let open = match entries(&folder.join("fd")) {
             Ok(open) => open,
@@ -294,26 +314,58 @@ fn loops(numbers: &BTreeSet<u64>) -> Vec<String> {
 
 /// Exports by the kernel's own targets of SCSI and NVMe, some of which exclude nobody.
 fn targets(numbers: &BTreeSet<u64>) -> Vec<String> {
-    let inside = |folder: &PathBuf| -> Vec<PathBuf> {
-        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    let mut found = Vec::new();
+    let mut inside = |folder: &Path| -> Vec<PathBuf> {
+        match entries(folder) {
+            Ok(entries) => entries.into_iter().map(|entry| entry.path()).collect(),
+            Err(why) => {
+                found.push(why);
+                Vec::new()
+            }
+        }
     };
-    let scsi = inside(&TARGETS.into()).iter().flat_map(inside).collect::<Vec<_>>();
-    let nvme = inside(&NVME_TARGETS.into()).into_iter().flat_map(|system| inside(&system.join("namespaces")));
+    let mut exported: Vec<PathBuf> = Vec::new();
+    for hub in inside(Path::new(TARGETS)) {
+        exported.extend(inside(&hub));
+    }
+    for system in inside(Path::new(NVME_TARGETS)) {
+        exported.extend(inside(&system.join("namespaces")));
+    }
     let is_of = |path: &str| {
         let about = path.starts_with('/').then(|| fs::metadata(path).ok()).flatten();
         about.is_some_and(|about| about.file_type().is_block_device() && numbers.contains(&about.rdev()))
     };
-    let ours = scsi.into_iter().chain(nvme).filter(|target| {
-        let texts = ["udev_path", "info", "device_path"].map(|file| fs::read_to_string(target.join(file)));
-        texts.into_iter().flatten().any(|text| text.split_whitespace().any(is_of))
-    });
-    ours.map(|target| format!("it is exported as {}", target.display())).collect()
+    for target in exported {
+        for file in ["udev_path", "info", "device_path"].map(|file| target.join(file)) {
+            match fs::read(&file) {
+                Ok(bytes) if String::from_utf8_lossy(&bytes).split_whitespace().any(is_of) => {
+                    found.push(format!("it is exported as {}", target.display()));
+                }
+                Ok(_) => {}
+                Err(e) if is_gone(&e) => {}
+                Err(e) => {
+                    found.push(format!(
+                        "{} cannot be read ({e}), so the disk may be exported",
+                        file.display()
+                    ));
+                }
+            }
+        }
+    }
+    found.dedup();
+    found
 }
 
-fn pids() -> impl Iterator<Item = String> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+/// The numbers of all processes, or why they cannot be seen.
+fn pids() -> Result<Vec<String>, String> {
+    let names = entries(Path::new("/proc"))?
+        .into_iter()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let pids: Vec<String> = names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).collect();
+    if pids.is_empty() {
+        return Err("/proc names no process, so the disk may be in use".into());
+    }
+    Ok(pids)
 }
 
 #[cfg(test)]
@@ -335,6 +387,16 @@ mod tests {
             assert_eq!(has_word(line, "/dev/sdb1"), is, "{line}");
         }
         assert!(has_word("UUID=1234-5678 /srv ext4", "1234-5678"));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_read_hides_a_user_and_one_that_does_not_exist_does_not() {
+        // A name that is too long cannot be looked up, whoever asks.
+        let long = format!("/{}", "x".repeat(300));
+        let (found, hidden) = files(&["/no/such/folder", &long]);
+        assert_eq!((found.len(), hidden.len()), (0, 1), "{hidden:?}");
+        assert!(hidden[0].contains("cannot be read"), "{hidden:?}");
+        assert!(pids().unwrap().contains(&std::process::id().to_string()));
     }
 
     /// Every machine has something mounted from somewhere; where that is a disk, the disk is in use.

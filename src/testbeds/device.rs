@@ -32,9 +32,10 @@ impl TestbedKind for DeviceKind {
 
     fn description(&self) -> Description {
         Description {
-            what: "A disk of this machine, named by its serial number. The command `fsderby device claim` must \
-                   first allow runs to format this disk. Layers such as RAID combine several disks. All candidates \
-                   use the same part of the disk. Before each trial, this part is overwritten with zeros (the \
+            what: "A disk or LVM volume of this machine, named by its serial number or UUID. The command \
+                   `fsderby device claim` must first allow runs to format it. Layers such as RAID combine \
+                   several disks. All candidates use the same part of the disk. Before each trial, this part \
+                   is overwritten with zeros (the \
                    default), discarded, or left as the preceding trial left it. Needs root.",
             origin: "The kernel's own driver, with a linear device-mapper target over the part of the disk between \
                      the two marks of the claim.",

@@ -17,3 +17,4 @@ mod support;
 mod validation;
 mod vm;
 mod vm_input;
+mod volumes;

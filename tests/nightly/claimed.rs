@@ -644,3 +644,12 @@ mod preconditioned {
         assert_eq!(lived.altered(), ["mirror", "tenth"], "{told}");
     }
 }
+
+mod volumes {
+    use crate::support::harness_volumes::{LONG, carry_out};
+
+    #[test]
+    fn a_volume_of_lvm_that_changes_between_claim_and_run_or_during_a_run_is_written_to_no_more() {
+        carry_out(&LONG);
+    }
+}

@@ -11,6 +11,7 @@ pub mod harness;
 pub mod harness_battery;
 pub mod harness_devices;
 pub mod harness_nfs;
+pub mod harness_volumes;
 pub mod imports;
 pub mod kills;
 pub mod known_cells;

@@ -19,7 +19,11 @@ const DEV_SUSPEND: u32 = 6;
 const TABLE_LOAD: u32 = 9;
 const TABLE_DEPS: u32 = 11;
 const TABLE_STATUS: u32 = 12;
+const READ_ONLY: u32 = 1 << 0;
+const SUSPENDED: u32 = 1 << 1;
 const STATUS_TABLE: u32 = 1 << 4;
+const INACTIVE_PRESENT: u32 = 1 << 6;
+const BUFFER_FULL: u32 = 1 << 8;
 const QUERY_INACTIVE: u32 = 1 << 12;
 const DEFERRED_REMOVE: u32 = 1 << 17;
 /// Udev's rules shall leave the device alone: no links, no probing, no desktop that mounts it. `libdevmapper.h`,
@@ -171,6 +175,46 @@ impl Window {
     }
 }
 
+/// A mapped device, as the kernel describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapped {
+    pub name: String,
+    pub uuid: String,
+    /// How often it is open or mounted.
+    pub opened: i32,
+    pub is_read_only: bool,
+    pub is_suspended: bool,
+    /// Whether a second table is loaded, which the next resume makes the active one.
+    pub has_inactive_table: bool,
+    /// The active table.
+    pub targets: Vec<Target>,
+}
+
+/// A line of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Sectors of 512 bytes.
+    pub start: u64,
+    pub length: u64,
+    /// `linear`, `striped`, `snapshot-origin`.
+    pub kind: String,
+    pub parameters: String,
+}
+
+impl Mapped {
+    /// The device of this number, as `st_rdev`.
+    ///
+    /// # Errors
+    /// If there is none, this process may not ask, or its table is longer than 4096 bytes.
+    pub fn of(number: u64) -> io::Result<Self> {
+        let mut asked = Call::new();
+        asked.device = number;
+        asked.flags = STATUS_TABLE;
+        asked.send(&control()?, TABLE_STATUS)?;
+        asked.mapped().ok_or_else(|| io::Error::other("its table is too long"))
+    }
+}
+
 /// The version of the kernel's device mapper.
 ///
 /// # Errors
@@ -272,14 +316,43 @@ impl Call {
 
     /// Length in sectors and parameters of the only target, if it is a linear one from sector 0.
     fn target(&self) -> Option<(u64, String)> {
-        let until_zero = |bytes: &[u8]| {
-            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-            String::from_utf8_lossy(&bytes[..end]).into_owned()
-        };
-        let is_one = self.target_count == 1 && self.word(0) == 0;
-        let is_linear = until_zero(&self.room[24..TARGET]) == "linear";
-        (is_one && is_linear).then(|| (self.word(8), until_zero(&self.room[TARGET..])))
+        match &self.mapped()?.targets[..] {
+            [Target { start: 0, length, kind, parameters }] if kind == "linear" => {
+                Some((*length, parameters.clone()))
+            }
+            _ => None,
+        }
     }
+
+    /// The answer to `TABLE_STATUS`; `None` if it did not fit. Each target names the offset of the next one.
+    fn mapped(&self) -> Option<Mapped> {
+        let has = |flag| self.flags & flag != 0;
+        let (mut targets, mut at) = (Vec::new(), 0);
+        for _ in 0..self.target_count {
+            let spec = self.room.get(at..).filter(|spec| spec.len() > TARGET)?;
+            targets.push(Target {
+                start: self.word(at),
+                length: self.word(at + 8),
+                kind: until_zero(&spec[24..TARGET]),
+                parameters: until_zero(&spec[TARGET..]),
+            });
+            at = (self.word(at + 16) >> 32) as usize;
+        }
+        (!has(BUFFER_FULL)).then(|| Mapped {
+            name: until_zero(&self.name),
+            uuid: until_zero(&self.uuid),
+            opened: self.open_count,
+            is_read_only: has(READ_ONLY),
+            is_suspended: has(SUSPENDED),
+            has_inactive_table: has(INACTIVE_PRESENT),
+            targets,
+        })
+    }
+}
+
+fn until_zero(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
 #[cfg(test)]
@@ -293,6 +366,35 @@ mod tests {
         assert_eq!(call.target(), Some((6144, "8:16 2048".to_owned())));
         assert_eq!((call.word(0), call.word(8), call.word(16)), (0, 6144, 0));
         assert!(Call::of(&"x".repeat(128)).is_err());
+    }
+
+    #[test]
+    fn a_table_of_several_targets_is_read_and_one_that_did_not_fit_is_none() {
+        let mut call = Call::of("group-volume").unwrap();
+        call.flags = SUSPENDED | INACTIVE_PRESENT;
+        call.target_count = 2;
+        let specs = [(0_u64, "linear", "8:16 2048", 64), (6144, "striped", "2 128 8:16 0 8:32 0", 128)];
+        for (at, (start, kind, parameters, next)) in [0, 64].into_iter().zip(specs) {
+            call.room[at..at + 8].copy_from_slice(&start.to_ne_bytes());
+            call.room[at + 8..at + 16].copy_from_slice(&6144_u64.to_ne_bytes());
+            call.room[at + 20..at + 24].copy_from_slice(&u32::to_ne_bytes(next));
+            text(&mut call.room[at + 24..at + TARGET], kind).unwrap();
+            text(&mut call.room[at + TARGET..], parameters).unwrap();
+        }
+        let mapped = call.mapped().unwrap();
+        assert!(mapped.is_suspended && mapped.has_inactive_table && !mapped.is_read_only);
+        let read = mapped.targets.iter().map(|t| (t.start, t.kind.as_str(), t.parameters.as_str()));
+        assert_eq!(
+            read.collect::<Vec<_>>(),
+            [(0, "linear", "8:16 2048"), (6144, "striped", "2 128 8:16 0 8:32 0")]
+        );
+        assert_eq!(call.target(), None);
+        // An answer that leads out of the room.
+        call.room[20..24].copy_from_slice(&u32::MAX.to_ne_bytes());
+        assert_eq!(call.mapped(), None);
+        call.target_count = 0;
+        call.flags = BUFFER_FULL;
+        assert_eq!(call.mapped(), None);
     }
 
     #[test]
