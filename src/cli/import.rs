@@ -32,7 +32,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", visible_alias = "out")]
     output: Option<PathBuf>,
     /// Label for the imported results. If a candidate or filesystem has this label, reports show the results next to
-    /// it. With OF=, only the results of one machine (OF is its name), file or line (FILE:LINE) get the label. Default:
+    /// it. OF= limits the label to the results of OF: the name of a machine, a file, or a line of a file (FILE:LINE). Default:
     /// the machine's name, or the file name if the file names no machine
     #[arg(long, value_name = "[OF=]LABEL")]
     label: Vec<Named>,

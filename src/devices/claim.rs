@@ -44,8 +44,10 @@ pub fn obstacle(disk: &Described, all: &[Described]) -> Option<Refusal> {
         let open = Disk::open(disk.clone())?;
         open.is_unreserved()?;
         is_unclaimed(&open, &id)?;
-        users::is_unused(disk)?;
+        // Whoever mounted it has it open: no need to wait for the rest.
+        lvm::is_opened_by_us(disk, 1)?;
         hold::is_offered(&open)?;
+        users::is_unused(&open)?;
         is_unplanned(disk, &is_unsigned(disk)?)
     };
     looked().err()
@@ -69,14 +71,14 @@ pub fn examine(id: &str, whole: bool, progress: &mut dyn FnMut(u64, u64)) -> Res
         return Err(Refusal::new(Check::Identity, what, format!("a disk of at least {LEAST}")));
     }
     // Afterwards fsderby has it open itself.
-    let unopened = lvm::is_unopened(&about);
+    let unopened = lvm::is_opened_by_us(&about, 0);
     let disk = Disk::open(about)?;
     disk.is_unreserved()?;
     users::lock(&disk)?;
     is_unclaimed(&disk, &id)?;
-    users::is_unused(&disk.about)?;
     unopened?;
     hold::is_offered(&disk)?;
+    users::is_unused(&disk)?;
     let held = disk.exclusively()?;
     let signatures = is_unsigned(&disk.about)?;
     is_unplanned(&disk.about, &signatures)?;
@@ -239,8 +241,11 @@ impl Examined {
             time: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
             volume: self.disk.laid().map(lvm::Laid::placed),
         };
+        // The user may have taken hours to type.
+        hold::is_offered(&self.disk)?;
         self.disk.is_still_itself()?;
-        users::is_unused(about)?;
+        users::is_unused(&self.disk)?;
+        lvm::is_opened_by_us(about, 2)?;
         // The disk has no mark: whatever was claimed by this name is gone.
         for old in registry::all().iter().filter(|old| old.id == mark.id) {
             let _lock = registry::lock(old)?;

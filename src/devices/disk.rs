@@ -321,7 +321,7 @@ pub fn find(id: &str) -> Result<Described, Refusal> {
             format!("{own}, which is this volume"),
         );
     }
-    if id.starts_with("LVM-") && !is_uuid(id) {
+    if id.starts_with("LVM-") && !is_uuid(id) && found.is_empty() {
         return refuse(
             format!("{id} is not the UUID of a whole LVM volume"),
             "fsderby device list, which shows them".into(),

@@ -15,13 +15,13 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::disk::{self, Described};
-use super::lvm;
 use super::marks::{self, Found, Mark, Range};
 use super::opened::Disk;
 use super::refusal::{Check, Refusal};
 use super::undo::{self, Undo};
 use super::users::{is_unused, lock};
 use super::{here, registry};
+use super::{lvm, lvs};
 use crate::schema::event::Steady;
 use crate::schema::units::{Bytes, KIB, MIB};
 
@@ -90,6 +90,9 @@ pub(super) fn named(mark: &Mark) -> Result<Disk, Refusal> {
 /// If the disk has gone or changed in any other way.
 pub(super) fn named_to_release(mark: &Mark) -> Result<Disk, Refusal> {
     let about = identified(mark)?;
+    if about.mapped.is_some() != mark.volume.is_some() {
+        return Err(another(mark, &about.name, "whether it is an LVM volume"));
+    }
     match about.volume() {
         Some(name) if about.size < mark.size => Err(lvm::resized(&name, mark.size, about.size)),
         None if about.size != mark.size => Err(another(mark, &about.name, "its size")),
@@ -141,7 +144,7 @@ pub fn is_ready(id: &str, length: Bytes) -> Result<(), Refusal> {
 /// The lock of the claim must be held.
 fn examined(mark: &Mark, id: &str, length: Bytes) -> Result<Disk, Refusal> {
     remove_left(mark)?;
-    lvm::is_unopened(&identified(mark)?)?;
+    lvm::is_opened_by_us(&identified(mark)?, 0)?;
     let disk = claimed(mark)?;
     let Range { length: most, .. } = mark.range();
     if length > most {
@@ -155,8 +158,8 @@ fn examined(mark: &Mark, id: &str, length: Bytes) -> Result<Disk, Refusal> {
         );
         return Err(Refusal::new(Check::Claim, what, "a --size in MiB"));
     }
-    is_unused(&disk.about)?;
     is_offered(&disk)?;
+    is_unused(&disk)?;
     if let Some(emptied) = registry::emptied(mark) {
         is_untouched(&disk, mark, emptied)?;
     }
@@ -165,7 +168,7 @@ fn examined(mark: &Mark, id: &str, length: Bytes) -> Result<Disk, Refusal> {
 
 /// Whether LVM says of a volume that its user made it for this. Anything else that is claimed is no matter of LVM.
 pub(super) fn is_offered(disk: &Disk) -> Result<(), Refusal> {
-    disk.laid().map_or(Ok(()), |laid| lvm::is_offered(&disk.about, laid))
+    disk.laid().map_or(Ok(()), |laid| lvs::is_offered(&disk.about, laid))
 }
 
 fn part(disk: &Disk, mark: &Mark, length: Bytes) -> Part {
@@ -207,6 +210,7 @@ impl Held {
         lock(&disk)?;
         // Nobody may begin to use it between the look and the window: what this open excludes, the device mapper excludes too.
         drop(disk.exclusively()?);
+        lvm::is_opened_by_us(&disk.about, 1)?;
         let fault = |e| Refusal::io(Check::Window, "open a window on", id, &e);
         let emptied = registry::emptied(&mark);
         registry::forget_steady(&mark);
@@ -238,6 +242,10 @@ fn is_still(disk: &Disk, mark: &Mark) -> Result<(), Refusal> {
 impl Drop for Held {
     /// Leaves no filesystem behind that a desktop would mount.
     fn drop(&mut self) {
+        // What changed or is reserved meanwhile is written to no more. The next run empties it.
+        if self.is_still_claimed().is_err() {
+            return;
+        }
         let node = self.window.node();
         let emptied = empty_names(node).and_then(|length| node.sync_all().map(|()| length));
         // Without the note, the next run does not expect it to be empty.

@@ -3,7 +3,7 @@
 //! ```text
 //! its UUID            /sys/block/dm-N/dm/uuid: LVM-, 32 characters of the group and 32 of the volume, nothing behind
 //! the kernel's table  linear and striped targets alone, on disks that could be claimed themselves, but for their content
-//! lvs                 the user's tag, and what the kernel does not know: exported, shared or partial groups, roles
+//! LVM                 the user's tag, what the kernel does not know, and the same places: `lvs`
 //! ```
 //! The kernel is asked for each trial, lvs at the claim, the dry run and the beginning of a run. A mark holds the volume's name and a
 //! hash of its table.
@@ -19,18 +19,13 @@ use serde::{Deserialize, Serialize};
 use super::disk::{Described, Partition, attribute};
 use super::refusal::{Check, Refusal};
 use super::volume_names::names;
-use crate::host::programs;
 use crate::schema::units::Bytes;
 
-/// The tag by which a user says that a volume was made for fsderby.
-pub const TAG: &str = "fsderby";
-/// LVM reads all disks of the machine, and some sleep.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Programs such as udev look at a volume for an instant.
 const A_LOOK: Duration = Duration::from_secs(2);
 /// Unit of tables.
 const SECTOR: u64 = 512;
-const ANOTHER: &str = "another volume: lvcreate, with --addtag fsderby";
+pub(super) const ANOTHER: &str = "another volume: lvcreate, with --addtag fsderby";
 
 /// Where a volume lay when it was claimed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +48,16 @@ pub struct Laid {
     pub disks: Vec<Described>,
     /// What else uses these disks: other volumes and partitions.
     pub beside: BTreeSet<String>,
+    pub places: Vec<Place>,
+}
+
+/// A part of a physical volume, in sectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The number of its device, a disk or a partition.
+    pub device: u64,
+    pub start: u64,
+    pub length: u64,
 }
 
 impl Laid {
@@ -69,7 +74,10 @@ impl Laid {
         if now.name != placed.name {
             return Err(changed(
                 &format!("the LVM volume {} was renamed to {} since it was claimed", placed.name, now.name),
-                &format!("lvrename, to {}; or fsderby device release, and claim it anew", placed.name),
+                &format!(
+                    "lvrename or vgrename, back to {}; or fsderby device release, and claim it anew",
+                    placed.name
+                ),
             ));
         }
         if now.table != placed.table {
@@ -142,10 +150,10 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 fn changed(what: &str, try_this: &str) -> Refusal {
-    Refusal::new(Check::Identity, what, format!("{try_this}; nothing was written"))
+    Refusal::new(Check::Identity, what, format!("{try_this}; nothing was written since"))
 }
 
-fn refuse<T>(what: String, try_this: impl Into<String>) -> Result<T, Refusal> {
+pub(super) fn refuse<T>(what: String, try_this: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal::new(Check::Identity, what, try_this))
 }
 
@@ -199,7 +207,7 @@ pub fn laid(volume: &Described, all: &[Described]) -> Result<Laid, Refusal> {
     let mapped = Mapped::of(volume.number)
         .map_err(|e| Refusal::io(Check::Identity, "read the table of", &volume.name, &e))?;
     let laid = judged(volume, &mapped, all)?;
-    let numbers = laid.disks.iter().flat_map(Described::numbers).collect();
+    let numbers = laid.places.iter().map(|place| place.device).collect();
     lies_on_these_alone(volume, &numbers)?;
     let beside = beside(volume, &laid.disks)?;
     Ok(Laid { beside, ..laid })
@@ -230,6 +238,7 @@ fn judged(volume: &Described, mapped: &Mapped, all: &[Described]) -> Result<Laid
         }
     }
     let (mut table, mut end, mut disks) = (String::new(), 0, Vec::<Described>::new());
+    let mut places = Vec::new();
     for target in &mapped.targets {
         if let Some((what, try_this)) = unfit(&target.kind) {
             return refuse(
@@ -243,9 +252,11 @@ fn judged(volume: &Described, mapped: &Mapped, all: &[Described]) -> Result<Laid
         let Some((chunk, spots)) = spots(target).filter(|_| target.start == end) else { return odd() };
         end = target.start.saturating_add(target.length);
         table += &format!("{} {} {} {chunk}", target.start, target.length, target.kind);
+        let length = target.length / spots.len() as u64;
         for (number, offset) in spots {
+            places.push(Place { device: number, start: offset, length });
             let (disk, first) = below(&name, number, all)?;
-            let id = disk.is_one_of_a_kind(all).map_err(|why| {
+            disk.is_one_of_a_kind(all).map_err(|why| {
                 Refusal::new(
                     why.check,
                     format!("the LVM volume {name} lies on {}: {}", disk.name, why.what),
@@ -253,7 +264,8 @@ fn judged(volume: &Described, mapped: &Mapped, all: &[Described]) -> Result<Laid
                 )
             })?;
             let Some(at) = first.checked_add(offset) else { return odd() };
-            table += &format!(" {id} {at}");
+            // Both names: which of them names the disk depends on the other disks.
+            table += &format!(" {} {} {at}", named(&disk.serial), named(&disk.wwid));
             if disks.iter().all(|known| known.number != disk.number) {
                 disks.push(disk.clone());
             }
@@ -266,7 +278,11 @@ fn judged(volume: &Described, mapped: &Mapped, all: &[Described]) -> Result<Laid
             "dmsetup table",
         );
     }
-    Ok(Laid { name, table, disks, beside: BTreeSet::new() })
+    Ok(Laid { name, table, disks, beside: BTreeSet::new(), places })
+}
+
+fn named(name: &Option<String>) -> &str {
+    name.as_deref().unwrap_or("-")
 }
 
 /// The whole disk that has this number or a partition of it, and the sector on the disk at which the device begins.
@@ -332,11 +348,11 @@ fn beside(volume: &Described, disks: &[Described]) -> Result<BTreeSet<String>, R
     Ok(beside)
 }
 
-/// Whether nobody has the volume open, before fsderby opens it. Of a whole disk the kernel does not tell.
+/// Whether nobody has opened the volume but this process, so many times. Of a whole disk the kernel does not tell.
 ///
 /// # Errors
 /// If somebody has, or the kernel does not say.
-pub fn is_unopened(volume: &Described) -> Result<(), Refusal> {
+pub fn is_opened_by_us(volume: &Described, ours: i32) -> Result<(), Refusal> {
     if volume.mapped.is_none() {
         return Ok(());
     }
@@ -344,7 +360,7 @@ pub fn is_unopened(volume: &Described) -> Result<(), Refusal> {
     loop {
         let mapped = Mapped::of(volume.number)
             .map_err(|e| Refusal::io(Check::Use, "ask who has opened", &volume.name, &e))?;
-        if mapped.opened == 0 {
+        if mapped.opened <= ours {
             return Ok(());
         }
         if begin.elapsed() > A_LOOK {
@@ -353,123 +369,6 @@ pub fn is_unopened(volume: &Described) -> Result<(), Refusal> {
         }
         thread::sleep(Duration::from_millis(50));
     }
-}
-
-/// A row of lvs; all values are text.
-#[derive(Clone, Debug, Deserialize)]
-struct Row {
-    vg_uuid: String,
-    lv_uuid: String,
-    lv_tags: String,
-    lv_layout: String,
-    lv_role: String,
-    lv_permissions: String,
-    lv_suspended: String,
-    lv_merging: String,
-    lv_converting: String,
-    lv_health_status: String,
-    origin: String,
-    pool_lv: String,
-    move_pv: String,
-    vg_permissions: String,
-    vg_exported: String,
-    vg_partial: String,
-    vg_clustered: String,
-    vg_shared: String,
-}
-
-const COLUMNS: &str = "vg_uuid,lv_uuid,lv_tags,lv_layout,lv_role,lv_permissions,lv_suspended,lv_merging,lv_converting,\
-    lv_health_status,origin,pool_lv,move_pv,vg_permissions,vg_exported,vg_partial,vg_clustered,vg_shared";
-
-#[derive(Deserialize)]
-struct Answer {
-    report: Vec<Report>,
-}
-
-#[derive(Deserialize)]
-struct Report {
-    lv: Vec<Row>,
-}
-
-/// Whether LVM itself says that this volume is plain, nobody else's, and made for fsderby.
-///
-/// # Errors
-/// What it says otherwise, or that it cannot be asked.
-pub fn is_offered(volume: &Described, laid: &Laid) -> Result<(), Refusal> {
-    let Some(lvm) = programs::find("lvm") else {
-        let what = "lvm is not installed, so nobody can say which volumes are made for fsderby";
-        return Err(Refusal::new(Check::Place, what, "apt-get install lvm2"));
-    };
-    let arguments = ["lvs", "--all", "--reportformat", "json", "--options", COLUMNS, "--", &laid.name];
-    let said = programs::words(&lvm, &arguments.map(str::to_owned), PATIENCE);
-    let said = said.map_err(|e| Refusal::io(Check::Identity, "run", "lvm lvs", &e))?;
-    is_plain(&laid.name, volume.wwid.as_deref().unwrap_or_default(), &said)
-}
-
-/// The same of what lvs has said.
-fn is_plain(name: &str, uuid: &str, said: &str) -> Result<(), Refusal> {
-    // Warnings follow the report.
-    let answer = serde_json::Deserializer::from_str(said.trim_start()).into_iter::<Answer>().next();
-    let rows: Vec<Row> = match answer {
-        Some(Ok(answer)) => answer.report.into_iter().flat_map(|report| report.lv).collect(),
-        _ => Vec::new(),
-    };
-    let own = |row: &Row| format!("LVM-{}", (row.vg_uuid.clone() + &row.lv_uuid).replace('-', ""));
-    let rows: Vec<&Row> = rows.iter().filter(|row| own(row) == uuid).collect();
-    let [row] = rows[..] else {
-        let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        let words: String = words.chars().take(300).collect();
-        return refuse(
-            format!("LVM does not know the volume {name} with the UUID {uuid}: {words}"),
-            format!("lvs {name}"),
-        );
-    };
-    let volume = |what: String, try_this: &str| refuse(format!("the LVM volume {name} {what}"), try_this);
-    for (state, of) in [
-        (&row.vg_exported, "its group"),
-        (&row.vg_partial, "its group"),
-        (&row.vg_clustered, "its group"),
-        (&row.vg_shared, "its group"),
-        (&row.lv_suspended, "it"),
-        (&row.lv_merging, "it"),
-        (&row.lv_converting, "it"),
-        (&row.lv_health_status, "it"),
-    ] {
-        if !state.is_empty() {
-            return volume(format!("cannot be claimed: {of} is {state}"), ANOTHER);
-        }
-    }
-    for (other, what) in [
-        (&row.origin, "is a snapshot of"),
-        (&row.pool_lv, "shares the blocks of the pool"),
-        (&row.move_pv, "is being moved from"),
-    ] {
-        if !other.is_empty() {
-            return volume(format!("{what} {other}"), ANOTHER);
-        }
-    }
-    if row.lv_role != "public" {
-        let (what, try_this) = match row.lv_role.contains("origin") {
-            true => ("has a snapshot, which copies what is overwritten", "lvremove the snapshot"),
-            false => ("is part of another volume", ANOTHER),
-        };
-        return volume(format!("{what} (its role is {})", row.lv_role), try_this);
-    }
-    if !matches!(row.lv_layout.as_str(), "linear" | "striped") {
-        return volume(format!("is neither linear nor striped, but {}", row.lv_layout), ANOTHER);
-    }
-    for permissions in [&row.lv_permissions, &row.vg_permissions] {
-        if permissions != "writeable" {
-            return volume(format!("is {permissions}"), "lvchange --permission rw, or another volume");
-        }
-    }
-    if !row.lv_tags.split(',').any(|tag| tag == TAG) {
-        return volume(
-            format!("does not have the tag {TAG}, by which you say that it was made for fsderby"),
-            &format!("lvchange --addtag {TAG} {name}, if nothing on it is needed"),
-        );
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -537,7 +436,7 @@ mod tests {
     #[test]
     fn a_table_names_the_disks_by_their_serial_numbers() {
         let laid = of(&plain()).unwrap();
-        assert_eq!(laid.table, "0 6144 linear 0 S1 2048\n6144 6144 striped 128 S1 8192 S2 0\n");
+        assert_eq!(laid.table, "0 6144 linear 0 S1 - 2048\n6144 6144 striped 128 S1 - 8192 S2 - 0\n");
         assert_eq!((laid.name.as_str(), laid.disks.len()), ("group/my-volume", 2));
         // After another boot the disks have other numbers and names.
         let swapped = mapped(&[
@@ -612,71 +511,5 @@ mod tests {
         remote[0].place = "/sys/devices/platform/host2/session1/target2:0:0/2:0:0:1/block/vda".into();
         let why = judged(&volume(), &plain(), &remote).unwrap_err();
         assert!(why.what.contains("lies on vda: vda is reached by iSCSI"), "{why}");
-    }
-
-    /// As lvs of LVM 2.03 prints it.
-    fn said(changes: &[(&str, &str)]) -> String {
-        let mut row = serde_json::json!({
-            "vg_uuid": "GGGGGG-GGGG-GGGG-GGGG-GGGG-GGGG-GGGGGG", "lv_uuid": "VVVVVV-VVVV-VVVV-VVVV-VVVV-VVVV-VVVVVV",
-            "lv_tags": "backup,fsderby", "lv_layout": "linear", "lv_role": "public", "lv_permissions": "writeable",
-            "lv_suspended": "", "lv_merging": "", "lv_converting": "", "lv_health_status": "", "origin": "", "pool_lv": "",
-            "move_pv": "", "vg_permissions": "writeable", "vg_exported": "", "vg_partial": "", "vg_clustered": "",
-            "vg_shared": ""
-        });
-        for (column, value) in changes {
-            row[*column] = (*value).into();
-        }
-        serde_json::json!({ "report": [{ "lv": [row] }] }).to_string()
-            + "\n  WARNING: a line of standard error\n"
-    }
-
-    #[test]
-    fn only_a_plain_volume_with_the_tag_is_offered_by_lvs() {
-        let offered =
-            |changes: &[(&str, &str)]| is_plain("group/volume", UUID, &said(changes)).map_err(|why| why.what);
-        assert_eq!(offered(&[]), Ok(()));
-        assert_eq!(offered(&[("lv_layout", "striped"), ("lv_tags", "fsderby")]), Ok(()));
-        for (column, value, says) in [
-            ("lv_tags", "", "does not have the tag fsderby"),
-            ("lv_tags", "fsderby2,notfsderby,fsderby.old", "does not have the tag fsderby"),
-            ("lv_role", "public,origin,thickorigin", "has a snapshot"),
-            ("lv_role", "private,pvmove", "is part of another volume"),
-            ("lv_layout", "thin,sparse", "but thin,sparse"),
-            ("lv_layout", "raid,raid1", "but raid,raid1"),
-            ("lv_permissions", "read-only", "is read-only"),
-            ("vg_permissions", "read-only", "is read-only"),
-            ("lv_suspended", "suspended", "it is suspended"),
-            ("lv_merging", "merging", "it is merging"),
-            ("lv_converting", "converting", "it is converting"),
-            ("lv_health_status", "partial", "it is partial"),
-            ("origin", "other", "is a snapshot of other"),
-            ("pool_lv", "pool", "shares the blocks of the pool pool"),
-            ("move_pv", "/dev/vda", "is being moved from /dev/vda"),
-            ("vg_exported", "exported", "its group is exported"),
-            ("vg_partial", "partial", "its group is partial"),
-            ("vg_clustered", "clustered", "its group is clustered"),
-            ("vg_shared", "shared", "its group is shared"),
-            ("lv_uuid", "VVVVVV-VVVV-VVVV-VVVV-VVVV-VVVV-VVVVVW", "LVM does not know the volume"),
-        ] {
-            let why = offered(&[(column, value)]).unwrap_err();
-            assert!(why.contains(says), "{column}={value}: {why}");
-        }
-    }
-
-    #[test]
-    fn what_lvs_did_not_say_whole_offers_nothing() {
-        let whole = said(&[]);
-        for said in [
-            "",
-            "  Failed to find logical volume \"group/volume\"",
-            "{\"report\":[]}",
-            "{\"report\":[{\"lv\":[]}]}",
-            &whole[..whole.len() / 2],
-            &whole.replace("\"vg_shared\"", "\"vg_other\""),
-            &whole.replace("\"lv_role\":\"public\"", "\"lv_role\":1"),
-        ] {
-            let why = is_plain("g/v", UUID, said).unwrap_err();
-            assert!(why.what.contains("LVM does not know the volume g/v"), "{said}: {why}");
-        }
     }
 }

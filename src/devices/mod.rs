@@ -17,6 +17,7 @@ mod drive;
 mod here;
 mod hold;
 mod lvm;
+mod lvs;
 mod marks;
 mod opened;
 mod refusal;

@@ -13,6 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::disk::{Described, attribute};
+use super::lvm::Laid;
 use super::opened::Disk;
 use super::refusal::{Check, Refusal};
 
@@ -48,15 +49,16 @@ pub fn lock(disk: &Disk) -> Result<(), Refusal> {
 }
 
 /// Waits a moment for programs that only look.
-pub fn is_unused(disk: &Described) -> Result<(), Refusal> {
+pub fn is_unused(disk: &Disk) -> Result<(), Refusal> {
     let begin = Instant::now();
     loop {
-        let users = now(disk);
+        let mut users = now(&disk.about);
+        users.extend(disk.laid().map(below).unwrap_or_default());
         if users.is_empty() {
             return Ok(());
         }
         if begin.elapsed() > PATIENCE {
-            let what = format!("{} is in use: {}", disk.name, users.join("; "));
+            let what = format!("{} is in use: {}", disk.about.name, users.join("; "));
             return Err(Refusal::new(Check::Use, what, "a disk that nothing uses"));
         }
         std::thread::sleep(Duration::from_millis(100));
@@ -77,6 +79,16 @@ pub fn now(disk: &Described) -> Vec<String> {
     users.extend(loops(&numbers));
     users.extend(targets(&numbers));
     users
+}
+
+/// Everybody who uses the disks below a volume as a whole, such as a virtual machine that has the same group inside.
+fn below(laid: &Laid) -> Vec<String> {
+    let mut numbers: BTreeSet<u64> = laid.places.iter().map(|place| place.device).collect();
+    numbers.extend(laid.disks.iter().map(|disk| disk.number));
+    let mut users: Vec<String> = laid.disks.iter().flat_map(|disk| processes(disk, &numbers)).collect();
+    users.extend(loops(&numbers));
+    users.extend(targets(&numbers));
+    users.iter().map(|user| format!("a disk below it: {user}")).collect()
 }
 
 /// Everybody whose files name this disk, its partitions, or one of these words, which its content names.

@@ -23,8 +23,8 @@ static STALL: Declared = Declared {
     section: Section::Throughput,
     over: Over::Work,
     explained: "The longest time in which no client completed an operation, from ten samples per second. The \
-                real time is at least this long, and less than 0.2 s longer. The value 0 means that every such \
-                time was shorter than two sampling intervals.",
+                real time is at least this long, and less than 0.2 s longer. The value 0 means that no stall \
+                lasted two sampling intervals.",
     drawn: false,
     ..Declared::SECONDS
 };

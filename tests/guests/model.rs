@@ -82,10 +82,10 @@ fn the_same_trial_is_the_same_to_the_nanosecond_alone_and_beside_others() {
     }
 }
 
-/// `make nightly` has the fastest.
+/// `make nightly` has faster ones.
 #[test]
-fn a_machine_of_any_speed_has_its_clocks_by_it() {
-    clocks_follow(&[100, 1600]);
+fn a_slow_machine_has_its_clocks_by_its_speed() {
+    clocks_follow(&[100]);
 }
 
 /// Made a moment ago, kept, or made anew because what was kept is damaged.

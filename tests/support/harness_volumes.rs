@@ -87,7 +87,7 @@ const RELEASED: Step = (
 
 pub const SHORT: [Step; 5] = [FEW, FEW_REFUSED, EXTENDED, RUN, RELEASED];
 
-pub const LONG: [Step; 13] = [
+pub const LONG: [Step; 14] = [
     MADE,
     REFUSED,
     (
@@ -100,6 +100,13 @@ pub const LONG: [Step; 13] = [
             "/dev/mapper/group-mine is a name that can mean",
         ],
     ),
+    // As after a change by a machine that shares the disks: the kernel has the volume where LVM no longer has it.
+    (
+        "lv lvchange --addtag fsderby group/untagged; was=$(dmsetup table group-untagged); set -- $was; \
+         moved() { dmsetup suspend group-untagged; dmsetup load group-untagged --table \"$*\"; dmsetup resume group-untagged; }; \
+         moved $1 $2 $3 $4 $(($5+8192)); refused claim untagged; moved $was; lv lvchange --deltag fsderby group/untagged",
+        &["group/untagged lies elsewhere than the kernel has it"],
+    ),
     EXTENDED,
     SNAPSHOT,
     (
@@ -110,7 +117,7 @@ pub const LONG: [Step; 13] = [
         "lv lvchange --deltag fsderby group/mine; dry; lv lvchange --addtag fsderby group/mine; \
          lv lvchange --permission r group/mine; dry; lv lvchange --permission rw group/mine; \
          dmsetup suspend group-mine; dry; dmsetup resume group-mine",
-        &["does not have the tag fsderby", "is read-only"],
+        &["does not have the tag fsderby", "is read-only", "is suspended"],
     ),
     RUN,
     (

@@ -325,8 +325,13 @@ fn listed(labels: &[&str]) -> String {
 pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String {
     let sure = match standing {
         Standing::Preliminary => "How sure: no finding yet, because there are too few rounds;",
-        Standing::Short => "How sure: for trials as short as these,",
-        Standing::Nothing | Standing::Medians | Standing::Verdict | Standing::Void => "How sure:",
+        Standing::Short | Standing::Nothing | Standing::Medians | Standing::Verdict | Standing::Void => {
+            "How sure:"
+        }
+    };
+    let limit = match standing {
+        Standing::Short => " This holds only for work as short as in this run.",
+        _ => "",
     };
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
     match &verdict.basis {
@@ -342,16 +347,16 @@ pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String
                 (true, 1) => format!("the range is a {percent} % confidence interval"),
                 (true, _) => format!("all ranges are simultaneous {percent} % confidence intervals"),
             };
-            format!("{sure} {what} ({rounds} in random order).", rounds = count(rounds, "round"))
+            format!("{sure} {what} ({rounds} in random order).{limit}", rounds = count(rounds, "round"))
         }
         Basis::Samples { complete, .. } => match is_found {
             true => format!(
                 "{sure} every finding holds in all {complete} samples of the modelled disk, with other seeds and CPU \
-                 costs, and on the least favourable disk."
+                 costs, and on the least favourable disk.{limit}"
             ),
             false => format!(
                 "{sure} no difference passes every check: {complete} samples of the modelled disk, other seeds and CPU \
-                 costs, the least favourable disk, the disk model's error."
+                 costs, the least favourable disk, the disk model's error.{limit}"
             ),
         },
     }

@@ -32,7 +32,9 @@ impl Page {
         heading.durability.iter().for_each(|sentence| self.paragraph(NOTICE, sentence));
         heading.warnings.iter().for_each(|sentence| self.paragraph(NOTICE, sentence));
         if !heading.question.is_empty() {
-            self.paragraph(QUIET, heading.asked());
+            let asked = heading.asked();
+            let named = if asked.ends_with('?') { "Question: " } else { "" };
+            self.paragraph(QUIET, &format!("{named}{asked}"));
         }
         ran.iter().for_each(|sentence| self.paragraph(Style::new(), sentence));
         if !heading.answer.is_empty() {
