@@ -245,7 +245,7 @@ fn a_shard_that_is_missing_doubled_unfinished_damaged_or_foreign_is_refused_by_i
     says(&[one.clone(), seeded[1].clone()], exit::SHARDS, &["the plan (plan_seed) of", "2-of-2-0"]);
     let whole = kept.path().join("whole");
     carry_out(&whole, &plan(LOOP, None), &testbed, &[], None);
-    says(&[one.clone(), whole], exit::SHARDS, &["whole is a whole run, no shard"]);
+    says(&[one.clone(), whole], exit::SHARDS, &["whole is a whole run, not a shard"]);
 
     let stopped = kept.path().join("stopped");
     carry_out(&stopped, &plan(LOOP, "2/2".parse().ok()), &testbed, &[], Some("r04/postmark-quick/ext2"));
