@@ -46,8 +46,8 @@ pub struct Arguments {
     #[arg(add = super::complete::runs())]
     run: PathBuf,
     /// Run trials again and compare the results bit by bit with the stored ones. Which trials: a number or share (1%),
-    /// spread over the run; all trials; or one trial by its name. This works only for trials on modelled disks (--on model), and with
-    /// --console, --keep-image or --shell also for a trial with --on vm. In a run merged from several nodes, N and PERCENT
+    /// spread over the run; all trials; or one trial by its name. Only trials on modelled disks (--on model) can
+    /// be run again, and with --console, --keep-image or --shell also a trial with --on vm. In a run merged from several nodes, N and PERCENT
     /// choose only trials that ran on other nodes than this one
     #[arg(long, value_name = "N|PERCENT|all|TRIAL", num_args = 0..=1, default_missing_value = "2")]
     rerun: Option<Sample>,

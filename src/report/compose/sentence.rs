@@ -105,6 +105,19 @@ impl<'t> Told<'t> {
         self.words.differs(self.ends(pairs), Beside::Candidate(to))
     }
 
+    /// Like [`differs`](Self::differs) for one candidate beside others. Beside two, ranges that differ stand for themselves, as in tables.
+    fn differs_from(&self, label: &str, others: &[&str]) -> String {
+        let than = listed(others);
+        if let [one, two] = others {
+            let [first, second] = [one, two].map(|other| self.differs(&[(label, other)], &than));
+            if first != second {
+                return list(&[one, two].map(|other| self.differs(&[(label, other)], &named(other))));
+            }
+        }
+        let pairs: Vec<(&str, &str)> = others.iter().map(|other| (label, *other)).collect();
+        self.differs(&pairs, &than)
+    }
+
     /// One leader, with the others relative to it.
     fn won(&self, one: &str, rest: &[&str]) -> Sentence {
         let (beaten, open): (Vec<&str>, Vec<&str>) =
@@ -153,7 +166,16 @@ impl<'t> Told<'t> {
         let mut clauses = match full.as_slice() {
             [] => Vec::new(),
             few if few.len() <= NAMED => {
-                few.iter().map(|label| format!("{} {}", named(label), differ(&[*label]))).collect()
+                let of = |label: &&str| match leaders.len() {
+                    2 => format!(
+                        "{} {} {}",
+                        named(label),
+                        self.words.verb(false),
+                        self.differs_from(label, leaders)
+                    ),
+                    _ => format!("{} {}", named(label), differ(&[*label])),
+                };
+                few.iter().map(of).collect()
             }
             many => {
                 let other = if partly.is_empty() { "the other " } else { "" };
@@ -186,8 +208,7 @@ impl<'t> Told<'t> {
                 .collect();
             claims.extend(above.iter().map(|other| self.claim(Said::Better, other, label)));
             claims.extend(open.iter().map(|other| self.claim(Said::NotToldApart, other, label)));
-            let pairs: Vec<(&str, &str)> = above.iter().map(|other| (*label, *other)).collect();
-            let (verb, differs) = (self.words.verb(false), self.differs(&pairs, &listed(&above)));
+            let (verb, differs) = (self.words.verb(false), self.differs_from(label, &above));
             let mut said = format!("{} {verb} {differs}", named(label));
             if !open.is_empty() {
                 let pairs: Vec<(&str, &str)> = open.iter().map(|leader| (*leader, *label)).collect();
@@ -330,7 +351,7 @@ pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String
         }
     };
     let limit = match standing {
-        Standing::Short => " This holds only for work as short as in this run.",
+        Standing::Short => " The result holds only for work as short as in this run.",
         _ => "",
     };
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
