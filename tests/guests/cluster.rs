@@ -114,7 +114,7 @@ fn refused(desk: &Desk) {
     forger.write();
     copy(&forger.folder(), &desk.path("foreign"));
     merge(&[one, two, three, "foreign"], exit::SHARDS, &["the plan (plan_seed) of foreign", "try: "]);
-    merge(&[one, two, three, "campaign/run"], exit::SHARDS, &["campaign/run is a merged run, no shard"]);
+    merge(&[one, two, three, "campaign/run"], exit::SHARDS, &["campaign/run is a merged run, not a shard"]);
 }
 
 /// A node whose figures differ, and nobody saw it: the trial is run again.

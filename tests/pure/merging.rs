@@ -111,7 +111,7 @@ fn a_signal_ends_a_merge_with_its_code_and_nothing_half_written() {
     for signal in [Signal::INT, Signal::TERM] {
         // Later each time until it ends by itself, so that signals come at many places of the merge, on a slow machine too.
         let mut interrupted = 0;
-        for n in 0..50 {
+        for n in 0..90 {
             let mut command = desk
                 .fsderby(&[&["merge", "below/out", "--next", "below/next.toml"], &words(&all)[..]].concat());
             let child = command
@@ -119,7 +119,7 @@ fn a_signal_ends_a_merge_with_its_code_and_nothing_half_written() {
                 .stderr(std::process::Stdio::null())
                 .spawn()
                 .unwrap();
-            std::thread::sleep(std::time::Duration::from_secs_f64(0.005 * 1.15_f64.powi(n)));
+            std::thread::sleep(std::time::Duration::from_secs_f64(0.005 * 1.05_f64.powi(n)));
             let _ = kill_process(Pid::from_child(&child), signal);
             let ended = child.wait_with_output().unwrap().status.code();
             let left = fs::read_dir(desk.path("below")).unwrap().count();
