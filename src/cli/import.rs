@@ -32,8 +32,8 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", visible_alias = "out")]
     output: Option<PathBuf>,
     /// Label for the imported results. If a candidate or filesystem has this label, reports show the results next to
-    /// it. A prefix OF= limits the label to results of one machine (OF is its name), one file (OF is the file), or one line
-    /// of a file (OF is FILE:LINE). Default:
+    /// it. OF=LABEL gives the label only to some results. OF stands for a machine's name, a file, or one line of a file
+    /// (FILE:LINE). Default:
     /// the machine's name, or the file name if the file names no machine
     #[arg(long, value_name = "[OF=]LABEL")]
     label: Vec<Named>,

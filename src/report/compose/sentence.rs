@@ -106,16 +106,15 @@ impl<'t> Told<'t> {
     }
 
     /// Like [`differs`](Self::differs) for one candidate beside others. Beside two, ranges that differ stand for themselves, as in tables.
-    fn differs_from(&self, label: &str, others: &[&str]) -> String {
-        let than = listed(others);
+    fn differs_from(&self, label: &str, others: &[&str], than: &str) -> String {
         if let [one, two] = others {
-            let [first, second] = [one, two].map(|other| self.differs(&[(label, other)], &than));
+            let [first, second] = [one, two].map(|other| self.differs(&[(label, other)], than));
             if first != second {
                 return list(&[one, two].map(|other| self.differs(&[(label, other)], &named(other))));
             }
         }
         let pairs: Vec<(&str, &str)> = others.iter().map(|other| (label, *other)).collect();
-        self.differs(&pairs, &than)
+        self.differs(&pairs, than)
     }
 
     /// One leader, with the others relative to it.
@@ -150,36 +149,26 @@ impl<'t> Told<'t> {
         let mut lead = self.alike(leaders);
         let is_full = |label: &&str| self.betters(label, leaders).len() == leaders.len();
         let (full, partly): (Vec<&str>, Vec<&str>) = rest.iter().copied().partition(is_full);
-        let beside = |label: &'_ str| {
-            leaders.iter().map(|leader| (label.to_owned(), (*leader).to_owned())).collect::<Vec<_>>()
-        };
         let are_named = leaders.len() <= NAMED;
         let than = if are_named { listed(leaders) } else { format!("all {}", leaders.len()) };
-        let differ = |labels: &[&str]| {
-            let all: Vec<(String, String)> = labels.iter().flat_map(|label| beside(label)).collect();
-            let all: Vec<(&str, &str)> = all.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-            format!("{} {}", self.words.verb(labels.len() > 1), self.differs(&all, &than))
-        };
         for label in &full {
             lead.claims.extend(leaders.iter().map(|leader| self.claim(Said::Better, leader, label)));
         }
         let mut clauses = match full.as_slice() {
             [] => Vec::new(),
             few if few.len() <= NAMED => {
-                let of = |label: &&str| match leaders.len() {
-                    2 => format!(
-                        "{} {} {}",
-                        named(label),
-                        self.words.verb(false),
-                        self.differs_from(label, leaders)
-                    ),
-                    _ => format!("{} {}", named(label), differ(&[*label])),
+                let verb = self.words.verb(false);
+                let of = |label: &&str| {
+                    format!("{} {verb} {}", named(label), self.differs_from(label, leaders, &than))
                 };
                 few.iter().map(of).collect()
             }
             many => {
                 let other = if partly.is_empty() { "the other " } else { "" };
-                vec![format!("{other}{number} {}", differ(many), number = many.len())]
+                let beside = |label| leaders.iter().map(move |leader| (label, *leader));
+                let pairs: Vec<(&str, &str)> = many.iter().copied().flat_map(beside).collect();
+                let (number, verb) = (many.len(), self.words.verb(true));
+                vec![format!("{other}{number} {verb} {}", self.differs(&pairs, &than))]
             }
         };
         // What was found stands before what was not, if it can name all of them.
@@ -208,7 +197,7 @@ impl<'t> Told<'t> {
                 .collect();
             claims.extend(above.iter().map(|other| self.claim(Said::Better, other, label)));
             claims.extend(open.iter().map(|other| self.claim(Said::NotToldApart, other, label)));
-            let (verb, differs) = (self.words.verb(false), self.differs_from(label, &above));
+            let (verb, differs) = (self.words.verb(false), self.differs_from(label, &above, &listed(&above)));
             let mut said = format!("{} {verb} {differs}", named(label));
             if !open.is_empty() {
                 let pairs: Vec<(&str, &str)> = open.iter().map(|leader| (*leader, *label)).collect();
