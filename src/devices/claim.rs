@@ -44,10 +44,8 @@ pub fn obstacle(disk: &Described, all: &[Described]) -> Option<Refusal> {
         let open = Disk::open(disk.clone())?;
         open.is_unreserved()?;
         is_unclaimed(&open, &id)?;
-        // Whoever mounted it has it open: no need to wait for the rest.
-        lvm::is_opened_by_us(disk, 1)?;
-        hold::is_offered(&open)?;
         users::is_unused(&open)?;
+        hold::is_offered(&open)?;
         is_unplanned(disk, &is_unsigned(disk)?)
     };
     looked().err()
@@ -76,9 +74,11 @@ pub fn examine(id: &str, whole: bool, progress: &mut dyn FnMut(u64, u64)) -> Res
     disk.is_unreserved()?;
     users::lock(&disk)?;
     is_unclaimed(&disk, &id)?;
-    unopened?;
+    // LVM may take a minute: who uses the disk is asked afterwards.
     hold::is_offered(&disk)?;
     users::is_unused(&disk)?;
+    // Whoever is named above has it open too.
+    unopened?;
     let held = disk.exclusively()?;
     let signatures = is_unsigned(&disk.about)?;
     is_unplanned(&disk.about, &signatures)?;
