@@ -96,10 +96,9 @@ struct Listed {
 }
 
 impl Listed {
-    fn of(disk: &Described, all: &[Described], claims: &[Mark]) -> Self {
+    fn of(disk: &Described, obstacle: Option<Refusal>, all: &[Described], claims: &[Mark]) -> Self {
         let id = disk.is_one_of_a_kind(all).ok();
         let claim = claims.iter().find(|mark| Some(&mark.id) == id.as_ref());
-        let obstacle = devices::obstacle(disk, all);
         // Without whole marks it is not claimed, whatever the copy says.
         let claim = claim.filter(|_| obstacle.as_ref().is_some_and(|why| why.check == Check::Claimed));
         let reason = obstacle.map(|why| why.what);
@@ -126,7 +125,9 @@ fn list(json: bool) -> anyhow::Result<()> {
     // Otherwise a disk would be listed as in use by a run that was killed.
     devices::clear_left();
     let (all, claims) = (devices::all(), devices::claims());
-    let listed: Vec<Listed> = all.iter().map(|disk| Listed::of(disk, &all, &claims)).collect();
+    let found = all.iter().zip(devices::obstacles(&all));
+    let listed: Vec<Listed> =
+        found.map(|(disk, obstacle)| Listed::of(disk, obstacle, &all, &claims)).collect();
     if json {
         return print_json(&Page { schema_version: VERSION, disks: listed });
     }

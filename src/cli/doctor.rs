@@ -182,7 +182,7 @@ fn testbed_findings(configured: &Configured) -> Vec<Finding> {
 /// The disks of this machine that runs may format, and those that may be claimed for that.
 fn disks() -> Finding {
     let all = devices::all();
-    let obstacles: Vec<_> = all.iter().map(|disk| devices::obstacle(disk, &all)).collect();
+    let obstacles = devices::obstacles(&all);
     let claimed = obstacles.iter().flatten().filter(|why| why.check == Check::Claimed).count();
     let free = obstacles.iter().filter(|why| why.is_none()).count();
     match (claimed, free) {

@@ -3,10 +3,12 @@
 //! Each check refuses in its own words. Nothing is written before the last one has passed, and then through the descriptor that was
 //! checked.
 
+use std::cell::LazyCell;
 use std::fs::File;
 
 use super::content::{self, Content, Data};
 use super::disk::{self, Described};
+use super::lvs::Answers;
 use super::marks::{self, Found, LEAST, Mark, SECTORS};
 use super::opened::Disk;
 use super::refusal::{Check, Refusal};
@@ -34,21 +36,22 @@ pub struct Word {
     pub phrase: Option<String>,
 }
 
-/// Why this disk cannot be claimed, as far as can be seen without opening it for long: `None` if nothing speaks against it.
-pub fn obstacle(disk: &Described, all: &[Described]) -> Option<Refusal> {
-    let id = match disk.is_one_of_a_kind(all) {
-        Ok(id) => id,
-        Err(refusal) => return Some(refusal),
-    };
-    let looked = || -> Result<(), Refusal> {
+/// Why each of these disks, which are all of the machine, cannot be claimed, as far as can be seen without opening it for long: `None`
+/// if nothing speaks against it.
+pub fn obstacles(all: &[Described]) -> Vec<Option<Refusal>> {
+    let answers = LazyCell::new(Answers::now);
+    let looked = |disk: &Described| -> Result<(), Refusal> {
+        let id = disk.is_one_of_a_kind(all)?;
         let open = Disk::open(disk.clone())?;
         open.is_unreserved()?;
         is_unclaimed(&open, &id)?;
         users::is_unused(&open)?;
-        hold::is_offered(&open)?;
+        if let Some(laid) = open.laid() {
+            answers.as_ref().map_err(Clone::clone)?.offer(disk, laid)?;
+        }
         is_unplanned(disk, &is_unsigned(disk)?)
     };
-    looked().err()
+    all.iter().map(|disk| looked(disk).err()).collect()
 }
 
 /// Checks the disk of this name: which one it is, who uses it, what is on it. `whole` reads all of it however long that takes.

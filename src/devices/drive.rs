@@ -33,6 +33,7 @@ impl Watch {
         let disk = hold::named(&mark).ok()?;
         let drives = disk.laid().map_or_else(|| vec![disk.about.clone()], |laid| laid.disks.clone());
         let model = match disk.laid() {
+            Some(laid) if registry::is_hash(id) => format!("LVM volume on {}", laid.without_names()),
             Some(laid) => format!("{} on {}", disk.about.model, laid.in_words()),
             None => disk.about.model.clone(),
         };

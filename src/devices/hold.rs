@@ -15,13 +15,14 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::disk::{self, Described};
+use super::lvm;
+use super::lvs::Answers;
 use super::marks::{self, Found, Mark, Range};
 use super::opened::Disk;
 use super::refusal::{Check, Refusal};
 use super::undo::{self, Undo};
 use super::users::{is_unused, lock};
 use super::{here, registry};
-use super::{lvm, lvs};
 use crate::schema::event::Steady;
 use crate::schema::units::{Bytes, KIB, MIB};
 
@@ -168,7 +169,7 @@ fn examined(mark: &Mark, id: &str, length: Bytes) -> Result<Disk, Refusal> {
 
 /// Whether LVM says of a volume that its user made it for this. Anything else that is claimed is no matter of LVM.
 pub(super) fn is_offered(disk: &Disk) -> Result<(), Refusal> {
-    disk.laid().map_or(Ok(()), |laid| lvs::is_offered(&disk.about, laid))
+    disk.laid().map_or(Ok(()), |laid| Answers::now()?.offer(&disk.about, laid))
 }
 
 fn part(disk: &Disk, mark: &Mark, length: Bytes) -> Part {

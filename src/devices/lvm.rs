@@ -94,13 +94,20 @@ impl Laid {
 
     /// The models of the disks below, and what else is on them.
     pub fn in_words(&self) -> String {
+        let beside: Vec<&str> = self.beside.iter().map(String::as_str).collect();
+        self.shared_with(&beside.join(", "))
+    }
+
+    /// The same without the names that people gave to the other volumes.
+    pub fn without_names(&self) -> String {
+        self.shared_with(&format!("{} others", self.beside.len()))
+    }
+
+    fn shared_with(&self, others: &str) -> String {
         let of =
             |disk: &Described| if disk.model.is_empty() { disk.name.clone() } else { disk.model.clone() };
-        let disks: Vec<String> = self.disks.iter().map(of).collect();
-        let beside: Vec<&str> = self.beside.iter().map(String::as_str).collect();
-        let with =
-            if beside.is_empty() { String::new() } else { format!(", shared with {}", beside.join(", ")) };
-        format!("{}{with}", disks.join(", "))
+        let disks = self.disks.iter().map(of).collect::<Vec<_>>().join(", ");
+        if self.beside.is_empty() { disks } else { format!("{disks}, shared with {others}") }
     }
 
     /// What else uses the disks below, for people.
@@ -447,6 +454,15 @@ mod tests {
         (others[0].serial, others[1].serial) = (Some("S2".into()), Some("S1".into()));
         let later = judged(&volume(), &swapped, &others).unwrap();
         assert_eq!(later.is_as_claimed(&laid.placed()), Ok(()));
+    }
+
+    #[test]
+    fn who_hides_a_serial_number_hides_the_names_of_other_volumes_too() {
+        let alone = of(&plain()).unwrap();
+        assert_eq!((alone.in_words(), alone.without_names()), ("vda, vdb".into(), "vda, vdb".into()));
+        let shared = Laid { beside: ["group/secret".into(), "sda3".into()].into(), ..alone };
+        assert_eq!(shared.in_words(), "vda, vdb, shared with group/secret, sda3");
+        assert_eq!(shared.without_names(), "vda, vdb, shared with 2 others");
     }
 
     #[test]

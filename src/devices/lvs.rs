@@ -80,15 +80,32 @@ fn uuid(group: &str, volume: &str) -> String {
     format!("LVM-{}", [group, volume].concat().replace('-', ""))
 }
 
-/// Whether LVM itself says that this volume is plain, nobody else's, made for fsderby, and where the kernel has it.
-///
-/// # Errors
-/// What it says otherwise, or that it cannot be asked.
-pub fn is_offered(volume: &Described, laid: &Laid) -> Result<(), Refusal> {
-    let uuid = volume.wwid.as_deref().unwrap_or_default();
-    is_plain(&laid.name, uuid, &ask(&["lvs", "--all"], COLUMNS)?)?;
-    let places = ask(&["pvs", "--segments", "--units", "s", "--nosuffix"], PLACES)?;
-    lies_there(&laid.name, uuid, &places, &laid.places)
+/// What LVM says of all volumes at one moment.
+#[derive(Debug)]
+pub struct Answers {
+    volumes: Vec<Row>,
+    places: Vec<Segment>,
+}
+
+impl Answers {
+    /// # Errors
+    /// If it cannot be asked, or its answer cannot be read.
+    pub fn now() -> Result<Self, Refusal> {
+        Ok(Answers {
+            volumes: rows(&ask(&["lvs", "--all"], COLUMNS)?)?,
+            places: rows(&ask(&["pvs", "--segments", "--units", "s", "--nosuffix"], PLACES)?)?,
+        })
+    }
+
+    /// Whether LVM itself says that this volume is plain, nobody else's, made for fsderby, and where the kernel has it.
+    ///
+    /// # Errors
+    /// What it says otherwise.
+    pub fn offer(&self, volume: &Described, laid: &Laid) -> Result<(), Refusal> {
+        let uuid = volume.wwid.as_deref().unwrap_or_default();
+        is_plain(&laid.name, uuid, &self.volumes)?;
+        lies_there(&laid.name, uuid, &self.places, &laid.places)
+    }
 }
 
 /// What LVM answers with these columns. Nothing of this process's surroundings counts.
@@ -129,7 +146,7 @@ fn rows<T: DeserializeOwned>(said: &str) -> Result<Vec<T>, Refusal> {
 }
 
 /// Whether the kernel has the volume where LVM's metadata have it. A machine that shares the disks may have changed the metadata.
-fn lies_there(name: &str, own: &str, said: &str, places: &[Place]) -> Result<(), Refusal> {
+fn lies_there(name: &str, own: &str, said: &[Segment], places: &[Place]) -> Result<(), Refusal> {
     let number = |text: &str| text.parse::<u64>().ok();
     let place = |row: &Segment| {
         let device = rustix::fs::makedev(row.pv_major.parse().ok()?, row.pv_minor.parse().ok()?);
@@ -137,8 +154,7 @@ fn lies_there(name: &str, own: &str, said: &str, places: &[Place]) -> Result<(),
         let start = number(&row.pe_start)?.checked_add(number(&row.pvseg_start)?.checked_mul(extent)?)?;
         Some(Place { device, start, length: number(&row.pvseg_size)?.checked_mul(extent)? })
     };
-    let rows: Vec<Segment> = rows(said)?;
-    let rows = rows.iter().filter(|row| uuid(&row.vg_uuid, &row.lv_uuid) == own);
+    let rows = said.iter().filter(|row| uuid(&row.vg_uuid, &row.lv_uuid) == own);
     let told: Option<BTreeSet<Place>> = rows.map(place).collect();
     let is_same = told
         .is_some_and(|told| joined(told) == joined(places.iter().copied().collect()) && !places.is_empty());
@@ -165,10 +181,9 @@ fn joined(places: BTreeSet<Place>) -> Vec<Place> {
     all
 }
 
-/// The same of what lvs has said.
-fn is_plain(name: &str, own: &str, said: &str) -> Result<(), Refusal> {
-    let rows: Vec<Row> = rows(said)?;
-    let rows: Vec<&Row> = rows.iter().filter(|row| uuid(&row.vg_uuid, &row.lv_uuid) == own).collect();
+/// Whether lvs says that a volume is plain, nobody else's and made for fsderby.
+fn is_plain(name: &str, own: &str, said: &[Row]) -> Result<(), Refusal> {
+    let rows: Vec<&Row> = said.iter().filter(|row| uuid(&row.vg_uuid, &row.lv_uuid) == own).collect();
     let [row] = rows[..] else {
         return refuse(
             format!("LVM does not know the volume {name} with the UUID {own}"),
@@ -246,8 +261,9 @@ mod tests {
 
     #[test]
     fn only_a_plain_volume_with_the_tag_is_offered_by_lvs() {
-        let offered =
-            |changes: &[(&str, &str)]| is_plain("group/volume", UUID, &said(changes)).map_err(|why| why.what);
+        let offered = |changes: &[(&str, &str)]| {
+            is_plain("group/volume", UUID, &rows(&said(changes)).unwrap()).map_err(|why| why.what)
+        };
         assert_eq!(offered(&[]), Ok(()));
         assert_eq!(offered(&[("lv_layout", "striped"), ("lv_tags", "fsderby")]), Ok(()));
         for (column, value, says) in [
@@ -289,7 +305,7 @@ mod tests {
             &whole.replace("\"vg_shared\"", "\"vg_other\""),
             &whole.replace("\"lv_role\":\"public\"", "\"lv_role\":1"),
         ] {
-            let why = is_plain("g/v", UUID, said).unwrap_err().what;
+            let why = rows(said).and_then(|rows| is_plain("g/v", UUID, &rows)).unwrap_err().what;
             let says = ["LVM does not know the volume g/v", "the answer of lvm cannot be read"];
             assert!(says.iter().any(|text| why.contains(text)), "{said}: {why}");
         }
@@ -315,8 +331,8 @@ mod tests {
             length,
         };
         let kernel = [place(0, 2048, 16384), place(0, 18432, 8192), place(16, 2048, 8192)];
-        let lies = |rows: &[serde_json::Value]| {
-            lies_there("g/v", UUID, &said(rows), &kernel).map_err(|why| why.what)
+        let lies = |parts: &[serde_json::Value]| {
+            lies_there("g/v", UUID, &rows(&said(parts)).unwrap(), &kernel).map_err(|why| why.what)
         };
         assert_eq!(lies(&[row("0", "0", "3"), other.clone(), row("16", "0", "1")]), Ok(()));
         assert_eq!(lies(&[row("0", "2", "1"), row("0", "0", "2"), row("16", "0", "1")]), Ok(()));

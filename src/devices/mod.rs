@@ -28,7 +28,7 @@ mod undo;
 mod users;
 mod volume_names;
 
-pub use claim::{Examined, Word, examine, obstacle, release};
+pub use claim::{Examined, Word, examine, obstacles, release};
 pub use content::Content;
 pub use disk::{Described, Partition, all};
 pub use drive::Watch;

@@ -52,10 +52,10 @@ pub fn is_hash(id: &str) -> bool {
     id.starts_with(HASHED)
 }
 
-/// This text without the disk's serial number and world-wide name, if the disk was named by the hash.
+/// This text without the disk's serial number, world-wide name and name of its volume, if the disk was named by the hash.
 pub fn without_serial(id: &str, text: String) -> String {
     let Some(mark) = find(id).ok().filter(|_| is_hash(id)) else { return text };
-    [Some(mark.id), mark.serial, mark.wwid]
+    [Some(mark.id), mark.serial, mark.wwid, mark.volume.map(|volume| volume.name)]
         .into_iter()
         .flatten()
         .fold(text, |text, own| text.replace(&own, id))

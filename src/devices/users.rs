@@ -18,16 +18,31 @@ use super::opened::Disk;
 use super::refusal::{Check, Refusal};
 
 /// Files in which somebody may plan to use a disk at the next boot, with the names of disks, filesystems or partitions.
-const PLANS: [&str; 6] = [
+const PLANS: [&str; 9] = [
     "/etc/fstab",
     "/etc/crypttab",
     "/etc/mdadm/mdadm.conf",
     "/etc/mdadm.conf",
     "/etc/lvm/devices/system.devices",
     "/etc/zfs/zpool.cache",
+    "/etc/drbd.conf",
+    "/etc/scst.conf",
+    "/etc/target/saveconfig.json",
 ];
-/// Folders of virtual machines' descriptions.
-const GUESTS: [&str; 3] = ["/etc/libvirt/qemu", "/run/libvirt/qemu", "/etc/pve/qemu-server"];
+/// The same, as folders: mounts of systemd, replicas, exports, and virtual machines with their pools.
+const FOLDERS: [&str; 11] = [
+    "/etc/systemd/system",
+    "/etc/mdadm/mdadm.conf.d",
+    "/etc/drbd.d",
+    "/etc/tgt",
+    "/etc/libvirt/qemu",
+    "/etc/libvirt/storage",
+    "/run/libvirt/qemu",
+    "/etc/pve/qemu-server",
+    "/etc/pve/lxc",
+    "/etc/xen",
+    "/var/lib/lxc",
+];
 /// Exported by the kernel's own SCSI target.
 const TARGETS: &str = "/sys/kernel/config/target/core";
 const NVME_TARGETS: &str = "/sys/kernel/config/nvmet/subsystems";
@@ -94,10 +109,11 @@ fn below(laid: &Laid) -> Vec<String> {
 /// Everybody whose files name this disk, its partitions, or one of these words, which its content names.
 pub fn planned(disk: &Described, words: &[String]) -> Vec<String> {
     let (links, hidden_links) = files(&["/dev/disk"]);
-    let (guests, hidden) = files(&GUESTS);
+    let (others, hidden) = files(&FOLDERS);
     let mut names = names(disk, links);
     names.extend(words.iter().cloned());
-    let all = PLANS.iter().map(PathBuf::from).chain(guests);
+    let volume = disk.volume().and_then(|volume| Some(volume.split_once('/')?.1.to_owned()));
+    let all = PLANS.iter().map(PathBuf::from).chain(others);
     // Sockets lie among a hypervisor's files; a pipe would keep the reader waiting.
     let is_read = |file: &PathBuf| fs::metadata(file).map_or(true, |about| about.is_file());
     let found = all.filter(is_read).filter_map(|file| {
@@ -109,8 +125,11 @@ pub fn planned(disk: &Described, words: &[String]) -> Vec<String> {
             }
         };
         let text = String::from_utf8_lossy(&content);
-        let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
-        let name = lines.flat_map(|line| names.iter().filter(move |name| has_word(line, name))).next()?;
+        let mut lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+        let name = lines.find_map(|line| {
+            let word = names.iter().find(|name| has_word(line, name));
+            word.or_else(|| volume.as_ref().filter(|volume| has_volume(line, volume)))
+        })?;
         Some(format!("{} names {name}", file.display()))
     });
     found.chain(hidden_links).chain(hidden).collect()
@@ -134,16 +153,30 @@ fn files(folders: &[&str]) -> (Vec<PathBuf>, Vec<String>) {
     (found, hidden)
 }
 
-/// Whether the name, or that of a partition of it, stands in the line without being part of a longer one.
+/// Whether this character continues a name.
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || "-_./:".contains(c)
+}
+
+/// Whether the name, or that of a partition of it, stands in the line without being part of a longer one. A driver of Xen stands before
+/// a path: `phy:/dev/sdb`.
 fn has_word(line: &str, name: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || "-_./:".contains(c);
     line.match_indices(name).any(|(at, _)| {
-        let before = line[..at].chars().next_back();
+        let before = line[..at].chars().next_back().filter(|c| *c != ':' || !name.starts_with('/'));
         let after = &line[at + name.len()..];
         let after = after
             .strip_prefix("-part")
             .map_or(after, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
         !before.is_some_and(is_part) && !after.chars().next().is_some_and(is_part)
+    })
+}
+
+/// Whether the line names a volume as hypervisors do, without its group: `store:volume` or `volume='volume'`.
+fn has_volume(line: &str, volume: &str) -> bool {
+    line.match_indices(volume).any(|(at, _)| {
+        let after = line[at + volume.len()..].chars().next();
+        let stands = [":", "volume='", "volume=\""].iter().any(|before| line[..at].ends_with(before));
+        stands && !after.is_some_and(is_part)
     })
 }
 
@@ -395,10 +428,28 @@ mod tests {
             ("/dev/sdb1-particular /srv", false),
             ("<source dev='/dev/sdb1'/>", true),
             ("\"/dev/sdb1\"", true),
+            ("disk = ['phy:/dev/sdb1,xvda,w']", true),
+            ("What=/dev/sdb1", true),
         ] {
             assert_eq!(has_word(line, "/dev/sdb1"), is, "{line}");
         }
         assert!(has_word("UUID=1234-5678 /srv ext4", "1234-5678"));
+    }
+
+    #[test]
+    fn a_volume_counts_where_a_hypervisor_names_it_without_its_group() {
+        for (line, is) in [
+            ("scsi0: local-lvm:vm-100-disk-0,iothread=1,size=32G", true),
+            ("rootfs: local-lvm:vm-100-disk-0", true),
+            ("<source pool='vg' volume='vm-100-disk-0'/>", true),
+            ("<source pool=\"vg\" volume=\"vm-100-disk-0\"/>", true),
+            ("scsi0: local-lvm:vm-100-disk-01,size=32G", false),
+            ("scsi0: local-lvm:base/vm-100-disk-0", false),
+            ("<name>vm-100-disk-0</name>", false),
+            ("vm-100-disk-0", false),
+        ] {
+            assert_eq!(has_volume(line, "vm-100-disk-0"), is, "{line}");
+        }
     }
 
     #[test]

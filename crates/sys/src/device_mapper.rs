@@ -33,8 +33,8 @@ const NO_RULES: u32 = 0xF << 16;
 const SECTOR: u64 = 512;
 const HEADER: usize = 312;
 const TARGET: usize = 40;
-/// Room for a table's text and a list of devices.
-const ROOM: usize = 4096;
+/// Room for a table's text and a list of devices: a volume of some 200 parts.
+const ROOM: usize = 16384;
 const NODE_TIME: Duration = Duration::from_secs(5);
 
 /// `struct dm_ioctl`, and behind it room for what the call takes or returns.
@@ -205,7 +205,7 @@ impl Mapped {
     /// The device of this number, as `st_rdev`.
     ///
     /// # Errors
-    /// If there is none, this process may not ask, or its table is longer than 4096 bytes.
+    /// If there is none, this process may not ask, or its table is longer than 16384 bytes.
     pub fn of(number: u64) -> io::Result<Self> {
         let mut asked = Call::new();
         asked.device = number;
