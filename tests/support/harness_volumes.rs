@@ -56,8 +56,10 @@ const FEW_REFUSED: Step = (
 );
 const REFUSED: Step = (
     "for v in untagged snapped snapped-real thin held mounted; do refused claim $v; done; \
-     refused fsderby device claim group/mine --yes-erase group/mine",
+     refused fsderby device claim group/mine --yes-erase group/mine; mkdir -p /etc/pve/qemu-server; \
+     echo scsi0: store:mine,size=80M >/etc/pve/qemu-server/100.conf; refused claim mine; rm -r /etc/pve",
     &[
+        "/etc/pve/qemu-server/100.conf names mine",
         "does not have the tag fsderby",
         "group/snapped has a snapshot, which copies what is overwritten",
         "is not the UUID of a whole LVM volume",
@@ -87,7 +89,7 @@ const RELEASED: Step = (
 
 pub const SHORT: [Step; 5] = [FEW, FEW_REFUSED, EXTENDED, RUN, RELEASED];
 
-pub const LONG: [Step; 14] = [
+pub const LONG: [Step; 16] = [
     MADE,
     REFUSED,
     (
@@ -125,7 +127,18 @@ pub const LONG: [Step; 14] = [
          wait $! || echo ended with $?; cat /root/run/trials.jsonl; rm -r /root/run; lv lvremove -qq -f group/late",
         &["ended with", "other-disk", "group/mine has a snapshot"],
     ),
-    ("fsderby device list; run; fsderby verify /root/run", &["claimed: --on", "OK"]),
+    ("fsderby device list; run; fsderby verify /root/run; rm -r /root/run", &["claimed: --on", "OK"]),
+    (
+        "fsderby device list --json | sed -n 's/.*\"hash\": *\"\\([^\"]*\\)\".*/\\1/p' >/root/id; cat /root/id; run; \
+         case $(cat /root/run/*.jsonl /root/run/*.json /root/run/*.toml) in *group*|*LVM-*) echo leaks;; *) echo hidden;; esac; \
+         rm -r /root/run; id mine >/root/id",
+        &["hash-", "hidden"],
+    ),
+    (
+        "make wide -i 2 -L 80m --addtag fsderby group; claim wide; id wide >/root/id; run; cat /root/run/trials.jsonl; \
+         rm -r /root/run; fsderby device release $(cat /root/id); lv lvremove -qq -f group/wide; id mine >/root/id",
+        &["LVM volume group/wide on ", "\"outcome\":\"done\"", "released LVM-"],
+    ),
     (
         "lv pvmove -qq -i 1 -n mine $first $second; dry; fsderby device list; fsderby device release $(cat /root/id)",
         &["group/mine lies elsewhere on its disks", "released LVM-"],
@@ -164,10 +177,12 @@ pub fn carry_out(steps: &[Step]) {
             "md5sum",
             "cmp",
             "mount",
+            "mkdir",
             "mkfs.ext4",
             "readlink",
             "dd",
             "rm",
+            "sed",
             "sleep",
         ]
         .map(str::to_owned)
