@@ -191,7 +191,9 @@ impl Resources<'_> {
             Step::ForcedCheck { check, mount } => self.forced_check(check, mount, limit, told),
             Step::Source { work, make, mount } => self.timed(|resources| {
                 let work = resources.work_job(*work)?.clone();
-                resources.site_mut()?.fill_source(&work, make, mount, limit)
+                // The candidate has no part in it.
+                let filled = resources.site_mut()?.fill_source(&work, make, mount, limit);
+                filled.map_err(StepError::of_machine)
             }),
             Step::ProbesOn { work } => self.timed(|resources| resources.probes_on(*work, told)),
             Step::Sync { .. } => self.timed(|resources| resources.site()?.sync()),

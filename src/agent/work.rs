@@ -33,6 +33,8 @@ pub struct Worker {
     errors: File,
     progress: Arc<SharedProgress>,
     memory_group: Option<PathBuf>,
+    /// The kernel's count of processes that it killed for want of memory, before the worker started.
+    killed_before: Option<u64>,
 }
 
 /// The parameters for starting a worker.
@@ -72,6 +74,7 @@ impl Worker {
         let shared = inherited.path(progress.descriptor()).map_err(fault)?;
         let gate = inherited.path(start.gate.descriptor()).map_err(fault)?;
         inherited.hand_to(&mut command);
+        let killed_before = memory_group::killed_by_kernel();
         let mut child = command.spawn().map_err(fault)?;
         for group in [&start.memory_group, &start.process_group].into_iter().flatten() {
             control_group::add(group, child.id()).map_err(fault)?;
@@ -81,7 +84,8 @@ impl Worker {
             return Err(fault(io::Error::other("its pipes are missing")));
         };
         let output = BufReader::new(output);
-        let mut worker = Worker { child, output, errors, progress, memory_group: start.memory_group };
+        let mut worker =
+            Worker { child, output, errors, progress, memory_group: start.memory_group, killed_before };
         let orders = Orders {
             work: start.work.clone(),
             identity: start.identity,
@@ -160,7 +164,10 @@ impl Worker {
     }
 
     fn is_out_of_memory(&self) -> bool {
-        self.memory_group.as_deref().and_then(memory_group::killed).is_some_and(|n| n > 0)
+        match &self.memory_group {
+            Some(group) => memory_group::killed(group).is_some_and(|n| n > 0),
+            None => memory_group::killed_by_kernel() > self.killed_before,
+        }
     }
 
     /// An error with the worker's last error output, and how the worker ended.

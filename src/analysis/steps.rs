@@ -25,7 +25,8 @@ static STEPS: [Declared; 8] = [
     Declared {
         title: "mkfs",
         aspect: Some(Aspect::Mkfs),
-        explained: "Time to make the filesystem on the volume; for a converted filesystem, the time of all commands.",
+        explained: "Time to make the filesystem on the volume. If a filesystem is made by conversion from another, \
+                    the time of all commands is included.",
         key: true,
         ..step("mkfs.time", &[StepName::Make])
     },
@@ -36,8 +37,9 @@ static STEPS: [Declared; 8] = [
         ..step("mount.time", &[StepName::Mount])
     },
     Declared {
-        title: "deleting what the work left",
-        explained: "Time to delete every file and folder that the work left, before the free space is measured again.",
+        title: "deleting all files",
+        explained: "Time to delete all files and directories of the workload, before the free space is measured \
+                    again.",
         ..step("empty.time", &[StepName::Empty])
     },
     Declared {
@@ -50,24 +52,26 @@ static STEPS: [Declared; 8] = [
         title: "fsck (emptied)",
         aspect: Some(Aspect::Fsck),
         short: "fsck",
-        explained: "Time of the filesystem's own full check, read-only, after all files were deleted.",
+        explained: "Time of a full, read-only check by the filesystem's fsck program, after all files were deleted.",
         key: true,
         ..step("check.time", &[StepName::Check(At::Emptied)])
     },
     Declared {
         title: "fsck (filled)",
-        explained: "Time of the filesystem's own full check, read-only, while all files of the work exist.",
+        explained: "Time of a full, read-only check by the filesystem's fsck program, while all files of the \
+                    workload exist.",
         ..step("check-filled.time", &[StepName::Check(At::Filled)])
     },
     Declared {
         title: "fsck (recovered)",
-        explained: "Time of the filesystem's own full check, read-only, after the recovery from the power cut.",
+        explained: "Time of a full, read-only check by the filesystem's fsck program, after the recovery from the \
+                    power cut.",
         section: Section::Recovery,
         ..step("check-recovered.time", &[StepName::Check(At::Recovered)])
     },
     Declared {
         title: "reverting the conversion",
-        explained: "Time to convert the filesystem back into the kind that it was before the conversion.",
+        explained: "Time to convert a filesystem that was made by conversion back to its original kind.",
         ..step("revert.time", &[StepName::Revert])
     },
 ];
@@ -105,7 +109,8 @@ static CPU: [Declared; 4] = [
     },
     Declared {
         title: "CPU time of fsck (emptied)",
-        explained: "User and system time of the filesystem's own full check after all files were deleted.",
+        explained: "User and system time of the full check by the filesystem's fsck program, after all files were \
+                    deleted.",
         ..cpu("check.cpu", &[StepName::Check(At::Emptied)])
     },
 ];
@@ -150,13 +155,15 @@ static FORCED: [Declared; 2] = [
         title: "forced check",
         did: "was checked",
         section: Section::Headline,
-        explained: "Time of the filesystem's own full check, read-only, with all files that exist at that point of the trial. The \
-                    unmount before the check and the mount after it are not counted.",
+        explained: "Time of a full, read-only check by the filesystem's fsck program in the middle of the trial, \
+                    with all files that exist then. The unmount before the check and the mount after it are not \
+                    counted.",
         ..step("forced-check.time", &[StepName::ForcedCheck])
     },
     Declared {
         title: "CPU time of the forced check",
-        explained: "User and system time of the filesystem's own full check in the middle of the trial.",
+        explained: "User and system time of the full check by the filesystem's fsck program in the middle of the \
+                    trial.",
         ..cpu("forced-check.cpu", &[StepName::ForcedCheck])
     },
 ];

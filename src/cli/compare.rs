@@ -31,14 +31,14 @@ pub struct Arguments {
     /// Folder of the run after the change, with the same workloads in the same setup
     #[arg(add = super::complete::runs())]
     second: PathBuf,
-    /// Exit with code 1 if any finding meets this condition: "worse > 5%", "different > 3% in METRIC", "better > 0% for LABEL".
-    /// The condition is met if the whole interval of the ratio lies beyond the threshold; with "worse > 5% by estimate" it is
-    /// enough that the ratio itself lies beyond the threshold
+    /// Exit with code 1 if a finding meets this condition, such as "worse > 5%", "different > 3% in METRIC", "better >
+    /// 0% for LABEL". The condition is met if the whole interval of the ratio lies beyond the threshold; with "worse >
+    /// 5% by estimate" it is enough that the ratio itself lies beyond the threshold
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
-    /// Label of a control: a candidate that the change cannot have affected. The ratio of each other candidate is
-    /// divided by the controls' ratio. Default: all candidates with equal options and setup in both runs, if other
-    /// candidates differ
+    /// Label of a control: a candidate that the change cannot have affected. fsderby divides the figures of each other
+    /// candidate by the controls' figures. Default: the controls are all candidates with equal options and setup in
+    /// both runs, if other candidates differ
     #[arg(long, value_name = "LABEL", add = super::complete::kinds())]
     control: Vec<String>,
     /// Print JSON instead of the tables
@@ -47,8 +47,8 @@ pub struct Arguments {
     /// Write Markdown, for a bug report or pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write JUnit XML for a build server; - prints the XML instead of the tables. Each candidate and metric is a test case.
-    /// The case fails if it meets a --fail-if condition; without --fail-if, it fails if the candidate is found worse
+    /// Write JUnit XML for a build server; `-` as FILE prints it instead of the tables. Each metric of each candidate is a
+    /// test case. It fails if it meets a --fail-if condition or, without --fail-if, if the candidate is found worse
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }
@@ -141,7 +141,7 @@ pub fn usable(path: &Path) -> anyhow::Result<(Run, Option<String>)> {
     }
     if run.verdict.as_ref().is_some_and(Verdict::is_void) {
         let text = format!(
-            "the run in {folder} is void: its A/A candidate, the same filesystem entered twice, differs from itself\n  try: \
+            "the run in {folder} is void: one filesystem entered twice (A/A check), and its two entries differ\n  try: \
                 fsderby report {folder}, and repeat the run on a quieter machine"
         );
         return Err(Failure::new(exit::TRIALS, text).into());

@@ -187,7 +187,7 @@ fn disks() -> Finding {
     let free = obstacles.iter().filter(|why| why.is_none()).count();
     match (claimed, free) {
         (0, 0) => {
-            let found = "none is claimed, and none may be claimed";
+            let found = "no disk is claimed, and no disk may be claimed";
             finding(State::Warning, "own disks", found, "fsderby device list, which says why")
         }
         _ => {
@@ -201,7 +201,7 @@ fn disks() -> Finding {
 fn left_on(mark: &Mark) -> Vec<Finding> {
     let left = devices::left_layers(mark).into_iter();
     let finding = |undo: Undo| {
-        let found = format!("{} of a run that was killed; the next run removes it", undo.device);
+        let found = format!("{} remains of a run that was killed; the next run removes it", undo.device);
         finding(State::Warning, &format!("disk {}", mark.id), found, undo.argv.join(" "))
     };
     left.map(finding).collect()

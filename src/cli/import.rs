@@ -31,10 +31,9 @@ pub struct Arguments {
     /// Folder of the import; default results/TOOL-FILE
     #[arg(long, value_name = "DIR", visible_alias = "out")]
     output: Option<PathBuf>,
-    /// Label for the imported results. If a candidate or filesystem has this label, reports show the results next to
-    /// it. OF=LABEL gives the label only to some results. OF stands for a machine's name, a file, or one line of a file
-    /// (FILE:LINE). Default:
-    /// the machine's name, or the file name if the file names no machine
+    /// Label for the imported results. Reports show these results next to the candidate or filesystem with the same
+    /// label. OF=LABEL gives the label only to the results of OF, which is a machine's name, a file, or one line of a
+    /// file (FILE:LINE). Default: the machine's name, or the file name if the file names no machine
     #[arg(long, value_name = "[OF=]LABEL")]
     label: Vec<Named>,
     /// Name of the parameter set that was measured; the import fails if the files contradict it
@@ -51,7 +50,8 @@ Input:
   fio       JSON of fio (--output-format=json or json+)
   iozone    the table of IOzone in kBytes/sec, or its -R tables
   postmark  verbose and terse reports of PostMark 1.5 to 1.53
-fsderby ignores quote marks of mails, tags of web pages and an echo command around a line, and prints a note.
+
+fsderby ignores text around a line: quote marks of mails, tags of web pages, an echo command. Then it prints a note.
 
 Several results with the same label and workload count as repetitions. To show imported results:
   fsderby report IMPORT

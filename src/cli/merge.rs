@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let Made { records, left_out, left } = merged?;
     for left in store::merge::left_behind(out) {
         say(&format!(
-            "note: {} is of a merge that was killed\n  try: rm -r {}",
+            "note: {} remains of a merge that was killed\n  try: rm -r {}",
             left.display(),
             quote(&left.display().to_string())
         ));
@@ -86,7 +86,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         vec![format!("{}: {} of {}", out.display(), count(records, "record"), count(shards.len(), "shard"))];
     if left_out > 0 {
         lines.push(format!(
-            "left out: {}, which one run would not have: of cells whose integrity check failed, and checks that several nodes made",
+            "left out: {} that a single run would not have: trials after a failed integrity check, and integrity checks that several nodes made",
             count(left_out, "record")
         ));
     }

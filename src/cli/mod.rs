@@ -89,7 +89,7 @@ enum Command {
     /// Build, list, export and import guest bundles: kernel, programs and agent in one file
     #[command(subcommand)]
     Guest(guest::Guest),
-    /// List, claim and release disks of this machine, which runs may then format
+    /// List this machine's disks, and claim or release them; runs may format claimed disks
     #[command(subcommand)]
     Device(device::Device),
     #[cfg(feature = "full")]
@@ -101,7 +101,7 @@ enum Command {
     /// Show the configuration: defaults for options, from the environment and from files
     #[command(subcommand)]
     Config(config::ConfigCommand),
-    /// Print JSON Schemas of what commands print with `--json`, and of stored files
+    /// Print JSON Schemas of stored files, and of the output of commands with `--json`
     Schema(schema::Arguments),
     /// Create a key pair for signing runs
     Key(key::Arguments),

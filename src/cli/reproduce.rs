@@ -61,7 +61,7 @@ pub struct Arguments {
     /// Time limit for all runs together
     #[arg(long, value_name = "TIME")]
     budget: Option<Span>,
-    /// Number of rounds of each run; default: the fewest with which a ratio gets a range
+    /// Number of rounds of each run; default: the smallest number with which a ratio gets a range
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
     /// Folder for the runs and the page of results; if it exists, its runs are continued

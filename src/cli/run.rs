@@ -67,7 +67,7 @@ pub struct Arguments {
     /// Compare all other candidates (filesystem entries) with the candidate of this label, instead of with the best
     #[arg(long, value_name = "LABEL", add = complete::kinds())]
     baseline: Option<String>,
-    /// Condition that `fsderby compare --fail-if` will judge later; the run is refused if it is too short to decide
+    /// Condition that `fsderby compare --fail-if` will judge later; fsderby refuses a run that is too short to decide
     /// this condition; may be repeated
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
@@ -188,7 +188,7 @@ fn resume(arguments: &Arguments, folder: &Path, ending: &Ending) -> anyhow::Resu
     let further = ["rounds", "budget"].iter().any(|name| arguments.settings.is_given(name));
     if let (Some(shard), true) = (&before.plan.shard, further) {
         let text = format!(
-            "shard {shard} has the rounds of its plan\n  try: --resume without --rounds and --budget"
+            "the plan of shard {shard} fixes its number of rounds\n  try: --resume without --rounds and --budget"
         );
         return Err(Failure::usage(text).into());
     }
@@ -216,7 +216,7 @@ fn tell_other_runs(testbeds: &Testbeds<'_>) {
     let others = if testbeds.are_all_virtual() { Vec::new() } else { other_runs::now() };
     if let [first, ..] = others.as_slice() {
         super::say(&format!(
-            "note: {others} of fsderby on this machine (process {first}); their trials and these disturb each other\n  try: one \
+            "note: {others} of fsderby on this machine (process {first}); their trials and the trials of this run disturb each other\n  try: one \
              run after the other",
             others = count(others.len(), "other run")
         ));

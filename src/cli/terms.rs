@@ -13,8 +13,8 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "candidate",
         also: &[],
-        meaning: "A filesystem with its mkfs and mount options, storage, kernel and memory. Its label names it in \
-                  reports. Two candidates may be the same filesystem with different options.",
+        meaning: "A filesystem with its mkfs and mount options, storage, kernel and memory. Reports name a \
+                  candidate by its label. Two candidates may be the same filesystem with different options.",
     },
     Term {
         name: "trial",
@@ -37,8 +37,8 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "preliminary",
         also: &["preliminary result", "short"],
-        meaning: "The trials of the run were short: each wrote less than twice its memory, or lasted less than \
-                  three commit intervals (on ext4 3 × 5 s). The findings hold for a burst of work and say \
+        meaning: "The trials of the run were short: each wrote less data than twice its memory size, or lasted less \
+                  than three commit intervals (on ext4 3 × 5 s). The findings hold for a burst of work and say \
                   little about hours of the same work.",
     },
     Term {
@@ -68,10 +68,10 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "withheld",
         also: &[],
-        meaning: "All samples (variants of the modelled disk) show a difference between two candidates, but \
-                  the candidates count as not told apart. The reason: disk-model overhead could explain the \
-                  difference. The program that serves the disk runs inside the guest and takes part of the \
-                  measured time.",
+        meaning: "All samples (variants of the modelled disk) show a difference between two candidates, but the \
+                  candidates count as not told apart. The reason: disk-model overhead could explain the difference. \
+                  The program that simulates the disk runs inside the guest, so the measured time includes its CPU \
+                  time.",
     },
     Term {
         name: "rank",
@@ -82,16 +82,17 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "ratio",
         also: &["geometric mean", "ratio of geometric means"],
-        meaning: "A candidate's geometric mean over the rounds ÷ the reference's geometric mean. The reference \
-                  is the best candidate, or the baseline. For a rate, a ratio of 0.50 means half the speed. \
-                  Every comparison shows this ratio; metrics that are not compared show medians.",
+        meaning: "A candidate's geometric mean over the rounds ÷ the reference's geometric mean. The reference is \
+                  the best candidate, or the baseline. For a rate, a ratio of 0.50 means half the speed. Every \
+                  comparison shows this ratio; for metrics that are not compared, reports show medians.",
     },
     Term {
         name: "interval",
         also: &["range"],
-        meaning: "The range of a ratio. For a ratio over rounds, the interval is a confidence interval: with the \
-                  stated confidence, all intervals of the run contain the true ratios. For a ratio over samples of \
-                  a modelled disk, the interval reaches from the smallest to the largest ratio of the samples.",
+        meaning: "The range in which a ratio lies. For a ratio over rounds, the interval is a confidence interval: \
+                  with the stated confidence, all intervals of the run contain their true ratios. For a ratio over \
+                  samples of a modelled disk, the interval reaches from the smallest to the largest ratio of the \
+                  samples.",
     },
     Term {
         name: "margin",
@@ -107,8 +108,8 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "A/A check",
         also: &["guard"],
-        meaning: "The first candidate takes part twice, under two labels. If its two entries differ, something \
-                  other than the filesystems changes the figures, and the whole run is void.",
+        meaning: "The first candidate takes part twice, under two labels. If the two entries differ, something \
+                  other than the filesystem changes the figures, and the whole run is void.",
     },
     Term {
         name: "void",
@@ -119,16 +120,16 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "validity check",
         also: &["check"],
-        meaning: "A condition that each trial must meet, for example: caches were cold, data was written to \
-                  the device, nothing disturbed the trial. fsderby tests each condition by its effect. A \
-                  trial that breaks the check is void, or the \
-                  report marks its figures.",
+        meaning: "A condition that each trial must meet, for example: caches were cold, data was written to the \
+                  device, nothing disturbed the trial. fsderby tests each condition by an effect that it measures, \
+                  such as reads from the device after a cold start. If a trial breaks the check, the trial is void, \
+                  or the report marks its figures.",
     },
     Term {
         name: "integrity check",
         also: &[],
-        meaning: "A trial before the first round in which all content is read back and compared. A candidate \
-                  that fails this check is not measured.",
+        meaning: "A trial before the first round. All content is read back and compared with the \
+                  content written. A candidate that fails this check is not measured.",
     },
     Term {
         name: "‡",
@@ -161,8 +162,8 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "disk-model overhead",
         also: &["overhead"],
-        meaning: "The CPU time that the program that serves the modelled disk takes from the guest's CPU. To \
-                  measure this overhead, extra trials let the program do its work twice or three times.",
+        meaning: "The CPU time of the program that simulates the disk: it runs inside the guest, on the guest's \
+                  CPU. To measure this overhead, extra trials let the program do its work twice or three times.",
     },
     Term {
         name: "CPU cost",
@@ -180,9 +181,9 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "shard",
         also: &["shards"],
-        meaning: "The part of a plan's trials that one run carries out: fsderby run PLAN --shard 2/4. The plan alone \
-                  decides which trials a shard has. In real time (not on modelled disks), all trials of a round are \
-                  in one shard. fsderby merge makes one run of all shards.",
+        meaning: "The part of a plan's trials that one run carries out: fsderby run PLAN --shard 2/4. The plan \
+                  alone decides which trials a shard has. In real time (not on modelled disks), all trials of a \
+                  round are in one shard. fsderby merge joins all shards into one run.",
     },
     Term {
         name: "deciding factor",

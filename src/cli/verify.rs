@@ -45,10 +45,10 @@ pub struct Arguments {
     /// Folder of a run or an import
     #[arg(add = super::complete::runs())]
     run: PathBuf,
-    /// Run trials again and compare the results bit by bit with the stored ones. Which trials: a number or share (1%),
-    /// spread over the run; all trials; or one trial by its name. Only trials on modelled disks (--on model) can
-    /// be run again, and with --console, --keep-image or --shell also a trial with --on vm. In a run merged from several nodes, N and PERCENT
-    /// choose only trials that ran on other nodes than this one
+    /// Run trials again and compare the results bit by bit with the stored ones. The value chooses the trials: a number
+    /// or share of them (1%), spread over the run; all of them; or one by its name. Only trials on modelled disks (--on
+    /// model) can run again; with --console, --keep-image or --shell a trial with --on vm can too. In a run merged from
+    /// several nodes, N and PERCENT choose only trials that ran on other nodes than this one
     #[arg(long, value_name = "N|PERCENT|all|TRIAL", num_args = 0..=1, default_missing_value = "2")]
     rerun: Option<Sample>,
     /// With --rerun TRIAL: also print the console of its guest
@@ -316,12 +316,15 @@ fn look(run: &Run, record: &Record, testbeds: &Testbeds<'_>, kept: &Kept) -> any
     let disks: Vec<String> = (0..kept.files.len()).map(machine::disk).collect();
     let disks = match disks.as_slice() {
         [only] if !has_layers => {
-            format!("the disk of {} as the trial left it is {only} in this guest: {mount}", record.trial)
+            format!(
+                "{only} is the disk of {} after the trial; to mount it in this guest: {mount}",
+                record.trial
+            )
         }
         all => format!(
-            "the disks of {} as the trial left them, below its layers, are {} in this guest",
-            record.trial,
-            all.join(", ")
+            "{} in this guest: the disks of {} after the trial, below its layers",
+            all.join(", "),
+            record.trial
         ),
     };
     print_line(&format!("{disks}\n`exit` ends the guest; changes go into this copy only"))?;
@@ -345,7 +348,9 @@ fn elsewhere(records: Vec<&Record>) -> anyhow::Result<Vec<&Record>> {
         (node::name(), records.iter().any(|record| !record.circumstances.node.is_empty()));
     let others: Vec<&Record> = records.iter().copied().filter(|r| r.circumstances.node != here).collect();
     if others.is_empty() && is_merged {
-        print_line(&format!("note: every trial ran on this node ({here}), so none runs again on another"))?;
+        print_line(&format!(
+            "note: every trial ran on this node ({here}), so no trial runs again on another node"
+        ))?;
     }
     Ok(if others.is_empty() || !is_merged { records } else { others })
 }

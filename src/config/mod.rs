@@ -90,7 +90,7 @@ pub static TABLE: [Setting; 6] = [
         variable: "FSDERBY_MACHINE",
         option: "--on model:DISK,machine=MACHINE",
         built_in: "the machine given in the disk's file",
-        meaning: "Machine of modelled disks that --on, FSDERBY_ON or `on` names without machine or mips",
+        meaning: "Machine for a modelled disk, if --on, FSDERBY_ON or `on` states neither machine nor mips",
         is_folder: false,
     },
     Setting {

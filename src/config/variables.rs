@@ -13,16 +13,16 @@ pub struct OfTests {
 
 /// The variables of tests; the program ignores them.
 pub static OF_TESTS: &[OfTests] = &[
-    OfTests { name: "FSDERBY_FOLLOWS", meaning: "marks the child process of a test that traces itself" },
+    OfTests { name: "FSDERBY_FOLLOWS", meaning: "marks the process in which a test traces a child process" },
     OfTests { name: "FSDERBY_FUZZ_INPUT", meaning: "a file with one input to try, instead of random inputs" },
     OfTests { name: "FSDERBY_FUZZ_SEED", meaning: "seed of the random inputs" },
     OfTests { name: "FSDERBY_FUZZ_TARGET", meaning: "target folder of builds for fuzzing" },
     OfTests { name: "FSDERBY_FUZZ_TIMES", meaning: "factor that multiplies the number of random inputs" },
-    OfTests { name: "FSDERBY_KIND", meaning: "the one filesystem to try with its real programs" },
-    OfTests { name: "FSDERBY_KNOWN", meaning: "`write` replaces stored results and generated pages" },
-    OfTests { name: "FSDERBY_OLDER", meaning: "an older build, whose records are compared with new ones" },
-    OfTests { name: "FSDERBY_SEED", meaning: "seed of random kills and hostile arguments" },
-    OfTests { name: "FSDERBY_STUDIES", meaning: "number of simulated studies" },
+    OfTests { name: "FSDERBY_KIND", meaning: "the only filesystem to test with its real tools" },
+    OfTests { name: "FSDERBY_KNOWN", meaning: "if set, tests replace stored results and generated pages" },
+    OfTests { name: "FSDERBY_OLDER", meaning: "an older build, which must make the same disk requests" },
+    OfTests { name: "FSDERBY_SEED", meaning: "seed of tests with random kills or hostile arguments" },
+    OfTests { name: "FSDERBY_STUDIES", meaning: "number of runs that a test of the statistics simulates" },
 ];
 
 /// Every known variable.

@@ -87,6 +87,12 @@ pub fn killed(group: &Path) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
 }
 
+/// Number of processes that the kernel has killed since it started because memory was full; `None` if the kernel does not report it.
+pub fn killed_by_kernel() -> Option<u64> {
+    let text = fs::read_to_string("/proc/vmstat").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+}
+
 /// Removes the cgroup of this token, if it exists.
 pub fn remove(token: &str) {
     if let Some((root, _)) = controller() {

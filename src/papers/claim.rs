@@ -210,17 +210,17 @@ impl fmt::Display for Relation {
     /// The words between `of` and `than`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Relation::More => write!(f, ">"),
-            Relation::Less => write!(f, "<"),
-            Relation::About(times) => write!(f, "= about {times} ×"),
-            Relation::Ratio([low, high]) => write!(f, "= {low} to {high} ×"),
-            Relation::AtLeast(times) => write!(f, "≥ {times} ×"),
-            Relation::Falling => write!(f, "in this order: each figure is lower than the figure before it"),
-            Relation::Rising => write!(f, "in this order: each figure is higher than the figure before it"),
-            Relation::Within([low, high]) => write!(f, "between {low} and {high}"),
-            Relation::Similar(times) => write!(f, "are within a factor of {times} of each other"),
-            Relation::Highest(n) => write!(f, "are among the {n} highest, compared with"),
-            Relation::Lowest(n) => write!(f, "are among the {n} lowest, compared with"),
+            Relation::More => write!(f, "is higher than on"),
+            Relation::Less => write!(f, "is lower than on"),
+            Relation::About(times) => write!(f, "is about {times} × the figure on"),
+            Relation::Ratio([low, high]) => write!(f, "is {low} to {high} × the figure on"),
+            Relation::AtLeast(times) => write!(f, "is at least {times} × the figure on"),
+            Relation::Falling => write!(f, "is lower than the figure before it"),
+            Relation::Rising => write!(f, "is higher than the figure before it"),
+            Relation::Within([low, high]) => write!(f, "is between {low} and {high}"),
+            Relation::Similar(times) => write!(f, "is within a factor of {times} of each other figure"),
+            Relation::Highest(n) => write!(f, "is among the {n} highest, compared with"),
+            Relation::Lowest(n) => write!(f, "is among the {n} lowest, compared with"),
         }
     }
 }

@@ -31,8 +31,9 @@ impl Paper {
         self.tables.iter().for_each(|table| text.push_str(&table.shown()));
         if !self.claims.is_empty() {
             text.push_str(
-                "\nThe paper's claims, with fsderby's tests of them. A test \"a, b > c, d\" holds if\n\
-                 a and b are both above c and above d, in each metric and workload of the test.\n",
+                "\nBelow are the paper's claims, each with fsderby's tests of it. A test \"on a, b\n\
+                 each figure is higher than on c, d\" holds if the figures of a and of b are both\n\
+                 higher than those of c and of d, in each metric and workload of the test.\n",
             );
         }
         self.claims.iter().enumerate().for_each(|(at, claim)| text.push_str(&claim.shown(at + 1, self)));
@@ -136,8 +137,12 @@ impl Claim {
 impl Test {
     fn shown(&self) -> String {
         let Test { metrics, of, than, relation, .. } = self;
-        let mut said =
-            format!("Test of {}{}: {} {relation}", metrics.join(", "), dimensions(&self.at), of.join(", "));
+        let mut said = format!(
+            "Test of {}{}: on {} each figure {relation}",
+            metrics.join(", "),
+            dimensions(&self.at),
+            of.join(", ")
+        );
         if !than.is_empty() {
             said.push_str(&format!(" {}", than.join(", ")));
         } else if self.has_others() {
@@ -146,7 +151,7 @@ impl Test {
         let elsewhere = [self.than_workload.as_ref(), self.than_metric.as_ref()];
         elsewhere.into_iter().flatten().for_each(|other| said.push_str(&format!(" in {other}")));
         said.push_str(&self.than_at.as_ref().map_or_else(String::new, dimensions));
-        said
+        said + "."
     }
 }
 

@@ -98,16 +98,16 @@ const PART: Declared =
 static USER: Declared = Declared {
     name: "cpu.user",
     title: "CPU time of the workload, user",
-    explained: "User-mode CPU time of the workload process, by getrusage. The kernel may split user and system \
-        time by sampling at its ticks.",
+    explained: "User-mode CPU time of the workload process, as reported by getrusage. The kernel may only estimate \
+        user and system time, from samples at its timer ticks.",
     ..PART
 };
 
 static SYSTEM: Declared = Declared {
     name: "cpu.system",
     title: "CPU time of the workload, system",
-    explained: "Kernel-mode CPU time of the workload process, by getrusage: filesystem code that runs in the \
-        calling process.",
+    explained: "Kernel-mode CPU time of the workload process, as reported by getrusage. This is the time of \
+        filesystem code that runs in the calling process.",
     ..PART
 };
 

@@ -17,15 +17,15 @@ const FAULTS: Declared =
 static MINOR: Declared = Declared {
     name: "faults.minor",
     title: "minor page faults",
-    explained: "Page faults of the workload process that needed no I/O, by getrusage.",
+    explained: "Page faults of the workload process that needed no I/O (counted by getrusage).",
     ..FAULTS
 };
 
 static MAJOR: Declared = Declared {
     name: "faults.major",
     title: "major page faults",
-    explained: "Page faults of the workload process that read from a device, by getrusage. Calls of read and \
-        write cause no major page faults.",
+    explained: "Page faults of the workload process that read from a device (counted by getrusage). The system \
+        calls read and write cause no major page faults.",
     ..FAULTS
 };
 

@@ -44,7 +44,7 @@ static MEAN: Declared = Declared {
 static MOST: Declared = Declared {
     name: "fragments.max",
     title: "fragments of the most fragmented file",
-    explained: "Extents of the most fragmented file, of at most 256 files examined.",
+    explained: "Number of extents of the most fragmented file. At most 256 files are examined.",
     ..EACH
 };
 

@@ -21,15 +21,16 @@ const SWITCHES: Declared = Declared {
 static VOLUNTARY: Declared = Declared {
     name: "scheduling.voluntary",
     title: "voluntary context switches",
-    explained: "How often the workload process gave up its CPU to wait for the device, a lock or a daemon, by \
-        getrusage.",
+    explained: "How often the workload process gave up its CPU to wait for the device, a lock or a daemon (counted \
+        by getrusage).",
     ..SWITCHES
 };
 
 static INVOLUNTARY: Declared = Declared {
     name: "scheduling.involuntary",
     title: "involuntary context switches",
-    explained: "How often the workload process lost its CPU although it could have continued, by getrusage.",
+    explained: "How often the workload process lost its CPU although it could have continued (counted by \
+                getrusage).",
     ..SWITCHES
 };
 

@@ -32,7 +32,7 @@ impl<'r> Citation<'r> {
     /// If the run has no seal or records behind it, so that nothing identifies it.
     pub fn of(run: &'r Run, authors: &[String]) -> Result<Self, String> {
         let seal = run.seal.as_ref().filter(|_| run.unsealed == 0).ok_or_else(|| {
-            "the run has not ended, so nothing identifies it yet\n  try: fsderby run --resume FOLDER"
+            "the run has not ended, so it has no final hash to cite yet\n  try: fsderby run --resume FOLDER"
                 .to_owned()
         })?;
         let started = run.records.iter().map(|record| record.circumstances.started.as_str()).min();

@@ -38,7 +38,7 @@ impl TestbedKind for DeviceKind {
                    is overwritten with zeros (the \
                    default), discarded, or left as the preceding trial left it. Needs root.",
             origin: "The kernel's own driver, with a linear device-mapper target over the part of the disk between \
-                     the two marks of the claim.",
+                     the two marks that `fsderby device claim` wrote.",
             limits: "A verdict holds only for this disk, for the part that was used, and for the disk's \
                      present wear and temperature. The device mapper adds some CPU time to each request. A \
                      flash disk that was discarded or is nearly empty is faster than a full one.",

@@ -35,10 +35,10 @@ impl TestbedKind for TwinKind {
                    FUSE server provides; the server delays each read and write for as long as the model \
                    says. DISK is a name from `fsderby list disks` (default hdd-16tb), or the path of a TOML file \
                    that describes a disk. Needs root.",
-            origin: "The disks of disks/*.toml; the kernel's FUSE and loop drivers. This testbed shows how \
-                     well --on model agrees with real time. In a test of two rounds with three workloads and \
-                     three filesystems, the rates in real time were 0.66 to 1.39 times the rates of --on \
-                     model; in the workload maildir-quick, two of the three filesystems agreed within 10 %.",
+            origin: "The disks of disks/*.toml; the kernel's FUSE and loop drivers. This testbed shows how well \
+                     --on model agrees with real time. In a test of two rounds with three workloads and three \
+                     filesystems, the rates in real time were 0.66 to 1.39 times the rates of --on model; in the \
+                     workload `maildir-quick`, the rates of two of the three filesystems agreed within 10 %.",
             limits: "The disk's content is held in memory. The model uses CPU time of this machine; on a busy \
                      machine requests complete late, and the probe `disk` counts the late requests. FUSE and the \
                      loop driver add overhead that a disk does not have, so use this testbed for hard disks: their \

@@ -84,7 +84,7 @@ fn the_configuration_is_the_programs() {
         writeln!(page, "| `{key}` | `{variable}` | {option} | {} | {} |", cell(built_in), cell(meaning))
             .unwrap();
     }
-    page.push_str("\n## Variables of tests\n\nOnly the tests and scripts of fsderby's source read these.\n\n| variable | meaning |\n|---|---|\n");
+    page.push_str("\n## Variables of tests\n\nOnly the tests and scripts in fsderby's source read these variables.\n\n| variable | meaning |\n|---|---|\n");
     for row in shown["variables"].as_array().unwrap().iter().filter(|row| row["of"] == "tests") {
         writeln!(page, "| `{}` | {} |", text(&row["name"]), cell(text(&row["meaning"]))).unwrap();
     }
@@ -108,7 +108,9 @@ fn the_keys_of_an_experiment_are_the_programs() {
 }
 
 fn head(title: &str, list: &str) -> String {
-    format!("# {title}\n\nPrinted from `fsderby list {list}`; `fsderby explain NAME` has more of each.\n")
+    format!(
+        "# {title}\n\nThis page is the output of `fsderby list {list}`; `fsderby explain NAME` prints more about each entry.\n"
+    )
 }
 
 /// `fsderby list WHAT --json`.

@@ -235,7 +235,7 @@ fn what_our_postmark_prints_stands_beside_a_run_of_the_same_work_and_out_of_its_
         "here ÷ imported",
         "‡",
         "Some repetitions differ by more than a factor of",
-        "As far as the imported files show, the workload",
+        "As far as the imported files show, their workload",
     ] {
         assert!(terminal.contains(words), "{words} in:\n{terminal}");
     }

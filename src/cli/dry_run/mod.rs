@@ -93,7 +93,7 @@ pub fn print(
         Rounds::Auto => (FIRST_LOOK, "10 to 20 rounds, as many as needed".to_owned()),
     };
     lines.push(format!(
-        "{trials} per round in random order, {of}, after one integrity check of each filesystem with each workload.",
+        "{trials} per round in random order, {of}. Before the first round, each filesystem has one integrity check with each workload.",
         trials = count(number / 2, "trial")
     ));
     if extras > 0 {

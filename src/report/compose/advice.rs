@@ -18,8 +18,8 @@ pub struct Advice {
 pub fn of(pair: &Pair<'_>, changes: &Changes) -> Advice {
     if matches!(changes.basis, ChangeBasis::Samples { .. }) {
         let text =
-            "On modelled disks, two runs can be compared like candidates of one run: host and time of day have no \
-            effect."
+            "On modelled disks, host and time of day have no effect, so two runs can be compared like candidates of one \
+            run."
                 .to_owned();
         return Advice { text, command: None };
     }
@@ -53,8 +53,8 @@ fn of_all(changes: &Changes) -> Advice {
     let text = format!(
         "The two runs differ in {}, so they cannot be merged into one run. Repeat each run several times, in the \
          order first, second, first, second. Then check whether repetitions of the same run differ as much as the \
-         first run differs from the second. A candidate that the change cannot affect can be the control (--control \
-         LABEL).",
+         first run differs from the second. If the change cannot affect one candidate, name it with --control LABEL: then \
+         fsderby divides all figures by this candidate's figures.",
         list(&whats)
     );
     Advice { text, command: None }
@@ -121,7 +121,7 @@ fn with_both(plan: &Plan) -> Advice {
     let place = Place::parse(&plan.testbed).ok();
     let repeat = repeat::of(plan, place.is_none_or(|place| place.makes_filesystem()));
     let text = format!(
-        "Measure the states before and after the change as candidates of one run. Both then share all rounds, in \
+        "Measure the states before and after the change as candidates of one run. Then every round has both, in \
          random order, so no other difference can be mistaken for the change.{}",
         not_said(&repeat)
     );

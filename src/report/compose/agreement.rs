@@ -67,17 +67,18 @@ fn said(found: &Agreement, tables: usize, kinds: usize, margin: Percent) -> Stri
     let over = match tables {
         1 => "In the paper's table of this workload".to_owned(),
         _ => format!(
-            "Over {tables} tables of the paper (metrics that are proportional to another are left out)"
+            "Over {tables} tables of the paper (without metrics that are proportional to another metric)"
         ),
     };
     let all = count(found.pairs(), "pair");
     let mut said = format!(
         "{over}, {same} of {all} of filesystems have their medians in the paper's order and {opposite} in \
-         the opposite order; an order of medians is no finding."
+         the opposite order; an order of medians alone is no finding."
     );
     if *tied > 0 {
         said += &format!(
-            " Not counted: {tied} with a difference of at most {margin} in the paper or in this run."
+            " Neither order: {pairs} with a difference of at most {margin} in the paper or in this run.",
+            pairs = count(*tied, "pair")
         );
     }
     if let Some(p) = p {

@@ -137,8 +137,8 @@ fn basis(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
             vec![format!(
                 "How sure: a finding holds in all {} of both runs (each sample varies the disk, the volume's position \
                  on it and the CPU speed); a range spans the smallest to the largest ratio of these samples. The \
-                 figures contain no noise from the host. But even a code change without effect on speed shifts the \
-                 figures, as another workload seed does.",
+                 figures contain no noise from the host. But any change of the code shifts the figures a little, even \
+                 if it has no effect on speed, just as another workload seed would.",
                 count(n as usize, "sample"),
             )]
         }
@@ -155,10 +155,10 @@ fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option
     let percent = 100.0 * (1.0 - alpha);
     let ranges = match changes.findings.len() {
         1 => format!("the range is a {percent:.0} % confidence interval"),
-        n => format!("all {n} ranges are simultaneous {percent:.0} % confidence intervals"),
+        n => format!("with {percent:.0} % confidence, all {n} ranges contain the true values"),
     };
     let sure = format!(
-        "How sure: {ranges} (Welch's t, Bonferroni), computed from the variation within each of the two runs."
+        "How sure: {ranges} (Welch's t, Bonferroni, from the variation within each of the two runs)."
     );
     let mut said = match controls {
         [] => vec![
@@ -172,8 +172,8 @@ fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option
             sure,
             format!(
                 "Each figure is divided by the figure of the unchanged control {control} in the same round. The \
-                 division removes influences that act on both candidates, but not influences on one \
-                 candidate. {drift}", control = list(some), drift = moved(&changes.controls)),
+                 division removes influences that act on candidate and control, but not influences on only one of \
+                 them. {drift}", control = list(some), drift = moved(&changes.controls)),
         ],
     };
     said.extend(drift.map(|drift| {
@@ -193,12 +193,14 @@ fn moved(controls: &[Change]) -> String {
     match least.zip(most) {
         Some((least, most)) if least != most => {
             format!(
-                "Figures of the control in the second run ÷ first run: {} to {}.",
+                "The control's figures in the second run ÷ its figures in the first run: {} to {}.",
                 ratio(least),
                 ratio(most)
             )
         }
-        Some((one, _)) => format!("Figures of the control in the second run ÷ first run: {}.", ratio(one)),
+        Some((one, _)) => {
+            format!("The control's figures in the second run ÷ its figures in the first run: {}.", ratio(one))
+        }
         None => String::new(),
     }
 }
@@ -226,12 +228,12 @@ fn changed(differences: &[Difference]) -> String {
         }
         few if few.len() <= NAMED => {
             let said: Vec<String> = few.iter().map(|one| differs(one)).collect();
-            format!("Between the runs changed {}.", said.join("; "))
+            format!("Changed from the first run to the second: {}.", said.join("; "))
         }
         many => {
             let named: Vec<&str> = many[..NAMED].iter().map(|one| one.what.as_str()).collect();
             format!(
-                "Between the runs changed {}, and {} more, listed below.",
+                "Changed from the first run to the second: {}, and {} more, listed below.",
                 named.join(", "),
                 many.len() - NAMED
             )
@@ -346,7 +348,7 @@ mod tests {
         assert_eq!(
             with(&["noatime", "commit=60"]),
             ["2 things changed at once for birchfs: mount -o noatime and mount -o commit=60. A difference \
-              between the runs cannot be attributed to either."]
+              between the runs cannot be attributed to either one alone."]
         );
     }
 

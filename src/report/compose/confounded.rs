@@ -83,7 +83,7 @@ fn changed(pair: &Pair<'_>, label: &str) -> Option<Vec<String>> {
 }
 
 fn to_none(n: usize) -> &'static str {
-    if n == 2 { "either" } else { "any one of them" }
+    if n == 2 { "either one alone" } else { "any one of them alone" }
 }
 
 fn or_none(text: &str) -> &str {
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(
             said(&[("base", ""), ("tuned", "noatime commit=60")]),
             ["base and tuned differ in 2 options at once: mount -o noatime and mount -o commit=60. A \
-              difference between these two cannot be attributed to either."]
+              difference between these two cannot be attributed to either one alone."]
         );
         assert!(said(&[("base", ""), ("tuned", "noatime")]).is_empty());
         assert!(said(&[("base", ""), ("half", "noatime"), ("tuned", "noatime commit=60")]).is_empty());

@@ -69,7 +69,8 @@ pub fn unranked(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
         let in_which = if scenarios.len() == workloads.len() {
             String::new()
         } else {
-            format!(" in {}", list(scenarios))
+            let s = if scenarios.len() == 1 { "" } else { "s" };
+            format!(" in the workload{s} {}", list(scenarios))
         };
         let they = if several { "they are" } else { "it is" };
         format!(
@@ -95,7 +96,7 @@ pub fn unequal(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
             let flushes = of(row, labels)?;
             let which = if row.work.is_empty() { String::new() } else { format!(" ({})", row.work) };
             Some(format!(
-                "Device flushes per fsync in {workloads}{which}: {flushes}. Fewer flushes mean a weaker guarantee or \
+                "Device flushes per fsync in the workload {workloads}{which}: {flushes}. Fewer flushes mean a weaker guarantee or \
                  efficient batching; these figures do not show which of the two.",
                 workloads = work.label
             ))

@@ -107,7 +107,7 @@ fn unanswered(workloads: &[WorkloadSummary]) -> String {
             format!("the other operations of {n} workloads")
         }
     };
-    format!("Other operations were measured, but are not compared here: {which}.")
+    format!("Measured, but not compared here: {which}.")
 }
 
 /// The operations of this workload that are measured in other phases than the compared ones.
@@ -147,6 +147,7 @@ fn cell(work: &WorkloadSummary, comparison: &Comparison, label: &str) -> Cell {
         rank: if is_ranked { line.rank() } else { String::new() },
         times: ratio(line.ratio),
         interval: interval.map(|(low, high)| format!("{}–{}", ratio(low), ratio(high))).unwrap_or_default(),
+        is_reference: label == comparison.to && comparison.has_intervals(),
     }
 }
 
@@ -160,15 +161,15 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line], is_on_models: b
     let has_intervals = all.iter().any(|(_, comparison)| comparison.has_intervals());
     let interval = match (has_intervals, is_on_models) {
         (false, _) => "",
-        (true, true) => " (in brackets the smallest and the largest ratio, not a confidence interval)",
-        (true, false) => " (with its interval where there is room)",
+        (true, true) => ", in brackets the smallest and the largest ratio instead of a confidence interval",
+        (true, false) => ", in brackets its interval (omitted in wide tables)",
     };
     let times = match is_same {
         true => format!("how many times as {} as {} each candidate is", first.times_as, first.to),
         false if all.iter().any(|(_, c)| c.is_of_amounts()) => {
-            "relative to the candidate with the ratio 1.00; for amounts, fewer is better".to_owned()
+            "candidate ÷ reference of the same comparison; for amounts, fewer is better".to_owned()
         }
-        false => "relative to the candidate with the ratio 1.00; more is better".to_owned(),
+        false => "candidate ÷ reference of the same comparison; more is better".to_owned(),
     };
     let ranks = lines.iter().flat_map(|line| &line.cells).find(|cell| cell.rank.contains('–'));
     let ranks = ranks.map_or_else(String::new, |cell| {
@@ -178,7 +179,7 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line], is_on_models: b
         if lines.iter().any(|line| line.is_unequal) { " ‡ weaker durability, so not ranked." } else { "" };
     let speed = less_speed(all, lines);
     let over = match is_on_models {
-        true => "samples, which vary the drive's properties, the volume's position and the CPU's speed",
+        true => "samples (variants of the drive, the volume's position and the CPU's speed)",
         false => "rounds",
     };
     format!("Ratio of geometric means over the {over}{interval}: {times}.{speed}{ranks}{unequal}")
@@ -237,7 +238,9 @@ mod tests {
     fn what_is_measured_and_not_in_the_answer_is_named() {
         let note = table(&model::samples(13)).note;
         assert!(
-            note.ends_with("Other operations were measured, but are not compared here: sealing, create and delete (workload letters-quick)."),
+            note.ends_with(
+                "Measured, but not compared here: sealing, create and delete (workload letters-quick)."
+            ),
             "{note}"
         );
     }

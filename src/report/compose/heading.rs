@@ -310,7 +310,7 @@ fn place(run: &Run, setups: &Setups) -> String {
     format!("{}, with {memory}{cold}{}. {}.", site(run), state.unwrap_or_default(), machine(run))
 }
 
-/// `On loop: a new image of 1 GiB (space preallocated), 64 MiB of memory for workload and page cache, cold caches;
+/// `Testbed loop: a new image of 1 GiB (space preallocated), 64 MiB of memory for workload and page cache, cold caches;
 /// Linux 6.12 on Example 3000 (4 CPUs).`
 fn terms(run: &Run, setups: &Setups) -> String {
     if setups.differ() {
@@ -326,7 +326,7 @@ fn terms(run: &Run, setups: &Setups) -> String {
     let memory = memory::in_full(run);
     let cold = if plan.cold { ", cold caches" } else { "" };
     let state = plan.state.as_ref().map(|state| format!(", {state}")).unwrap_or_default();
-    format!("On {}: {volume}{state}, {memory}{cold}; {}.", plan.testbed, machine(run))
+    format!("Testbed {}: {volume}{state}, {memory}{cold}; {}.", plan.testbed, machine(run))
 }
 
 fn state(image: ImageState) -> &'static str {
@@ -396,23 +396,23 @@ fn site(run: &Run) -> String {
         let beyond = setups::beyond_reach(run)
             .map_or_else(String::new, |said| format!(". {}", said.trim_end_matches('.')));
         return format!(
-            "On {}: each trial works in a new directory on the mounted filesystem{beyond}",
+            "On the testbed {}: each trial works in a new directory on the mounted filesystem{beyond}",
             plan.testbed
         );
     }
     if let Some(disk) = model::disk(run) {
         let disk = layered(run, disk);
-        return format!("On {}: each trial makes a new filesystem on {disk}", plan.testbed);
+        return format!("On the testbed {}: each trial makes a new filesystem on {disk}", plan.testbed);
     }
     if is_claimed(run) {
         let (testbed, size) = (&plan.testbed, plan.size);
         return format!(
-            "On {testbed}: each trial makes its filesystem on the same {size} of the claimed disk"
+            "On the testbed {testbed}: each trial makes its filesystem on the same {size} of the claimed disk"
         );
     }
     let (size, testbed) = (plan.size, &plan.testbed);
     let image = layered(run, format!("a new image of {size} ({state})", state = state(plan.image)));
-    format!("On {testbed}: each trial makes its filesystem on {image}")
+    format!("On the testbed {testbed}: each trial makes its filesystem on {image}")
 }
 
 fn trials(run: &Run) -> String {
@@ -422,7 +422,7 @@ fn trials(run: &Run) -> String {
         [] => format!("{trials} {verb}; none failed and none is void.", trials = count(n, "trial")),
         rest => {
             format!(
-                "{trials} {verb}; the other trials are listed with their reasons: {others}.",
+                "{trials} {verb}; the other trials ({others}) are listed with their reasons.",
                 trials = count(n, "trial"),
                 others = list(rest)
             )
@@ -489,10 +489,9 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
 fn short(workloads: &[WorkloadSummary], standing: Standing) -> Option<String> {
     let marked = workloads.iter().filter(|w| !w.short.is_empty() && standing != Standing::Short);
     let (all, some): (Vec<&WorkloadSummary>, Vec<&WorkloadSummary>) = marked.partition(|w| w.is_short);
-    const WHY: &str = "so they say little about hours of the same workload";
+    const WHY: &str = "so these trials say little about hours of the same workload";
     let all = (!all.is_empty()).then(|| {
-        let are = if all.len() == 1 { "is" } else { "are" };
-        format!("{} {are} preliminary: the trials are short, {WHY}.", first(&these(workloads, &all)))
+        format!("The results of {} are preliminary: the trials are short, {WHY}.", these(workloads, &all))
     });
     let some =
         (!some.is_empty()).then(|| format!("Some trials of {} are short, {WHY}.", these(workloads, &some)));
@@ -505,11 +504,15 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
     (!marked.is_empty()).then(|| {
         let sum = |of: fn(&WorkloadSummary) -> usize| marked.iter().map(|work| of(work)).sum::<usize>();
         let n = grouped(&sum(|work| work.disturbed_trials[0]).to_string());
+        let which = match marked.len() == workloads.len() {
+            true => String::new(),
+            false => format!(" of {}", these(workloads, &marked)),
+        };
         format!(
-            "The machine was not idle: in {n} of {of} of {these}, the workload lost over a tenth of its time to other \
-             users of the machine, or heat slowed the CPU. fsderby counts these trials, so intervals are wider.",
-            of = count(sum(|work| work.disturbed_trials[1]), "trial"),
-            these = these(workloads, &marked)
+            "The machine was not idle: in {n} of {of}{which}, the workload lost over a tenth of its time to other users \
+             of the machine, or heat slowed the CPU. These trials count, so intervals are wider, and candidates that \
+             need more CPU time may lose more.",
+            of = count(sum(|work| work.disturbed_trials[1]), "trial")
         )
     })
 }
@@ -541,12 +544,12 @@ fn conclusion(
         (Standing::Nothing, _) => "No trial is valid; see the reasons below.".to_owned(),
         (Standing::Preliminary, Some(_)) if progress.complete >= progress.needed => format!(
             "{} of {} rounds are complete, but the run did not end at a planned interim analysis. To continue to the \
-             next:",
+             next interim analysis:",
             progress.complete, progress.needed
         ),
         (Standing::Preliminary, next) => {
             let missing = progress.needed.saturating_sub(progress.complete);
-            let them = if missing == 1 { "last one".to_owned() } else { format!("other {missing}") };
+            let them = if missing == 1 { "last round".to_owned() } else { format!("other {missing} rounds") };
             let next = next.map_or_else(String::new, |next| {
                 format!(" To add the {them}{time}:", time = about(Some(next)))
             });

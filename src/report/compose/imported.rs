@@ -216,16 +216,16 @@ fn sentences(group: &Group<'_>, imported: &Imported) -> Vec<String> {
     let mut programs: Vec<String> = group.entries.iter().map(|entry| entry.program.clone()).collect();
     programs.dedup();
     let mut sentences = vec![format!(
-        "These figures were measured by {}, not by fsderby: they are unchecked and enter no verdict or \
+        "These figures were measured by {}, not by fsderby, which cannot check them and uses them in no verdict or \
          ranking. The workload: {}.",
         list(&programs),
         imported.work
     )];
     sentences.extend(imported.beside.as_ref().map(|label| match imported.differences.as_slice() {
-        [] => format!("As far as the imported files show, the workload {label} of this run is the same."),
+        [] => format!("As far as the imported files show, their workload is this run's workload {label}."),
         differences => {
             format!(
-                "The workload {label} of this run is different, so there is no ratio: {}.",
+                "The workload {label} of this run differs from the imported one, so no ratio is shown: {}.",
                 differences.join("; ")
             )
         }

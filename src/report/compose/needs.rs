@@ -224,7 +224,7 @@ fn changes(found: &Recommendation, first: &Place) -> String {
     let nearest = all.min_by(|a, b| distance(a.1.factor).total_cmp(&distance(b.1.factor)));
     let label = &first.filesystem;
     match nearest {
-        None if found.ranking.len() < 2 => "No weights change the recommendation.".to_owned(),
+        None if found.ranking.len() < 2 => "No choice of weights changes the recommendation.".to_owned(),
         None => format!("{label} is recommended whatever the weight of any single need."),
         Some((need, change)) => {
             let (weight, factor) = (need.share, change.factor);
@@ -262,7 +262,7 @@ fn none(found: &Recommendation) -> String {
         !found.ruled_out.is_empty() && found.needs.iter().all(|need| need.judged_by.is_empty());
     match is_all_ruled_out {
         true => format!("By {by}, no candidate is recommended: none meets all requirements."),
-        false => format!("By {by}, no candidate is recommended: no need could be judged for any of them."),
+        false => format!("By {by}, no candidate is recommended: no need could be judged for any candidate."),
     }
 }
 

@@ -98,7 +98,7 @@ fn everything_in_memory(
         let peak = Bytes(amount.bytes_peak);
         let fits = format!("its files take at most {peak} at a time and fit into {memory} of memory");
         let all_written = !counted.iter().any(kept_some);
-        let but = if all_written { ", although the written data reached the device" } else { "" };
+        let but = if all_written { ", but the written data reached the device" } else { "" };
         return fits + but;
     }
     if counted.iter().all(kept_most) {

@@ -72,7 +72,7 @@ fn in_both(run: &Run, work: &WorkloadSummary, setups: [Setup<'_>; 2]) -> Vec<Sen
             return None;
         }
         let mut said = format!(
-            "In {workload} the order of the candidates ({metric}) differs between {one} and {other}.",
+            "In the workload {workload} the order of the candidates ({metric}) differs between {one} and {other}.",
             workload = work.label,
             metric = row.title,
             one = on[0],
@@ -81,7 +81,7 @@ fn in_both(run: &Run, work: &WorkloadSummary, setups: [Setup<'_>; 2]) -> Vec<Sen
         let mut claims = Vec::new();
         if !turned.is_empty() {
             let pairs = some(&turned, &mut claims);
-            said.push_str(&format!(" On {}, {pairs}; on {}, the order is reversed.", on[0], on[1]));
+            said.push_str(&format!(" On {}, the order is {pairs}; on {}, it is reversed.", on[0], on[1]));
         }
         for (pairs, on) in alone.iter().zip(&on).filter(|(pairs, _)| !pairs.is_empty()) {
             said.push_str(&format!(
@@ -174,7 +174,7 @@ fn fsyncs(work: &WorkloadSummary, who: &[&Twice<'_>], at: usize, on: &str) -> Op
         Some(format!("{} {}{flushes}", one.name(), duration(p50)))
     };
     let all: Vec<String> = who.iter().filter_map(one).collect();
-    let each = if flushes.is_some() { ", and device flushes per fsync" } else { "" };
+    let each = if flushes.is_some() { " (in brackets: device flushes per fsync)" } else { "" };
     (!all.is_empty()).then(|| format!(" The median fsync latency on {on}{each}: {}.", list(&all)))
 }
 
@@ -219,8 +219,8 @@ mod tests {
     #[test]
     fn a_pair_whose_order_another_setup_turns_is_named() {
         let said = said(&[("alderfs", "birchfs", Found::Worse)]);
-        let expected = "differs between loop and loop:/dev/other. On loop, alderfs before birchfs; on \
-                        loop:/dev/other, the order is reversed.";
+        let expected = "differs between loop and loop:/dev/other. On loop, the order is alderfs before birchfs; \
+                        on loop:/dev/other, it is reversed.";
         assert!(said.len() == 1 && said[0].contains(expected), "{said:?}");
         assert!(!said[0].contains("alone") && !said[0].contains("cedarfs"), "{said:?}");
     }

@@ -84,7 +84,7 @@ impl Progress {
         let (have, needed) = match self.is_modelled {
             true => (
                 count(self.complete, "sample"),
-                format!("{} samples (variants of the modelled disk, another in each round)", self.needed),
+                format!("{} samples (variants of the modelled disk, a new one in each round)", self.needed),
             ),
             false => (count(self.complete, "round"), format!("{} rounds", self.needed)),
         };

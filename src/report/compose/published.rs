@@ -38,7 +38,7 @@ pub fn of(
         } else {
             "No trial is valid."
         };
-        sentences.push(format!("This run has no comparable figure. {why}"));
+        sentences.push(format!("This run has no figure to compare with the paper's figures. {why}"));
     }
     sentences.push(place(run, &paper));
     Some(Beside { paper, tables, sentences, agreement: None })
@@ -289,7 +289,11 @@ mod tests {
         let mut example = example::on_model();
         example.run.records.iter_mut().for_each(|r| r.fidelity = Fidelity::VmEmulated);
         let beside = beside(&example).expect("it is the paper's work");
-        assert!(beside.sentences[0].starts_with("This run has no comparable figure. The CPU was emulated"));
+        assert!(
+            beside.sentences[0].starts_with(
+                "This run has no figure to compare with the paper's figures. The CPU was emulated"
+            )
+        );
         assert!(beside.tables[0].shown().columns.iter().all(|c| c.what == "published"));
         assert!(!beside.tables[0].caption().contains("here") && beside.tables[0].sentences.is_empty());
     }

@@ -227,10 +227,26 @@ impl<'t> Told<'t> {
         }
     }
 
-    /// In brackets, how large a difference between these may still be; empty if that is not known.
+    /// In brackets, how large a difference between these may still be; empty if that is not known. Of several pairs, names the pair
+    /// that may differ most.
     fn at_most(&self, claims: &[Claim]) -> String {
-        let most = largest(claims).map(|most| at_most(&ratio(most), self.about.verdict));
-        most.map_or_else(String::new, |most| format!(" ({most})"))
+        let Some(Claim { a, b, .. }) = widest(claims) else { return String::new() };
+        // In the direction of the table, whose intervals the reader compares with this range.
+        let (one, to) =
+            if self.comparison.to == *a { (b.as_str(), a.as_str()) } else { (a.as_str(), b.as_str()) };
+        let (who, than) = (named(one), named(to));
+        let most = match self.about.verdict.basis {
+            Basis::Rounds { .. } => {
+                let may = if self.words.is_of_amounts() { "may need" } else { "may be" };
+                format!("{who} {may} {}", self.words.between(self.ends(&[(one, to)]), &than))
+            }
+            Basis::Samples { .. } => {
+                let factor = largest(claims).map(ratio).unwrap_or_default();
+                format!("in the samples {who} and {than} differ by a factor of up to {factor}")
+            }
+        };
+        let of_several = if claims.len() > 1 { "widest range: " } else { "" };
+        format!(" ({of_several}{most})")
     }
 
     fn is_open(&self, a: &str, b: &str) -> bool {
@@ -312,25 +328,36 @@ impl<'t> Told<'t> {
 }
 
 /// How large a difference that was not found may still be: `they may differ by a factor of up to 1.16`.
-pub fn at_most(factors: &str, verdict: &Verdict) -> String {
+pub fn at_most(they: &str, factors: &str, verdict: &Verdict) -> String {
     let range = match verdict.basis {
-        Basis::Rounds { .. } => "they may differ",
-        Basis::Samples { .. } => "in the samples they differ",
+        Basis::Rounds { .. } => format!("{they} may differ"),
+        Basis::Samples { .. } => format!("in the samples {they} differ"),
     };
     format!("{range} by a factor of up to {factors}")
 }
 
 /// The larger of the ends of these pairs' intervals, as a factor of at least 1; `None` if one of them has no interval.
 pub fn largest(claims: &[Claim]) -> Option<f64> {
-    let factors = claims.iter().map(|claim| Some(claim.high?.max(claim.low?.recip())));
-    factors.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max).filter(|factor| factor.is_finite())
+    widest(claims).and_then(factor)
+}
+
+/// The pair with the largest factor; `None` if one of them has no interval.
+fn widest(claims: &[Claim]) -> Option<&Claim> {
+    let factors: Option<Vec<(f64, &Claim)>> =
+        claims.iter().map(|claim| Some((factor(claim)?, claim))).collect();
+    let widest = factors?.into_iter().reduce(|one, other| if other.0 > one.0 { other } else { one });
+    widest.filter(|(factor, _)| factor.is_finite()).map(|(_, claim)| claim)
+}
+
+fn factor(claim: &Claim) -> Option<f64> {
+    Some(claim.high?.max(claim.low?.recip()))
 }
 
 fn listed(labels: &[&str]) -> String {
     list(&labels.iter().map(|label| named(label)).collect::<Vec<String>>())
 }
 
-/// How sure the findings are, and on what basis: `How sure: all ranges are simultaneous 95 % confidence intervals (12 rounds in
+/// How sure the findings are, and on what basis: `How sure: with 95 % confidence, all ranges contain the true values (12 rounds in
 /// random order).`
 pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String {
     let sure = match standing {
@@ -340,7 +367,7 @@ pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String
         }
     };
     let limit = match standing {
-        Standing::Short => " The result holds only for work as short as in this run.",
+        Standing::Short => " The result holds only for workloads as short as in this run.",
         _ => "",
     };
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
@@ -348,14 +375,14 @@ pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String
         Basis::Rounds { alpha, .. } => {
             let percent = digits(100.0 * (1.0 - alpha));
             let what = match (is_found, verdict.findings.len()) {
-                (false, 1) => {
-                    format!("with {percent} % confidence the difference is no larger than this factor")
-                }
+                (false, 1) => format!("with {percent} % confidence, this range contains the true value"),
                 (false, _) => {
-                    format!("with {percent} % confidence no difference is larger than these factors")
+                    format!("with {percent} % confidence, no difference is larger than stated here")
                 }
                 (true, 1) => format!("the range is a {percent} % confidence interval"),
-                (true, _) => format!("all ranges are simultaneous {percent} % confidence intervals"),
+                (true, _) => {
+                    format!("with {percent} % confidence, all ranges contain the true values")
+                }
             };
             format!("{sure} {what} ({rounds} in random order).{limit}", rounds = count(rounds, "round"))
         }
@@ -378,8 +405,8 @@ fn digits(percent: f64) -> String {
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
-/// The detectable difference: `Smaller differences can be missed: with 80 % power, 12 rounds detect a factor
-/// of 1.09 or more.`
+/// The detectable difference: `Small differences can be missed: with 80 % power, 12 rounds detect a difference by a factor of at
+/// least 1.09.`
 pub fn power<'e>(rounds: u32, evidence: impl Iterator<Item = &'e Evidence>) -> Option<String> {
     let smallest = evidence.filter_map(|evidence| match evidence {
         Evidence::Rounds { smallest, .. } => *smallest,
@@ -391,11 +418,11 @@ pub fn power<'e>(rounds: u32, evidence: impl Iterator<Item = &'e Evidence>) -> O
     }
     let (least, most) = (ratio(least), ratio(most));
     let found = match least == most {
-        true => format!("a factor of {most} or more"),
+        true => format!("a difference by a factor of at least {most}"),
         false => format!(
-            "a factor of {least} or more in the most exact comparison, and of {most} or more in the least exact \
-             comparison"
+            "a difference by a factor of at least {least} in the most exact comparison, and of at least {most} in the \
+             least exact comparison"
         ),
     };
-    Some(format!("Smaller differences can be missed: with 80 % power, {rounds} rounds detect {found}."))
+    Some(format!("Small differences can be missed: with 80 % power, {rounds} rounds detect {found}."))
 }

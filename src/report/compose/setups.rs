@@ -183,7 +183,7 @@ fn apart(all: &[Known<'_>]) -> Vec<String> {
     if !emulated.is_empty() && all.iter().any(|known| known.has_times() == Some(true)) {
         sentences.push(format!(
             "No times are reported for {}, because they say nothing about a real machine; requests, bytes, \
-             flushes and capacity can be compared with the others'.",
+             flushes and capacity can be compared with the other candidates'.",
             list(&emulated)
         ));
     }

@@ -21,9 +21,9 @@ pub fn of(run: &Run, verdict: &Verdict) -> Option<String> {
         (Rounds::AtLeast(least), Some(budget), _) if n <= least => Some(format!(
             "The run stopped {after}, the minimum: another round would have exceeded the budget of {budget}."
         )),
-        (Rounds::AtLeast(_), Some(budget), _) => Some(format!(
-            "The run stopped {after}: another round would have exceeded the budget of {budget}."
-        )),
+        (Rounds::AtLeast(_), Some(budget), _) => {
+            Some(format!("The run stopped {after}: another would have exceeded the budget of {budget}."))
+        }
         (Rounds::Auto, ..) => of_looks(run, verdict),
     }
 }
@@ -104,9 +104,6 @@ mod tests {
         example.run.seal = Some(sealed(Ended::Complete));
         example.run.plan.budget = Some("1h".parse().expect("a duration"));
         let text = said(&example.run, &given).expect("the budget ended it");
-        assert_eq!(
-            text,
-            "The run stopped after 12 rounds: another round would have exceeded the budget of 1h."
-        );
+        assert_eq!(text, "The run stopped after 12 rounds: another would have exceeded the budget of 1h.");
     }
 }

@@ -29,7 +29,7 @@ fn emulated(run: &Run) -> Timeless {
     Timeless {
         said: format!(
             "The CPU was emulated, so no times are reported. Requests, bytes and flushes are compared; fewer is \
-             better, but they are not speeds. The same run on a machine with KVM measures times{here}"
+             better, but these counts are not speeds. The same run on a machine with KVM measures times{here}"
         ),
     }
 }

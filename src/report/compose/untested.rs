@@ -10,9 +10,9 @@ pub fn of(run: &Run) -> Vec<String> {
 }
 
 fn said(Untested { kind, options, scenarios, is_everywhere, why }: &Untested) -> String {
-    let who = if *is_everywhere { "This run".to_owned() } else { list(scenarios) };
     let several = scenarios.len() > 1;
     let works = if several { "workloads" } else { "workload" };
+    let who = if *is_everywhere { "This run".to_owned() } else { format!("The {works} {}", list(scenarios)) };
     let why = match why {
         Why::TooShort { seconds, longest_ns } => {
             let acts = if options.len() == 1 { "the option acts" } else { "the options act" };
@@ -57,7 +57,7 @@ mod tests {
         let partly = Untested { scenarios: vec!["mail".into()], is_everywhere: false, why, ..one };
         assert_eq!(
             said(&partly),
-            "mail cannot test commit=1 of ext4: no flush reached the device during the workload, with or without the option."
+            "The workload mail cannot test commit=1 of ext4: no flush reached the device during the workload, with or without the option."
         );
     }
 

@@ -28,10 +28,10 @@ pub fn answer(workloads: &[WorkloadSummary], verdict: &Verdict) -> Vec<Sentence>
         all if all.len() > NAMED => vec![counted(all)],
         all => {
             let prefixed = |c: &&Comparison| {
-                Sentence::new(
-                    format!("{}: {}", about(c, all, workloads), c.sentence.text),
-                    c.sentence.claims.clone(),
-                )
+                let is_open = !c.sentence.claims.is_empty() && winner(c).is_none();
+                let no_winner = if is_open { "no winner; " } else { "" };
+                let (about, text) = (about(c, all, workloads), &c.sentence.text);
+                Sentence::new(format!("Workload {about}: {no_winner}{text}"), c.sentence.claims.clone())
             };
             all.iter().filter(|c| !c.sentence.is_empty()).map(prefixed).collect()
         }
@@ -49,29 +49,30 @@ fn unclaimed(all: &[&Comparison]) -> Vec<Sentence> {
     said
 }
 
-/// `a and b were not told apart: they may differ by a factor of up to 1.70 in mail (transactions), 4.20 in sources (create).`
+/// `No winner: a and b were not told apart; they may differ by a factor of up to 1.70 in the workload mail, 4.20 in …`
 fn no_difference(all: &[&Comparison], workloads: &[WorkloadSummary], verdict: &Verdict) -> Sentence {
     let claims: Vec<Claim> = all.iter().flat_map(|c| c.sentence.claims.clone()).collect();
     let n = all.iter().map(|c| c.ranked()).max().unwrap_or(0);
-    let (who, not) = match all.iter().find_map(|c| pair(c)) {
-        Some(both) if n == 2 => (list(&both.map(|label| named(&label))), "not "),
-        _ => (format!("No two of {n}"), ""),
+    let (who, not, they) = match all.iter().find_map(|c| pair(c)) {
+        Some(both) if n == 2 => (list(&both.map(|label| named(&label))), "not ", "they"),
+        _ => (format!("no two of {n} candidates"), "", "two of them"),
     };
     let is_once = |c: &&Comparison| all.iter().filter(|other| other.scenario == c.scenario).count() == 1;
     let abouts = all.iter().map(|c| if is_once(c) { c.scenario.clone() } else { about(c, all, workloads) });
     let factors = all.iter().map(|c| Some(ratio(sentence::largest(&c.sentence.claims)?)));
     let said = match (factors.collect::<Option<Vec<String>>>(), sentence::largest(&claims)) {
         (Some(factors), _) if all.len() <= NAMED => {
-            let each = factors.iter().zip(abouts).map(|(most, about)| format!("{most} in {about}"));
-            format!(": {}", sentence::at_most(&each.collect::<Vec<_>>().join(", "), verdict))
+            let each =
+                factors.iter().zip(abouts).map(|(most, about)| format!("{most} in the workload {about}"));
+            format!("; {}", sentence::at_most(they, &each.collect::<Vec<_>>().join(", "), verdict))
         }
         (None, _) if all.len() <= NAMED => format!(" in {}", list(&abouts.collect::<Vec<_>>())),
         (_, most) => {
-            let most = most.map(|most| format!(": {}", sentence::at_most(&ratio(most), verdict)));
+            let most = most.map(|most| format!("; {}", sentence::at_most(they, &ratio(most), verdict)));
             format!(" in any of {} comparisons{}", all.len(), most.unwrap_or_default())
         }
     };
-    Sentence::new(format!("{who} were {not}told apart{said}."), claims)
+    Sentence::new(format!("No winner: {who} were {not}told apart{said}."), claims)
 }
 
 /// The two ranked candidates, if there are exactly two.
@@ -88,16 +89,11 @@ fn counted(all: &[&Comparison]) -> Sentence {
     let mut claims = Vec::new();
     for comparison in all {
         let own = &comparison.sentence.claims;
-        let others = comparison.ranked().saturating_sub(1);
-        let beaten = |label: &str| own.iter().filter(|c| c.said == Said::Better && c.a == label).count();
-        let Some(line) = comparison.lines.iter().find(|line| beaten(&line.candidate) >= others && others > 0)
-        else {
-            continue;
-        };
-        claims.extend(own.iter().filter(|c| c.said == Said::Better && c.a == line.candidate).cloned());
-        match winners.iter_mut().find(|(label, _)| *label == line.candidate) {
+        let Some(winner) = winner(comparison) else { continue };
+        claims.extend(own.iter().filter(|c| c.said == Said::Better && c.a == winner).cloned());
+        match winners.iter_mut().find(|(label, _)| label == winner) {
             Some((_, n)) => *n += 1,
-            None => winners.push((line.candidate.clone(), 1)),
+            None => winners.push((winner.to_owned(), 1)),
         }
     }
     winners.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
@@ -110,7 +106,9 @@ fn counted(all: &[&Comparison]) -> Sentence {
     let won = winners.iter().map(|(_, times)| times).sum::<usize>();
     let rest = match n - won {
         0 => String::new(),
-        rest => format!(" In the other {rest}, no candidate is better than every other."),
+        rest => {
+            format!(" In the {}, no candidate is better than every other.", count(rest, "other comparison"))
+        }
     };
     Sentence::new(
         format!(
@@ -121,7 +119,16 @@ fn counted(all: &[&Comparison]) -> Sentence {
     )
 }
 
-/// The scenario and its metric: `mail (transactions)`, `sources (compared: create in phase unpack)` if other metrics of it are not
+/// The candidate that was found better than every other ranked candidate.
+fn winner(comparison: &Comparison) -> Option<&str> {
+    let others = comparison.ranked().saturating_sub(1);
+    let own = &comparison.sentence.claims;
+    let beaten = |label: &str| own.iter().filter(|c| c.said == Said::Better && c.a == label).count();
+    let mut labels = comparison.lines.iter().map(|line| line.candidate.as_str());
+    labels.find(|label| beaten(label) >= others && others > 0)
+}
+
+/// The scenario and its metric: `mail (transactions)`, `sources (compared: operation create)` if other metrics of it are not
 /// compared. Of several metrics names the phase only if titles would be equal without it.
 fn about(comparison: &Comparison, all: &[&Comparison], workloads: &[WorkloadSummary]) -> String {
     let Comparison { scenario, title, .. } = comparison;
@@ -129,11 +136,16 @@ fn about(comparison: &Comparison, all: &[&Comparison], workloads: &[WorkloadSumm
     let is_alone = others.peek().is_none();
     let plain =
         |c: &Comparison| c.title.split_once(" (").map_or(c.title.clone(), |(title, _)| title.to_owned());
-    let with_phase = title.replace(" (", " in ").replace(')', "");
+    let with_phase = title.replace(" (phase ", " in the phase ").replace(" (", " in ").replace(')', "");
+    // The only comparison of its scenario needs no phase, which the table names.
+    let alone = match title.split_once(" (phase ") {
+        Some((operation, _)) => format!("operation {operation}"),
+        None => with_phase.clone(),
+    };
     let part = match is_alone {
         true => {
             let is_part = workloads.iter().any(|w| w.label == *scenario && !glance::uncompared(w).is_empty());
-            format!("{}{with_phase}", if is_part { "compared: " } else { "" })
+            format!("{}{alone}", if is_part { "compared: " } else { "" })
         }
         false if others.any(|other| plain(other) == plain(comparison)) => with_phase,
         false => plain(comparison),
@@ -161,10 +173,10 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
     let (alike, open) = (n(&[Found::Equivalent]), n(&[Found::CannotTell]) - withheld);
     let of = count(pairs.len(), "pairwise comparison");
     let cannot_tell = match withheld {
-        0 => format!(", and {open} did not tell the two apart"),
+        0 => format!(", and {open} found neither"),
         _ => {
             format!(
-                ", {open} did not tell the two apart, and {withheld} found a difference that disk-model overhead may explain"
+                ", {open} found neither, and {withheld} found a difference that disk-model overhead may explain"
             )
         }
     };
@@ -259,8 +271,8 @@ mod tests {
         let said: Vec<String> = said.into_iter().map(|sentence| sentence.text).collect();
         assert_eq!(
             said[0],
-            "letters-quick (compared: transactions): cedarfs is 1.52–2.50 times as fast as birchfs, 2.00 times as fast as alderfs and 4.00 times as \
-             fast as rowanfs."
+            "Workload letters-quick (compared: transactions): cedarfs is 1.52–2.50 times as fast as birchfs, 2.00 times as fast as \
+             alderfs and 4.00 times as fast as rowanfs."
         );
         assert!(said[1].contains("Of 6 pairwise comparisons, 5 found a difference beyond 3%"), "{}", said[1]);
         assert_eq!(

@@ -136,7 +136,7 @@ fn joined(scenario: &Scenario) -> String {
         return String::new();
     }
     format!(
-        "{}: the filesystem's background writes for the first workload count in the second; to separate them, put \
+        "{}: the filesystem's background writes for the first workload count in the second workload; to separate them, put \
          \"sync\" between the two stages",
         list(&pairs)
     )

@@ -122,7 +122,7 @@ fn glance(glance: &Glance) -> String {
         let mut cells = vec![format!("{}{mark}", escaped(&line.candidate))];
         for cell in &line.cells {
             cells.extend(has_ranks.then(|| cell.rank.clone()));
-            cells.extend([cell.mean.clone(), cell.ratio()]);
+            cells.extend([cell.mean.clone(), cell.marked_ratio()]);
         }
         cells
     };

@@ -41,8 +41,8 @@ const TITLE: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
 const NOTICE: Style = AnsiColor::Yellow.on_default();
 
-const OVER_TIME: &str = "Median over the rounds; each line covers its own duration and is scaled to its own \
-                         maximum. Longest stall: the longest time without a completed operation in any round, \
+const OVER_TIME: &str = "Median over the rounds; each line covers the filesystem's own duration and is scaled to its \
+                         own maximum. Longest stall: the longest time without a completed operation in any round, \
                          sampled ten times per second.";
 
 /// The meaning of the columns beside the headline.
@@ -575,7 +575,8 @@ mod tests {
             let text = plain(&example.report(), 80, Detail::Glance);
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        let why = "the difference held in 13 of 13 samples, but not on the least favourable disk (1.31)";
+        let why =
+            "the difference held in 13 of 13 samples, but not on the least favourable disk (ratio 1.31)";
         let text = words(&example);
         assert!(text.contains(&format!("is no finding: {why}.")), "{text}");
         // With two candidates the first sentence already has the whole result.

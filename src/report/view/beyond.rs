@@ -59,7 +59,7 @@ pub fn refuted(finding: &Finding) -> Option<String> {
     if let (Refuted::Cost, Some(costs)) = (refuted, paid(finding)) {
         let (low, high) = (ratio(costs.low), ratio(costs.high));
         return Some(format!(
-            "the difference held in {n} of {n} samples, but depends on the assumed CPU cost ({low} to {high})"
+            "the difference held in {n} of {n} samples, but depends on the assumed CPU cost (ratio {low} to {high})"
         ));
     }
     if let (Refuted::ModelError, Some(error)) = (refuted, model_error(finding)) {
@@ -76,7 +76,7 @@ pub fn refuted(finding: &Finding) -> Option<String> {
         }
         (Refuted::Corner, _, Some(Corner { ratio: Some(there), .. })) => {
             format!(
-                "the difference held in {n} of {n} samples, but not on the least favourable disk ({})",
+                "the difference held in {n} of {n} samples, but not on the least favourable disk (ratio {})",
                 ratio(*there)
             )
         }
@@ -233,7 +233,7 @@ mod tests {
         let why = refuted(&pair).expect("it is said");
         assert_eq!(
             why,
-            "the difference held in 13 of 13 samples, but not on the least favourable disk (0.76)"
+            "the difference held in 13 of 13 samples, but not on the least favourable disk (ratio 0.76)"
         );
     }
 
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!((pair.finding, refutes(&pair)), (Found::CannotTell, Some(Refuted::Cost)));
         assert_eq!(
             refuted(&pair).unwrap_or_default(),
-            "the difference held in 13 of 13 samples, but depends on the assumed CPU cost (0.91 to 2.59)"
+            "the difference held in 13 of 13 samples, but depends on the assumed CPU cost (ratio 0.91 to 2.59)"
         );
         assert_eq!(
             said_of_cost(&[pair]).unwrap_or_default(),

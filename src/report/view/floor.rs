@@ -99,7 +99,7 @@ pub fn withheld(findings: &[Finding]) -> Option<String> {
     let (what, verb) = if n == 1 { ("1 finding", "is") } else { (&*format!("{n} findings"), "are") };
     (n > 0).then(|| {
         format!(
-            "{what} {verb} withheld because disk-model overhead on the guest's CPU may be the cause: {ratios}.",
+            "{what} {verb} withheld because disk-model overhead on the guest's CPU may explain the difference: {ratios}.",
             ratios = list(&named)
         )
     })

@@ -68,6 +68,9 @@ pub struct Cell {
     pub times: String,
     /// The interval of the ratio: `0.36–0.42`.
     pub interval: String,
+    /// Whether the column's other ratios, which have intervals, are relative to this candidate.
+    #[serde(skip)]
+    pub is_reference: bool,
 }
 
 impl Glance {
@@ -83,5 +86,10 @@ impl Cell {
             return self.times.clone();
         }
         format!("{} ({})", self.times, self.interval)
+    }
+
+    /// Like [`ratio`](Self::ratio), with the reference marked: `1.00 (reference)` is as wide as a ratio with its interval.
+    pub fn marked_ratio(&self) -> String {
+        if self.is_reference { format!("{} (reference)", self.times) } else { self.ratio() }
     }
 }

@@ -79,9 +79,9 @@ const NO_P999: &str =
 
 /// The note beside percentiles.
 const INTERVALS: &str = "The 95 % interval of a percentile comes from resampling whole rounds. These \
-                         intervals are no findings: each holds separately, not all together.";
-pub const TOO_FEW_ROUNDS: &str =
-    "Percentiles have intervals only with ten or more rounds: fewer rounds do not show their variation.";
+                         intervals are no findings: each holds by itself, but they do not hold all at once.";
+pub const TOO_FEW_ROUNDS: &str = "Percentiles have intervals only with ten or more rounds: fewer rounds do not show \
+                                  how much percentiles vary.";
 pub const SAMPLES_ARE_CHOSEN: &str = "Percentiles over samples of a modelled disk have no intervals: the samples \
     are designed, not random.";
 

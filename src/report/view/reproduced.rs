@@ -162,8 +162,8 @@ impl Column {
         let all = same + opposite + tied;
         (all > 0).then(|| {
             format!(
-                "Over all tables, {} in the paper's order, {opposite} in the opposite order, and {tied} tied: within \
-                 the margin in the paper or here.",
+                "Over all tables, {} in the paper's order, {opposite} in the opposite order, and {tied} tied (the \
+                 figures differ by at most the margin in the paper or here).",
                 match same {
                     1 => format!("1 of {} is", count(all, "pair")),
                     _ => format!("{same} of {} are", count(all, "pair")),
@@ -206,7 +206,7 @@ impl ClaimShown {
 
     /// All sentences after the verdict.
     pub fn sentences(&self) -> Vec<String> {
-        let takes = Some(format!("A verdict would take {}.", self.takes.join("; ")))
+        let takes = Some(format!("A verdict would need: {}.", self.takes.join("; ")))
             .filter(|_| !self.takes.is_empty());
         let contradicted = self
             .contradicted
@@ -233,7 +233,7 @@ impl ClaimShown {
             0 => None,
             1 if self.ranges.len() == 1 => Some("The claim's comparison has no range.".to_owned()),
             n if n == self.ranges.len() => Some(format!("None of the claim's {n} comparisons has a range.")),
-            n => Some(format!("{} more without a range.", count(n, "comparison"))),
+            n => Some(format!("Not shown: {} without a range.", count(n, "comparison"))),
         };
         closed.into_iter().chain(missing).collect()
     }

@@ -101,8 +101,8 @@ impl Row {
             return String::new();
         }
         format!(
-            "These metrics are proportional to this metric and not drawn again: {metrics}. In each round, all \
-             candidates do the same number of these operations.",
+            "Not drawn again, because proportional to this metric: {metrics}. In each round, all candidates do the same \
+             number of each of these operations.",
             metrics = number::list(&self.alike)
         )
     }

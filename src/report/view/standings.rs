@@ -243,7 +243,7 @@ fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -
             format!("preliminary: {}", count(*n as usize, "sample"))
         }
         Found::CannotTell => format!(
-            "not told apart: depends on the model (above 1 in {a_better} samples, within the margin in {within_margin}, below 1 in {b_better})"
+            "not told apart: depends on the model (ratio above 1 in {a_better} samples, within the margin in {within_margin}, below 1 in {b_better})"
         ),
     }
 }

@@ -132,7 +132,7 @@ impl WorkloadSummary {
         let setting = match self.page_cache.as_str() {
             // The amount of work that fills a volume is known only afterwards.
             "" if self.amount == Amount::default() => format!("{by}{memory}"),
-            "" => format!("{by}files total at most {peak} at a time, {memory}", peak = self.peak()),
+            "" => format!("{by}files take at most {peak} at a time; {memory}", peak = self.peak()),
             why => format!("{by}measures page cache and CPU: {why}"),
         };
         if self.stages.is_empty() { setting } else { format!("{}; {setting}", self.stages) }

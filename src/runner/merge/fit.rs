@@ -32,7 +32,7 @@ pub fn sets(shards: &[Shard], in_virtual_time: bool) -> Result<Vec<Vec<usize>>, 
     }
     if !sets.contains_key(&[][..]) {
         return Err(refused(format!(
-            "{} and the other shards have only trials that earlier results required\n  try: also name the shards with \
+            "{} and the other shards have only trials that results of earlier shards called for\n  try: also name the shards with \
              these results: fsderby merge OUT FIRST… NEXT…",
             name(first)
         )));

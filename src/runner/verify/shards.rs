@@ -117,7 +117,7 @@ fn of_shard(
     }
     if taken != merged.records {
         wrong.push(format!(
-            "{} of its records were merged, but the run has {taken} of these unaltered",
+            "{} of its records were merged, but {taken} of its records are in the run unaltered",
             merged.records
         ));
     }
@@ -141,7 +141,7 @@ pub fn signed(run: &Run, key: &PublicKey) -> Result<(), String> {
     let merged: usize = run.machine.shards.iter().map(|merged| merged.records).sum();
     if run.records.len() > merged {
         return Err(format!(
-            "the merged run is not signed, and {} of its records come from unsigned shards",
+            "the merged run is not signed, and {} of its records were added after the merge",
             run.records.len() - merged
         ));
     }

@@ -93,15 +93,15 @@ impl TestbedKind for ModelKind {
                    N such disks; on each disk, the volume begins at offset. MACHINE is a name from `fsderby list \
                    machines`, or the path of a TOML file that describes a machine (default: the one given in the \
                    disk's file); mips overrides the machine's CPU speed. Needs no root.",
-            origin: "QEMU's -icount with Debian's 6.12 kernel (fsderby kernel fetch); the disks of disks/*.toml \
-                     and the machines of machines/*.toml, where each value has its source.",
+            origin: "QEMU's -icount with Debian's 6.12 kernel (fsderby kernel fetch); the disks of disks/*.toml and \
+                     the machines of machines/*.toml; these files state the source of each value.",
             limits: "A model is not a disk: some properties of the disk are unknown. So by default each round uses \
                      another sample: a variant of the model with other values for the disk's unknown properties, \
                      another position of the volume, and another CPU speed. Trust a difference only if it holds in \
                      all samples. Every instruction takes the same time. CPU caches, memory latency and parallel \
                      CPUs are not modelled, and the disk model uses the guest's only vCPU. The CPU speed can be set \
-                     to 100 to 8000 million instructions per second; most samples run at half or twice the speed \
-                     that is set, to see whether a finding depends on the CPU speed.",
+                     to 100 to 8000 million instructions per second; most samples run at half or twice the set \
+                     speed, to show whether a finding depends on it.",
         }
     }
 

@@ -67,8 +67,8 @@ static SYNCED: Declared = Declared {
     did: "ran the command",
     section: Section::Headline,
     over: Over::Phase(PHASE),
-    explained: "Time from the start of the command until all data is on the disk: when the last process that the \
-                command started has ended, the filesystem is synced.",
+    explained: "Time from the start of the command until all data is on the disk. After the last process of the \
+                command has ended, the filesystem is synced; the time includes this sync.",
     ..Declared::SECONDS
 };
 static RETURNED: Declared = Declared {
@@ -96,8 +96,8 @@ static WRITTEN: Declared = Declared {
     title: "bytes written by the command",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Bytes of the pages that the command's processes made dirty, and of their direct writes. A page that is written \
-                twice while it is in memory counts once.",
+    explained: "Bytes of the pages that the command's processes made dirty, plus the bytes that they wrote with \
+                direct I/O. A page that is written twice while it is in memory counts once.",
     drawn: false,
     ..Declared::BYTES
 };
@@ -108,7 +108,7 @@ static PRINTED: Declared = Declared {
     over: Over::Phase(PHASE),
     key: true,
     explained: "A number that the command prints; the key `metric` of the workload says how to find it in the \
-        output. The number is read only if there is a single client.",
+        output. fsderby reads the number only if the workload has a single client.",
     ..Declared::base("", Of::Time, Better::Neither)
 };
 

@@ -21,8 +21,8 @@ static RATES: [Rate; 3] = [
             did: "filled the volume",
             section: Section::Headline,
             over: Over::Phase(PHASE),
-            explained: "Bytes written per second in the fill phase; the time includes the syncs before each \
-                check of the free space.",
+            explained: "Bytes written per second in the fill phase. The workload syncs before each check of the \
+                free space; the time of these syncs is included.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -34,8 +34,8 @@ static RATES: [Rate; 3] = [
             did: "allocated the volume",
             section: Section::Headline,
             over: Over::Phase(PHASE),
-            explained: "Bytes allocated, but not written, per second in the fill phase; the time includes \
-                        the syncs before each check of the free space.",
+            explained: "Bytes allocated, but not written, per second in the fill phase. The workload syncs before \
+                        each check of the free space; the time of these syncs is included.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -46,8 +46,8 @@ static RATES: [Rate; 3] = [
             title: "create (phase fill)",
             section: Section::Files,
             over: Over::Phase(PHASE),
-            explained: "Files created and filled per second in the fill phase; the time includes the syncs \
-                        before each check of the free space.",
+            explained: "Files created and filled per second in the fill phase. The workload syncs before each check \
+                        of the free space; the time of these syncs is included.",
             ..Declared::PER_SECOND
         },
     },
@@ -58,7 +58,7 @@ static USED: Declared = Declared {
     title: "used after filling",
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "Space used at the end ÷ space available to an ordinary user at the beginning.",
+    explained: "Space used at the end of the workload ÷ space available to an ordinary user at its beginning.",
     ..Declared::PERCENT
 };
 
@@ -68,7 +68,7 @@ static FILES: Declared = Declared {
     better: Better::Higher,
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "Number of files at the end.",
+    explained: "Number of files at the end of the workload.",
     ..Declared::count("files")
 };
 
@@ -78,7 +78,8 @@ static BYTES: Declared = Declared {
     better: Better::Higher,
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "Sum of the lengths of all files at the end; the filesystem's metadata is not included.",
+    explained: "Sum of the lengths of all files at the end of the workload; the filesystem's metadata is not \
+                included.",
     ..Declared::BYTES
 };
 
@@ -88,7 +89,7 @@ static FREE: Declared = Declared {
     better: Better::Neither,
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "Space still available to an ordinary user at the end.",
+    explained: "Space still available to an ordinary user at the end of the workload.",
     ..Declared::BYTES
 };
 

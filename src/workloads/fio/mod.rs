@@ -50,9 +50,9 @@ static IOPS: Declared = Declared {
     did: "did fio's I/O",
     section: Section::Headline,
     over: Over::Phase(PHASE),
-    explained: "Reads, writes and trims of all jobs ÷ fio's run time. fio runs groups of jobs one after \
-                another. The longest run time that fio reports in a group counts for the group; fio's run time \
-                is the sum over all groups.",
+    explained: "Reads, writes and trims of all jobs ÷ fio's run time. fio runs groups of jobs one after another. \
+                The run time of a group is the longest run time that fio reports for a job of the group; fio's run \
+                time is the sum over all groups.",
     ..Declared::PER_SECOND
 };
 static READ: Declared = Declared {
@@ -61,7 +61,7 @@ static READ: Declared = Declared {
     short: "read",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Bytes read ÷ fio's run time, as the metric fio.iops defines it.",
+    explained: "Bytes read ÷ fio's run time. The metric fio.iops defines this run time.",
     key: true,
     ..Declared::MIB_PER_SECOND
 };
@@ -71,8 +71,8 @@ static WRITTEN: Declared = Declared {
     short: "write",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Bytes written ÷ fio's run time, as the metric fio.iops defines it. Without direct I/O or fsync the \
-                bytes may still be in memory at the end.",
+    explained: "Bytes written ÷ fio's run time. The metric fio.iops defines this run time. Without direct I/O or \
+                fsync the bytes may still be in memory at the end.",
     key: true,
     ..Declared::MIB_PER_SECOND
 };
@@ -110,9 +110,9 @@ static CACHED: Declared = Declared {
     title: "O_DIRECT through the page cache",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Before fio with direct=1, fsderby writes and reads a file of 64 KiB with O_DIRECT. The metric \
-                is the share of this file's pages that the kernel served through its page cache despite \
-                O_DIRECT. If the share is not 0, direct=1 does not bypass the page cache on this filesystem.",
+    explained: "Before fio runs with direct=1, fsderby writes and reads a file of 64 KiB with O_DIRECT. The metric \
+                is the share of this file's pages that the kernel served through its page cache despite O_DIRECT. If \
+                the share is not 0, direct=1 does not bypass the page cache on this filesystem.",
     drawn: false,
     ..Declared::PERCENT
 };
@@ -121,8 +121,8 @@ static SYNCED: Declared = Declared {
     title: "fio and sync",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Time from the start of fio to the end of the sync that follows fio. The time includes the \
-        layout of fio's files.",
+    explained: "Time from the start of fio to the end of the sync that follows fio. The time includes the creation \
+        of fio's files.",
     drawn: false,
     ..Declared::SECONDS
 };

@@ -31,7 +31,8 @@ static ALL: [Rate; 2] = [
             did: "wrote",
             section: Section::Headline,
             over: Over::Phases,
-            explained: "Bytes written per second in all writing passes, over all file and record sizes.",
+            explained: "Bytes written per second in all passes (tests) that write, for all file and record sizes \
+                        together.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -44,7 +45,8 @@ static ALL: [Rate; 2] = [
             did: "read",
             section: Section::Headline,
             over: Over::Phases,
-            explained: "Bytes read per second in all reading passes, over all file and record sizes.",
+            explained: "Bytes read per second in all passes (tests) that read, for all file and record sizes \
+                        together.",
             ..Declared::MIB_PER_SECOND
         },
     },

@@ -36,7 +36,8 @@ static RATES: [Rate; 4] = [
             did: "unpacked files",
             section: Section::Headline,
             over: Over::Phase("unpack"),
-            explained: "Files created, written and given a timestamp per second, with their directories.",
+            explained: "Files created per second, with their directories. Each file is written and given a \
+                        timestamp.",
             ..Declared::PER_SECOND
         },
     },
@@ -73,7 +74,7 @@ static RATES: [Rate; 4] = [
             short: "delete",
             section: Section::Files,
             over: Over::Phase("delete"),
-            explained: "Files deleted per second, in directory order, with their directories.",
+            explained: "Files deleted per second, in directory order. Their directories are deleted too.",
             key: true,
             ..Declared::PER_SECOND
         },

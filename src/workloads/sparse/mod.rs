@@ -66,8 +66,8 @@ static RATES: [Rate; 4] = [
             did: "copied sparse files",
             section: Section::Headline,
             over: Over::Phase("copy"),
-            explained: "Length of the copied files, holes included, per second; the copy finds holes (SEEK_DATA) and \
-                skips them.",
+            explained: "Total length of the copied files, holes included, ÷ time of the copy. The copy finds holes \
+                (SEEK_DATA) and skips them.",
             ..Declared::MIB_PER_SECOND
         },
     },

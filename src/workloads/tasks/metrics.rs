@@ -41,7 +41,11 @@ macro_rules! task {
                 title: concat!($title, " (phase ", $phase, ")"),
                 section: TASKS,
                 over: Over::Phase($phase),
-                explained: concat!("Time to ", $explained, ", until the task's last system call."),
+                explained: concat!(
+                    "Time to ",
+                    $explained,
+                    ", until the task's last system call; changes may still be in memory."
+                ),
                 ..Declared::SECONDS
             },
             synced: Declared {
@@ -58,9 +62,9 @@ macro_rules! task {
                 section: COST,
                 over: Over::Phase($phase),
                 explained: concat!(
-                    "CPU share of the process during the task to ",
+                    "User and system time ÷ elapsed time of the task to ",
                     $explained,
-                    ", as GNU time reports it; the sync is not included."
+                    ", like %P of GNU time; the sync is not included."
                 ),
                 drawn: false,
                 ..Declared::PERCENT_OF_TIME
@@ -88,12 +92,12 @@ macro_rules! task {
 }
 
 static EACH: [Task; 8] = [
-    task!("copy-image", "copying the image", "copy the image file from the second disk"),
+    task!("copy-image", "copying the image", "copy the image file from a second disk to the volume"),
     task!("copy-image-again", "copying the image again", "copy the image file again within the volume"),
     task!("delete-images", "deleting the images", "delete both copies of the image file"),
-    task!("copy-tree", "copying the tree", "copy the tree from the second disk"),
+    task!("copy-tree", "copying the tree", "copy the tree from a second disk to the volume"),
     task!("copy-tree-again", "copying the tree again", "copy the tree again within the volume"),
-    task!("list", "listing the tree", "write a list of the tree, with each file's status, to a file"),
+    task!("list", "listing the tree", "write a list of all files, with mode, size and time, to a file"),
     task!("find", "searching the tree", "find the names in the tree that match a pattern"),
     task!("delete-trees", "deleting the trees", "delete both copies of the tree"),
 ];

@@ -83,7 +83,7 @@ impl Told<'_> {
                 )
             }
             (_, true) => format!("The two runs are equivalent within {margin}."),
-            (_, false) => "Whether the two runs differ stays open.".to_owned(),
+            (_, false) => "Neither a difference nor equivalence of the two runs was found.".to_owned(),
         };
         Sentence::new(text, claims(judged))
     }
@@ -134,9 +134,7 @@ impl Told<'_> {
         let mut said: Vec<String> = (judged.len() > 1).then(counted).into_iter().collect();
         if judged.len() < all {
             let (others, least) = (count(all - judged.len(), "other comparison"), self.changes.needed());
-            said.push(format!(
-                "Not judged, because they have fewer than {least} rounds or samples: {others}."
-            ));
+            said.push(format!("Not judged: {others} with fewer than {least} rounds or samples."));
         }
         if differ == 0 {
             let rounds = judged.iter().flat_map(|change| change.n).min().unwrap_or(0);

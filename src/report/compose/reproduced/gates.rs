@@ -65,12 +65,12 @@ impl Runs<'_> {
         candidate: &Candidate,
     ) -> Result<(), Reason> {
         let Some(full) = self.full.memory.get(name) else {
-            return Err(Reason::only(format!("The paper's data do not state its memory for {name}.")));
+            return Err(Reason::only(format!("The paper's data do not state the memory size for {name}.")));
         };
         let wanted = Bytes(scale.apply(full.0));
         let Some(own) = place.run.plan.setup(candidate).memory else {
             let said = format!(
-                "{} had no memory limit, so its ratio of data to memory is not the paper's.",
+                "{} had no memory limit, so its ratio of data to memory differs from the paper's.",
                 candidate.label
             );
             return Err(Reason::takes(said, format!("--memory {}", wanted.0)));
@@ -81,7 +81,7 @@ impl Runs<'_> {
         }
         let said = format!("{name} had {own} of memory; the paper's ratio of data to memory needs {wanted}.");
         let takes = match place.run.plan.shortfall.and_then(|short| short.memory) {
-            Some(_) => "a larger scale: a trial does not fit into less memory".to_owned(),
+            Some(_) => "a larger scale, because a trial does not fit into less memory".to_owned(),
             None => format!("--memory {}", wanted.0),
         };
         Err(Reason::takes(said, takes))
@@ -93,7 +93,7 @@ impl Runs<'_> {
         let known = &self.paper.reproduction.written;
         if known.is_empty() {
             let said = "No run at full size has measured yet how many of the written bytes reach the device.";
-            return Err(Reason::takes(said, "the full size, or one trial of it"));
+            return Err(Reason::takes(said, "a run or one trial at full size"));
         }
         let mut seen = false;
         for (place, amount) in self.places.iter().flat_map(|place| known.iter().map(move |k| (place, k))) {
@@ -118,7 +118,7 @@ impl Runs<'_> {
         let of = format!("{} on {}", amount.workload, amount.kind);
         let lacks = || {
             Reason::takes(
-                format!("No run at this scale has {of}, whose full size is known."),
+                format!("No run at this scale has {of}, whose device writes at full size are known."),
                 format!("a run with {of}"),
             )
         };
@@ -145,6 +145,7 @@ fn commits(
     let said =
         format!("{name} took {took:.1} s on {}; three commit intervals are {needed:.0} s.", candidate.label);
     let larger = ((scale.by as f64 * took / needed) / scale.of as f64).floor().max(1.0);
-    let takes = if larger <= 1.0 { "the full size".to_owned() } else { format!("--scale 1/{larger:.0}") };
+    let takes =
+        if larger <= 1.0 { "a run at full size".to_owned() } else { format!("--scale 1/{larger:.0}") };
     Err(Reason::takes(said, takes))
 }

@@ -160,7 +160,7 @@ impl Runs<'_> {
             let is_scaled =
                 self.places.iter().any(|place| place.works.iter().any(|(.., scale)| scale.shrinks()));
             let other = if is_scaled { "a larger scale, or " } else { "" };
-            let text = "a difference larger than the model's uncertainty, as further rounds do not narrow this range";
+            let text = "a difference larger than the model's uncertainty, because further rounds do not narrow this range";
             return Some(format!("{other}{text}"));
         }
         let (middle, half) = ((low + high) / 2.0, (high - low) / 2.0);
@@ -185,7 +185,10 @@ impl Runs<'_> {
             } else if table.figures.is_empty() {
                 once(&mut missing, format!("{}: the paper prints no figures.", named()));
             } else if !table.is_comparable() {
-                once(&mut missing, format!("{}: no single workload of fsderby has these figures.", named()));
+                once(
+                    &mut missing,
+                    format!("{}: no single workload of fsderby measures all these figures.", named()),
+                );
             } else {
                 let found = self.places.iter().filter_map(|place| self.table(place, table, known));
                 let before = tables.len();
@@ -254,7 +257,8 @@ fn summed(legs: &[Leg<Reason>], here: Here) -> Vec<String> {
         Here::Holds => vec![format!("The ranges of all {all} lie within the limits of the claim.")],
         Here::DoesNotHold => {
             let first = legs.iter().find(|leg| leg.here == here);
-            let example = first.map(|leg| format!(" The first is {} ({}).", leg.what, leg.workload));
+            let example =
+                first.map(|leg| format!(" First such comparison: {} (workload {}).", leg.what, leg.workload));
             let of = if legs.len() == 1 {
                 "the only comparison".into()
             } else {

@@ -98,7 +98,7 @@ impl Runs<'_> {
         let has = |point: &&&Point<'_>| self.places.iter().any(|place| place.work(point.workload).is_some());
         if let Some(point) = points.iter().find(|point| !has(point)) {
             let work = point.workload;
-            return Reason::takes(format!("No run has {work}."), format!("a run of {work}"));
+            return Reason::takes(format!("No run has the workload {work}."), format!("a run of {work}"));
         }
         let is_in = |place: &Place<'_>, point: &Point<'_>| {
             place.work(point.workload).is_some() && place.of_kind(point.candidate).next().is_some()
@@ -124,11 +124,11 @@ impl Runs<'_> {
         let unit = if place.is_modelled() { "sample" } else { "round" };
         match unknown {
             Unknown::NotMeasured => Reason::only(format!(
-                "No valid trial in {folder} has {} of {} in {}.",
+                "No valid trial in {folder} has the metric {} of {} in the workload {}.",
                 point.metric, point.candidate, point.workload
             )),
             Unknown::Averaged(n) => Reason::only(format!(
-                "The claim means the average of {n} figures of {}, for which fsderby has no range.",
+                "The claim is about the average of {n} figures of {}; fsderby computes no range for such an average.",
                 point.metric
             )),
             Unknown::Few { has, needed } => Reason::takes(
@@ -149,7 +149,9 @@ impl Runs<'_> {
                 "On this testbed fsderby has no range for a ratio of two workloads or metrics.",
                 "a run on a modelled disk",
             ),
-            Unknown::Opposed => Reason::only("The two metrics have opposite directions."),
+            Unknown::Opposed => Reason::only(
+                "One of the two metrics should be high and the other low, so their ratio has no direction.",
+            ),
         }
     }
 }

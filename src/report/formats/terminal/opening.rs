@@ -11,6 +11,7 @@ use crate::report::view::glance::{Cell, Counts, Glance, Line};
 use crate::report::view::heading::{Heading, Standing};
 use crate::report::view::number::count;
 use crate::text::visible::visible_line;
+use crate::workloads;
 
 impl Page {
     pub(super) fn opening(&mut self, summary: &Summary) {
@@ -45,6 +46,10 @@ impl Page {
         }
         self.line("");
         self.line(&format!("More: {}", visible_line(&heading.more)));
+        let explained = summary.workloads.iter().find(|work| workloads::find(&work.label).is_some());
+        if let Some(work) = explained {
+            self.line(&format!("What a workload does: fsderby explain {}", work.label));
+        }
     }
 
     /// Prints what is missing for a verdict, and the command to run for it.
@@ -142,7 +147,7 @@ fn by_candidate(glance: &Glance, of: &[usize]) -> Table {
         for cell in of.iter().map(|at| &line.cells[*at]) {
             cells.extend(has_ranks.then(|| cell.rank.clone()));
             cells.extend(single.then(|| cell.mean.clone()));
-            cells.push(cell.ratio());
+            cells.push(cell.marked_ratio());
         }
         table.add_row(cells);
     }
