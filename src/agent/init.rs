@@ -81,7 +81,7 @@ fn carry_out(job: &Job, loaded: anyhow::Result<()>, tell: &Teller) -> io::Result
     if let Some(seen) = ready.seen {
         tell.send(&Event::Seen(seen))?;
     }
-    trial::carry_out(job, &|| the_rest(job), tell)
+    trial::carry_out(job, ready.ballast, &|| the_rest(job), tell)
 }
 
 /// Stops this machine after the first steps; when it goes on, the host has replaced them by the whole job.
@@ -123,7 +123,7 @@ fn way_out(job: Option<&Job>) -> anyhow::Result<Box<dyn Write + Send>> {
 /// A prepared guest.
 struct Ready {
     seen: Option<Seen>,
-    _ballast: Ballast,
+    ballast: Ballast,
 }
 
 /// Waits for the job's disk, and reduces the guest's memory to the job's limit.
@@ -139,7 +139,7 @@ fn prepare(job: &Job) -> anyhow::Result<Ready> {
         serve_programs()?;
     }
     job.memory.map(has_enough).transpose()?;
-    Ok(Ready { seen, _ballast: job.memory.map(ballast).transpose()?.unwrap_or_default() })
+    Ok(Ready { seen, ballast: job.memory.map(ballast).transpose()?.unwrap_or_default() })
 }
 
 /// What programs expect of a machine beside their files.

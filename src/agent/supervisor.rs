@@ -56,7 +56,12 @@ fn agent(job: &Job) -> u8 {
         let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
         let build = env!("CARGO_PKG_VERSION").to_owned();
         tell.send(&Event::Hello { protocol: PROTOCOL, build, kernel, clock_ns: monotonic_ns() })?;
-        trial::carry_out(job, &|| anyhow::bail!("only a guest in virtual time can pause"), &tell)?;
+        trial::carry_out(
+            job,
+            Vec::new(),
+            &|| anyhow::bail!("only a guest in virtual time can pause"),
+            &tell,
+        )?;
         tell.send(&Event::Bye { events: tell.sent(), clock_ns: monotonic_ns() })
     });
     match spoken {

@@ -38,7 +38,7 @@ pub type Rest<'r> = &'r dyn Fn() -> anyhow::Result<Job>;
 ///
 /// # Errors
 /// Only if the agent cannot send events; failures within the trial are events.
-pub fn carry_out(job: &Job, rest: Rest<'_>, tell: &Teller) -> io::Result<()> {
+pub fn carry_out(job: &Job, ballast: Ballast, rest: Rest<'_>, tell: &Teller) -> io::Result<()> {
     if job.guest {
         blocked::of_this_guest();
     }
@@ -55,7 +55,7 @@ pub fn carry_out(job: &Job, rest: Rest<'_>, tell: &Teller) -> io::Result<()> {
         is_last: false,
         is_cut: false,
         was_continued: false,
-        ballast: Ballast::new(),
+        ballast,
     };
     if resources.steps(0, &watchdog, tell)? == Flow::Ended {
         return Ok(());
@@ -191,9 +191,11 @@ impl Resources<'_> {
             Step::ForcedCheck { check, mount } => self.forced_check(check, mount, limit, told),
             Step::Source { work, make, mount } => self.timed(|resources| {
                 let work = resources.work_job(*work)?.clone();
-                // The candidate has no part in it.
+                // The candidate has no part in it, and the limit is the work's: another filesystem needs memory of its own.
+                resources.ballast.clear();
                 let filled = resources.site_mut()?.fill_source(&work, make, mount, limit);
-                filled.map_err(StepError::of_machine)
+                filled.map_err(StepError::of_machine)?;
+                resources.take_surplus()
             }),
             Step::ProbesOn { work } => self.timed(|resources| resources.probes_on(*work, told)),
             Step::Sync { .. } => self.timed(|resources| resources.site()?.sync()),

@@ -23,9 +23,6 @@ use crate::testbeds;
 
 /// Memory of each client's process; the program's text is shared.
 const CLIENT: u64 = 2 * MIB;
-/// The kernel's memory for the filesystem of a second disk, from which a work copies. With less, the kernel kills the process that
-/// fills this disk.
-const SOURCE: u64 = 8 * MIB;
 /// On volumes smaller than this, some kinds choose other block sizes.
 const LEAST_VOLUME: Bytes = Bytes(512 * MIB);
 
@@ -134,10 +131,8 @@ impl Experiment {
         let mut own = None;
         for work in self.planned_workloads(self.scale)? {
             let (_, known) = values::work(&work)?;
-            let needs = known.needs();
             let clients = u64::from(work.clients.or(self.clients).unwrap_or(1));
-            let source = if needs.source { SOURCE } else { 0 };
-            own = own.max(Some(source + clients.saturating_mul(needs.memory.0.saturating_add(CLIENT))));
+            own = own.max(Some(clients.saturating_mul(known.needs().memory.0.saturating_add(CLIENT))));
         }
         Ok(whole(least.0.saturating_add(own.unwrap_or(CLIENT))))
     }
