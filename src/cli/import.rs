@@ -51,7 +51,8 @@ Input:
   iozone    the table of IOzone in kBytes/sec, or its -R tables
   postmark  verbose and terse reports of PostMark 1.5 to 1.53
 
-fsderby ignores text around a line: quote marks of mails, tags of web pages, an echo command. Then it prints a note.
+If a line also has other text (quote marks of mails, tags of web pages, an echo command), fsderby ignores this text
+and prints a note.
 
 Several results with the same label and workload count as repetitions. To show imported results:
   fsderby report IMPORT

@@ -162,14 +162,16 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line], is_on_models: b
     let interval = match (has_intervals, is_on_models) {
         (false, _) => "",
         (true, true) => ", in brackets the smallest and the largest ratio instead of a confidence interval",
-        (true, false) => ", in brackets its interval (omitted in wide tables)",
+        // A terminal has no room for the intervals of many columns.
+        (true, false) if all.len() > 2 => ", in brackets its interval (omitted in wide tables)",
+        (true, false) => ", in brackets its interval",
     };
     let times = match is_same {
         true => format!("how many times as {} as {} each candidate is", first.times_as, first.to),
         false if all.iter().any(|(_, c)| c.is_of_amounts()) => {
-            "candidate ÷ reference of the same comparison; for amounts, fewer is better".to_owned()
+            "candidate ÷ the column's reference; for amounts, fewer is better".to_owned()
         }
-        false => "candidate ÷ reference of the same comparison; more is better".to_owned(),
+        false => "candidate ÷ the column's reference; more is better".to_owned(),
     };
     let ranks = lines.iter().flat_map(|line| &line.cells).find(|cell| cell.rank.contains('–'));
     let ranks = ranks.map_or_else(String::new, |cell| {

@@ -10,6 +10,7 @@ use super::{
 use crate::analysis::dataset::counted;
 use crate::analysis::elapsed::elapsed;
 use crate::analysis::evidence::Coverage;
+use crate::analysis::stationary;
 use crate::report::view::floor;
 use crate::report::view::heading::{Heading, Next, Standing};
 use crate::report::view::needs::ToChoose;
@@ -90,7 +91,8 @@ pub fn of(
         )
         .trim_start()
         .to_owned(),
-        _ => conclusion(standing, progress, workloads, next.as_ref(), &lacks),
+        (_, Standing::Short) => too_short(run, workloads, next.as_ref()),
+        _ => conclusion(standing, progress, next.as_ref(), &lacks),
     };
     let timeless = timeless::of(run);
     let warnings = timeless.iter().map(|why| why.said.clone()).chain(setups.apart.iter().cloned());
@@ -167,7 +169,7 @@ fn title(
         Standing::Preliminary => {
             return progress.title(taking_part > 1, model::is_model_only(run));
         }
-        Standing::Short => ("Preliminary", ", because the work is short".to_owned()),
+        Standing::Short => ("Preliminary", ", because the trials are short".to_owned()),
         Standing::Verdict if is_open && !verdict.findings.is_empty() => ("No finding", partly(workloads)),
         Standing::Verdict => ("Verdict", partly(workloads)),
         Standing::Void => ("Void", String::new()),
@@ -232,7 +234,7 @@ fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary], se
     }
     let all = number(run, filesystems.len(), setups);
     format!(
-        "{of}{all} ran the same workloads ({workloads}) in {rounds}, each round in random order.",
+        "{of}{all} ran these workloads in {rounds}, each round in random order: {workloads}.",
         workloads = list(&works),
         rounds = count(rounds(run), "round")
     )
@@ -509,9 +511,9 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
             false => format!(" of {}", these(workloads, &marked)),
         };
         format!(
-            "The machine was not idle: in {n} of {of}{which}, the workload lost over a tenth of its time to other users \
-             of the machine, or heat slowed the CPU. These trials count, so intervals are wider, and candidates that \
-             need more CPU time may lose more.",
+            "The machine was not idle: in {n} of {of}{which}, other programs or virtual machines took over a tenth of the \
+             workload's time, or heat slowed the CPU. These trials count, so intervals are wider, and candidates that \
+             need more CPU time may seem slower.",
             of = count(sum(|work| work.disturbed_trials[1]), "trial")
         )
     })
@@ -533,13 +535,7 @@ fn first(text: &str) -> String {
     head.to_uppercase() + rest
 }
 
-fn conclusion(
-    standing: Standing,
-    progress: Progress,
-    workloads: &[WorkloadSummary],
-    next: Option<&Next>,
-    lacks: &str,
-) -> String {
+fn conclusion(standing: Standing, progress: Progress, next: Option<&Next>, lacks: &str) -> String {
     match (standing, next) {
         (Standing::Nothing, _) => "No trial is valid; see the reasons below.".to_owned(),
         (Standing::Preliminary, Some(_)) if progress.complete >= progress.needed => format!(
@@ -555,20 +551,33 @@ fn conclusion(
             });
             format!("{lacks}{next}")
         }
-        (Standing::Short, next) => {
-            let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
-            let takes = next.and_then(|next| next.minutes);
-            let takes =
-                takes.map_or_else(String::new, |minutes| format!(" takes about {}", duration(minutes)));
-            format!(
-                "Preliminary because {which} short. A trial is long enough for a verdict if it writes twice \
-                 the memory that it may use and lasts three commit intervals of its filesystem. A run with longer \
-                 workloads{takes}:"
-            )
-        }
         (Standing::Medians, _) => MEDIANS.to_owned(),
-        (Standing::Verdict | Standing::Void, _) => String::new(),
+        (Standing::Short | Standing::Verdict | Standing::Void, _) => String::new(),
     }
+}
+
+/// What trials that are too short lack: `Preliminary because all workloads are short; no trial took more than 4.8 s. …`
+fn too_short(run: &Run, workloads: &[WorkloadSummary], next: Option<&Next>) -> String {
+    let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
+    let times: Vec<(f64, f64)> =
+        counted(run).iter().filter_map(|record| stationary::commits(record)).collect();
+    let least = times.iter().map(|(_, needed)| *needed).fold(f64::MAX, f64::min);
+    let (took, most) = times.iter().fold((0.0_f64, 0.0_f64), |(a, b), (c, d)| (a.max(*c), b.max(*d)));
+    let range = if least < most {
+        format!("{least:.0} to {most:.0} s, by filesystem")
+    } else {
+        format!("{most:.0} s")
+    };
+    let took =
+        if times.is_empty() { String::new() } else { format!("; no trial took more than {took:.1} s") };
+    let needed = if times.is_empty() { String::new() } else { format!(" ({range})") };
+    let takes = next.and_then(|next| next.minutes);
+    let takes = takes.map_or_else(String::new, |minutes| format!(" (about {})", duration(minutes)));
+    format!(
+        "Preliminary because {which} short{took}. A verdict needs trials that write twice the memory that they may use \
+         and last three commit intervals of their filesystem{needed}. For example, a run with other, longer \
+         workloads{takes}:"
+    )
 }
 
 /// The duration of a command, if known.

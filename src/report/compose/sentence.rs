@@ -357,8 +357,8 @@ fn listed(labels: &[&str]) -> String {
     list(&labels.iter().map(|label| named(label)).collect::<Vec<String>>())
 }
 
-/// How sure the findings are, and on what basis: `How sure: with 95 % confidence, all ranges contain the true values (12 rounds in
-/// random order).`
+/// How sure the findings are, and on what basis: `How sure: 95 % confidence that all ranges hold at once (12 rounds in random
+/// order).`
 pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String {
     let sure = match standing {
         Standing::Preliminary => "How sure: no finding yet, because there are too few rounds;",
@@ -367,7 +367,7 @@ pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String
         }
     };
     let limit = match standing {
-        Standing::Short => " The result holds only for workloads as short as in this run.",
+        Standing::Short => ", but only for trials as short as these",
         _ => "",
     };
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
@@ -375,25 +375,25 @@ pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String
         Basis::Rounds { alpha, .. } => {
             let percent = digits(100.0 * (1.0 - alpha));
             let what = match (is_found, verdict.findings.len()) {
-                (false, 1) => format!("with {percent} % confidence, this range contains the true value"),
+                (false, 1) => format!("{percent} % confidence that this range contains the true value"),
                 (false, _) => {
-                    format!("with {percent} % confidence, no difference is larger than stated here")
+                    format!("{percent} % confidence that no difference is larger than stated here")
                 }
                 (true, 1) => format!("the range is a {percent} % confidence interval"),
                 (true, _) => {
-                    format!("with {percent} % confidence, all ranges contain the true values")
+                    format!("{percent} % confidence that all ranges hold at once")
                 }
             };
-            format!("{sure} {what} ({rounds} in random order).{limit}", rounds = count(rounds, "round"))
+            format!("{sure} {what} ({rounds} in random order){limit}.", rounds = count(rounds, "round"))
         }
         Basis::Samples { complete, .. } => match is_found {
             true => format!(
                 "{sure} every finding holds in all {complete} samples of the modelled disk, with other seeds and CPU \
-                 costs, and on the least favourable disk.{limit}"
+                 costs, and on the least favourable disk{limit}."
             ),
             false => format!(
                 "{sure} no difference passes every check: {complete} samples of the modelled disk, other seeds and CPU \
-                 costs, the least favourable disk, the disk model's error.{limit}"
+                 costs, the least favourable disk, the disk model's error{limit}."
             ),
         },
     }

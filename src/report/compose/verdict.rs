@@ -28,7 +28,8 @@ pub fn answer(workloads: &[WorkloadSummary], verdict: &Verdict) -> Vec<Sentence>
         all if all.len() > NAMED => vec![counted(all)],
         all => {
             let prefixed = |c: &&Comparison| {
-                let is_open = !c.sentence.claims.is_empty() && winner(c).is_none();
+                let claims = &c.sentence.claims;
+                let is_open = !claims.is_empty() && claims.iter().all(|c| c.said == Said::NotToldApart);
                 let no_winner = if is_open { "no winner; " } else { "" };
                 let (about, text) = (about(c, all, workloads), &c.sentence.text);
                 Sentence::new(format!("Workload {about}: {no_winner}{text}"), c.sentence.claims.clone())
@@ -128,7 +129,7 @@ fn winner(comparison: &Comparison) -> Option<&str> {
     labels.find(|label| beaten(label) >= others && others > 0)
 }
 
-/// The scenario and its metric: `mail (transactions)`, `sources (compared: operation create)` if other metrics of it are not
+/// The scenario and its metric: `mail (transactions)`, `sources (operation create only)` if other metrics of it are not
 /// compared. Of several metrics names the phase only if titles would be equal without it.
 fn about(comparison: &Comparison, all: &[&Comparison], workloads: &[WorkloadSummary]) -> String {
     let Comparison { scenario, title, .. } = comparison;
@@ -145,7 +146,7 @@ fn about(comparison: &Comparison, all: &[&Comparison], workloads: &[WorkloadSumm
     let part = match is_alone {
         true => {
             let is_part = workloads.iter().any(|w| w.label == *scenario && !glance::uncompared(w).is_empty());
-            format!("{}{alone}", if is_part { "compared: " } else { "" })
+            format!("{alone}{}", if is_part { " only" } else { "" })
         }
         false if others.any(|other| plain(other) == plain(comparison)) => with_phase,
         false => plain(comparison),
@@ -271,7 +272,7 @@ mod tests {
         let said: Vec<String> = said.into_iter().map(|sentence| sentence.text).collect();
         assert_eq!(
             said[0],
-            "Workload letters-quick (compared: transactions): cedarfs is 1.52–2.50 times as fast as birchfs, 2.00 times as fast as \
+            "Workload letters-quick (transactions only): cedarfs is 1.52–2.50 times as fast as birchfs, 2.00 times as fast as \
              alderfs and 4.00 times as fast as rowanfs."
         );
         assert!(said[1].contains("Of 6 pairwise comparisons, 5 found a difference beyond 3%"), "{}", said[1]);
