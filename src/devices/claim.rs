@@ -13,7 +13,7 @@ use super::marks::{self, Found, LEAST, Mark, SECTORS};
 use super::opened::Disk;
 use super::refusal::{Check, Refusal};
 use super::signatures::{self, Signature};
-use super::{here, hold, lvm, registry, users};
+use super::{here, hold, lvm, plans, registry, users};
 use crate::host::random;
 use crate::schema::units::Bytes;
 
@@ -132,7 +132,7 @@ fn is_unclaimed(disk: &Disk, id: &str) -> Result<(), Refusal> {
 
 fn is_unplanned(disk: &Described, signatures: &[Signature]) -> Result<(), Refusal> {
     let words: Vec<String> = signatures.iter().flat_map(|signature| signature.names.clone()).collect();
-    match users::planned(disk, &words).first() {
+    match plans::planned(disk, &words).first() {
         None => Ok(()),
         Some(plan) => Err(Refusal::new(
             Check::Use,
@@ -246,6 +246,7 @@ impl Examined {
         };
         // The user may have taken hours to type.
         hold::is_offered(&self.disk)?;
+        is_unplanned(about, &is_unsigned(about)?)?;
         self.disk.is_still_itself()?;
         users::is_unused(&self.disk)?;
         lvm::is_opened_by_us(about, 2)?;

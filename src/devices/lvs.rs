@@ -172,7 +172,10 @@ fn joined(places: BTreeSet<Place>) -> Vec<Place> {
     let mut all: Vec<Place> = Vec::new();
     for place in places {
         match all.last_mut() {
-            Some(last) if last.device == place.device && last.start + last.length == place.start => {
+            Some(last)
+                if last.device == place.device
+                    && last.start.checked_add(last.length) == Some(place.start) =>
+            {
                 last.length += place.length;
             }
             _ => all.push(place),

@@ -20,6 +20,7 @@ mod lvm;
 mod lvs;
 mod marks;
 mod opened;
+mod plans;
 mod refusal;
 mod registry;
 mod reservations;

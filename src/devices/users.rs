@@ -17,32 +17,6 @@ use super::lvm::Laid;
 use super::opened::Disk;
 use super::refusal::{Check, Refusal};
 
-/// Files in which somebody may plan to use a disk at the next boot, with the names of disks, filesystems or partitions.
-const PLANS: [&str; 9] = [
-    "/etc/fstab",
-    "/etc/crypttab",
-    "/etc/mdadm/mdadm.conf",
-    "/etc/mdadm.conf",
-    "/etc/lvm/devices/system.devices",
-    "/etc/zfs/zpool.cache",
-    "/etc/drbd.conf",
-    "/etc/scst.conf",
-    "/etc/target/saveconfig.json",
-];
-/// The same, as folders: mounts of systemd, replicas, exports, and virtual machines with their pools.
-const FOLDERS: [&str; 11] = [
-    "/etc/systemd/system",
-    "/etc/mdadm/mdadm.conf.d",
-    "/etc/drbd.d",
-    "/etc/tgt",
-    "/etc/libvirt/qemu",
-    "/etc/libvirt/storage",
-    "/run/libvirt/qemu",
-    "/etc/pve/qemu-server",
-    "/etc/pve/lxc",
-    "/etc/xen",
-    "/var/lib/lxc",
-];
 /// Exported by the kernel's own SCSI target.
 const TARGETS: &str = "/sys/kernel/config/target/core";
 const NVME_TARGETS: &str = "/sys/kernel/config/nvmet/subsystems";
@@ -106,108 +80,14 @@ fn below(laid: &Laid) -> Vec<String> {
     users.iter().map(|user| format!("a disk below it: {user}")).collect()
 }
 
-/// Everybody whose files name this disk, its partitions, or one of these words, which its content names.
-pub fn planned(disk: &Described, words: &[String]) -> Vec<String> {
-    let (links, hidden_links) = files(&["/dev/disk"]);
-    let (others, hidden) = files(&FOLDERS);
-    let mut names = names(disk, links);
-    names.extend(words.iter().cloned());
-    let volume = disk.volume().and_then(|volume| Some(volume.split_once('/')?.1.to_owned()));
-    let all = PLANS.iter().map(PathBuf::from).chain(others);
-    // Sockets lie among a hypervisor's files; a pipe would keep the reader waiting.
-    let is_read = |file: &PathBuf| fs::metadata(file).map_or(true, |about| about.is_file());
-    let found = all.filter(is_read).filter_map(|file| {
-        let content = match fs::read(&file) {
-            Ok(content) => content,
-            Err(e) if is_gone(&e) => return None,
-            Err(e) => {
-                return Some(format!("{} cannot be read ({e}), so it may name the disk", file.display()));
-            }
-        };
-        let text = String::from_utf8_lossy(&content);
-        let mut lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
-        let name = lines.find_map(|line| {
-            let word = names.iter().find(|name| has_word(line, name));
-            word.or_else(|| volume.as_ref().filter(|volume| has_volume(line, volume)))
-        })?;
-        Some(format!("{} names {name}", file.display()))
-    });
-    found.chain(hidden_links).chain(hidden).collect()
-}
-
-/// The files below these folders, two folders deep, and why some cannot be seen.
-fn files(folders: &[&str]) -> (Vec<PathBuf>, Vec<String>) {
-    let (mut found, mut hidden) = (Vec::new(), Vec::new());
-    let mut left: Vec<(PathBuf, u32)> = folders.iter().map(|folder| (folder.into(), 1)).collect();
-    while let Some((folder, depth)) = left.pop() {
-        match entries(&folder) {
-            Ok(entries) => {
-                let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
-                    entries.into_iter().map(|entry| entry.path()).partition(|path| path.is_dir());
-                found.extend(files);
-                left.extend(folders.into_iter().filter(|_| depth < 2).map(|folder| (folder, depth + 1)));
-            }
-            Err(why) => hidden.push(why),
-        }
-    }
-    (found, hidden)
-}
-
-/// Whether this character continues a name.
-fn is_part(c: char) -> bool {
-    c.is_alphanumeric() || "-_./:".contains(c)
-}
-
-/// Whether the name, or that of a partition of it, stands in the line without being part of a longer one. A driver of Xen stands before
-/// a path: `phy:/dev/sdb`.
-fn has_word(line: &str, name: &str) -> bool {
-    line.match_indices(name).any(|(at, _)| {
-        let before = line[..at].chars().next_back().filter(|c| *c != ':' || !name.starts_with('/'));
-        let after = &line[at + name.len()..];
-        let after = after
-            .strip_prefix("-part")
-            .map_or(after, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-        !before.is_some_and(is_part) && !after.chars().next().is_some_and(is_part)
-    })
-}
-
-/// Whether the line names a volume as hypervisors do, without its group: `store:volume` or `volume='volume'`.
-fn has_volume(line: &str, volume: &str) -> bool {
-    line.match_indices(volume).any(|(at, _)| {
-        let after = line[at + volume.len()..].chars().next();
-        let stands = [":", "volume='", "volume=\""].iter().any(|before| line[..at].ends_with(before));
-        stands && !after.is_some_and(is_part)
-    })
-}
-
-/// Paths and serial numbers of the disk and its partitions; these are the links in /dev/disk.
-fn names(disk: &Described, links: Vec<PathBuf>) -> BTreeSet<String> {
-    let nodes: Vec<PathBuf> = std::iter::once(disk.node())
-        .chain(disk.partitions.iter().map(|part| Path::new("/dev").join(&part.name)))
-        .collect();
-    let mut names: BTreeSet<String> = nodes.iter().map(|node| node.display().to_string()).collect();
-    names.extend([&disk.serial, &disk.wwid].into_iter().flatten().cloned());
-    names.extend(disk.mapped.as_ref().map(|mapped| format!("/dev/mapper/{mapped}")));
-    names.extend(disk.volume().map(|volume| format!("/dev/{volume}")));
-    for link in links {
-        if fs::canonicalize(&link).is_ok_and(|target| nodes.contains(&target)) {
-            names.insert(link.display().to_string());
-            names.extend(link.file_name().map(|name| name.to_string_lossy().into_owned()));
-        }
-    }
-    // A name of one or two letters is a word of any file.
-    names.retain(|name| name.len() > 3);
-    names
-}
-
 /// Whether what was to be read does not exist, or a process ended. Any other error hides a user.
-fn is_gone(error: &io::Error) -> bool {
+pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
         || error.raw_os_error() == Some(Errno::SRCH.raw_os_error())
 }
 
 /// The entries of a folder, or why they cannot be seen; none if it does not exist.
-fn entries(folder: &Path) -> Result<Vec<DirEntry>, String> {
+pub(super) fn entries(folder: &Path) -> Result<Vec<DirEntry>, String> {
     match fs::read_dir(folder).and_then(Iterator::collect) {
         Err(e) if is_gone(&e) => Ok(Vec::new()),
         read => {
@@ -418,47 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_counts_where_it_stands_for_itself() {
-        for (line, is) in [
-            ("/dev/sdb1 /srv ext4 defaults 0 2", true),
-            ("UUID=1234-5678 /srv ext4", false),
-            ("/dev/sdb10 /srv ext4", false),
-            ("x/dev/sdb1 /srv", false),
-            ("/dev/sdb1-part12 /srv", true),
-            ("/dev/sdb1-particular /srv", false),
-            ("<source dev='/dev/sdb1'/>", true),
-            ("\"/dev/sdb1\"", true),
-            ("disk = ['phy:/dev/sdb1,xvda,w']", true),
-            ("What=/dev/sdb1", true),
-        ] {
-            assert_eq!(has_word(line, "/dev/sdb1"), is, "{line}");
-        }
-        assert!(has_word("UUID=1234-5678 /srv ext4", "1234-5678"));
-    }
-
-    #[test]
-    fn a_volume_counts_where_a_hypervisor_names_it_without_its_group() {
-        for (line, is) in [
-            ("scsi0: local-lvm:vm-100-disk-0,iothread=1,size=32G", true),
-            ("rootfs: local-lvm:vm-100-disk-0", true),
-            ("<source pool='vg' volume='vm-100-disk-0'/>", true),
-            ("<source pool=\"vg\" volume=\"vm-100-disk-0\"/>", true),
-            ("scsi0: local-lvm:vm-100-disk-01,size=32G", false),
-            ("scsi0: local-lvm:base/vm-100-disk-0", false),
-            ("<name>vm-100-disk-0</name>", false),
-            ("vm-100-disk-0", false),
-        ] {
-            assert_eq!(has_volume(line, "vm-100-disk-0"), is, "{line}");
-        }
-    }
-
-    #[test]
-    fn a_folder_that_cannot_be_read_hides_a_user_and_one_that_does_not_exist_does_not() {
-        // A name that is too long cannot be looked up, whoever asks.
-        let long = format!("/{}", "x".repeat(300));
-        let (found, hidden) = files(&["/no/such/folder", &long]);
-        assert_eq!((found.len(), hidden.len()), (0, 1), "{hidden:?}");
-        assert!(hidden[0].contains("cannot be read"), "{hidden:?}");
+    fn processes_are_seen() {
         assert!(pids().unwrap().contains(&std::process::id().to_string()));
     }
 

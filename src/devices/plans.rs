@@ -1,0 +1,353 @@
+//! Who plans to use a disk: files of this machine that name it.
+//!
+//! ```text
+//! files    at the next boot: mounts, encryption, RAID, LVM, ZFS, replicas, saved exports
+//! folders  mounts of systemd, replicas, exports, virtual machines and containers, with their pools
+//! names    paths, links, serial number; units of systemd; a volume without its group; the controller that is passed on
+//! ```
+//! A file that is there and cannot be read may name the disk.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use super::disk::Described;
+use super::users::{entries, is_gone};
+use crate::schema::units::MIB;
+
+const FILES: [&str; 11] = [
+    "/etc/fstab",
+    "/etc/crypttab",
+    "/etc/mdadm/mdadm.conf",
+    "/etc/mdadm.conf",
+    "/etc/lvm/devices/system.devices",
+    ZPOOLS,
+    "/etc/drbd.conf",
+    "/etc/scst.conf",
+    "/etc/target/saveconfig.json",
+    "/etc/rtslib-fb-target/saveconfig.json",
+    "/etc/nvmet/config.json",
+];
+/// Not text: each name stands between bytes that may be letters.
+const ZPOOLS: &str = "/etc/zfs/zpool.cache";
+/// With the depth to which they are read.
+const FOLDERS: [(&str, u32); 16] = [
+    ("/etc/systemd/system", 2),
+    ("/run/systemd/system", 2),
+    ("/usr/local/lib/systemd/system", 2),
+    ("/etc/systemd/nspawn", 1),
+    ("/etc/containers/systemd", 2),
+    ("/etc/mdadm/mdadm.conf.d", 1),
+    ("/etc/drbd.d", 2),
+    ("/etc/tgt", 2),
+    ("/etc/libvirt", 2),
+    ("/run/libvirt", 2),
+    ("/var/lib/libvirt/qemu/snapshot", 2),
+    (PVE, 2),
+    // Of each node its machines, in folders.
+    ("/etc/pve/nodes", 3),
+    (XEN, 2),
+    ("/var/lib/lxc", 2),
+    ("/etc/lxc", 2),
+];
+const PVE: &str = "/etc/pve";
+/// What the folder above is mounted from.
+const PVE_DATABASE: &str = "/var/lib/pve-cluster/config.db";
+/// Its paths are relative to /dev.
+const XEN: &str = "/etc/xen";
+/// Where volumes stand without their group.
+const HYPERVISORS: [&str; 4] = [PVE, "/etc/libvirt", "/run/libvirt", "/var/lib/libvirt"];
+/// A longer file is no configuration, but an image.
+const LONGEST: u64 = 16 * MIB;
+
+/// Everybody whose files name this disk, its partitions, or one of these words, which its content names.
+pub fn planned(disk: &Described, words: &[String]) -> Vec<String> {
+    let (links, hidden_links) = files("/dev/disk", 2);
+    let names = Names::of(disk, &links, words);
+    let mut said = hidden_links;
+    let mut all: Vec<(PathBuf, bool)> = FILES.iter().map(|file| (file.into(), true)).collect();
+    for (folder, depth) in FOLDERS {
+        let (found, hidden) = files(folder, depth);
+        all.extend(found.into_iter().map(|file| (file, false)));
+        said.extend(hidden);
+    }
+    if Path::new(PVE_DATABASE).exists() && entries(Path::new(PVE)).is_ok_and(|entries| entries.is_empty()) {
+        said.push(format!("{PVE} is not mounted, so one of its virtual machines may use the disk"));
+    }
+    let numbers: BTreeSet<u64> = disk.numbers().into_iter().collect();
+    let mut seen = BTreeSet::new();
+    for (file, is_needed) in all.into_iter().filter(|(file, _)| seen.insert(file.clone())) {
+        said.extend(in_file(&file, is_needed, &names, &numbers));
+    }
+    said
+}
+
+/// Whether this file names the disk. One that `is_needed` may name it if it cannot be read whole.
+fn in_file(file: &Path, is_needed: bool, names: &Names, numbers: &BTreeSet<u64>) -> Option<String> {
+    let shown = file.display();
+    let hides = |why: &str| Some(format!("{shown} cannot be read ({why}), so it may name the disk"));
+    let about = match fs::metadata(file) {
+        Ok(about) => about,
+        Err(e) if is_gone(&e) => return None,
+        Err(e) => return hides(&e.to_string()),
+    };
+    if about.file_type().is_block_device() && numbers.contains(&about.rdev()) {
+        return Some(format!("{shown} leads to it"));
+    }
+    // Sockets lie among a hypervisor's files; a pipe would keep the reader waiting.
+    if !about.is_file() {
+        return None;
+    }
+    if about.len() > LONGEST {
+        return if is_needed { hides("it is too long") } else { None };
+    }
+    match fs::read(file) {
+        Ok(content) => {
+            let name = names.in_text(file, &String::from_utf8_lossy(&content))?;
+            Some(format!("{shown} names {name}"))
+        }
+        Err(e) if is_gone(&e) => None,
+        Err(e) => hides(&e.to_string()),
+    }
+}
+
+/// The files below this folder, so many folders deep, and why some cannot be seen.
+fn files(folder: &str, most: u32) -> (Vec<PathBuf>, Vec<String>) {
+    let (mut found, mut hidden) = (Vec::new(), Vec::new());
+    let mut left: Vec<(PathBuf, u32)> = vec![(folder.into(), 1)];
+    while let Some((folder, depth)) = left.pop() {
+        match entries(&folder) {
+            Ok(entries) => {
+                let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
+                    entries.into_iter().map(|entry| entry.path()).partition(|path| path.is_dir());
+                found.extend(files);
+                left.extend(folders.into_iter().filter(|_| depth < most).map(|folder| (folder, depth + 1)));
+            }
+            Err(why) => hidden.push(why),
+        }
+    }
+    (found, hidden)
+}
+
+/// What a disk is called in files.
+#[derive(Default)]
+struct Names {
+    /// Paths, names of links, serial numbers, and what its content names.
+    words: BTreeSet<String>,
+    /// Of a volume of LVM, without its group.
+    volume: Option<String>,
+    /// The PCI address of its controller: `0000:03:00.0`.
+    controller: Option<String>,
+}
+
+impl Names {
+    fn of(disk: &Described, links: &[PathBuf], more: &[String]) -> Self {
+        let nodes: Vec<PathBuf> = std::iter::once(disk.node())
+            .chain(disk.partitions.iter().map(|part| Path::new("/dev").join(&part.name)))
+            .collect();
+        let mut words: BTreeSet<String> = nodes.iter().map(|node| node.display().to_string()).collect();
+        words.extend([&disk.serial, &disk.wwid].into_iter().flatten().cloned());
+        words.extend(disk.mapped.as_ref().map(|mapped| format!("/dev/mapper/{mapped}")));
+        words.extend(disk.volume().map(|volume| format!("/dev/{volume}")));
+        for link in links {
+            if fs::canonicalize(link).is_ok_and(|target| nodes.contains(&target)) {
+                words.insert(link.display().to_string());
+                words.extend(link.file_name().map(|name| name.to_string_lossy().into_owned()));
+            }
+        }
+        // A name of one or two letters, or one without a digit, is a word of any file.
+        let is_name = |word: &String| word.starts_with('/') || word.contains(|c: char| c.is_ascii_digit());
+        words.retain(|word| word.len() > 3 && is_name(word));
+        words.extend(more.iter().filter(|word| word.len() > 3).cloned());
+        let volume = disk.volume().and_then(|volume| Some(volume.split_once('/')?.1.to_owned()));
+        let is_address = |part: &String| part.len() == 12 && part.as_bytes()[10] == b'.';
+        let parts = disk.place.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        Names { words, volume, controller: parts.filter(is_address).last() }
+    }
+
+    /// The first name in this text of this file, or in the file's name.
+    fn in_text(&self, file: &Path, text: &str) -> Option<&str> {
+        let paths = || self.words.iter().filter(|word| word.starts_with('/'));
+        if file == Path::new(ZPOOLS) {
+            return self.words.iter().find(|word| text.contains(word.as_str())).map(String::as_str);
+        }
+        let own = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let is_hypervisor = HYPERVISORS.iter().any(|folder| file.starts_with(folder));
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+        let in_line = |line: &str| {
+            let line = line.replace("\\/", "/");
+            let unit = |path: &&String| line.contains(&unit(path));
+            let below_dev = |path: &&String| {
+                let of_xen = path.strip_prefix("/dev/").filter(|_| file.starts_with(XEN));
+                of_xen.is_some_and(|name| has_word(&line.replace("phy:", ""), name))
+            };
+            let word = self.words.iter().find(|word| has_word(&line, word));
+            let word = word.or_else(|| paths().find(unit)).or_else(|| paths().find(below_dev));
+            let volume = || self.volume.as_ref().filter(|volume| is_hypervisor && has_volume(&line, volume));
+            let controller = || self.controller.as_ref().filter(|address| has_controller(&line, address));
+            word.or_else(volume).or_else(controller).map(String::as_str)
+        };
+        let of_name = || paths().find(|path| own.contains(&unit(path))).map(String::as_str);
+        lines.into_iter().find_map(in_line).or_else(of_name)
+    }
+}
+
+/// Whether this character continues a name.
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || "-_./:".contains(c)
+}
+
+/// Whether the name, or that of a partition of it, stands in the line without being part of a longer one. Before and after a path a
+/// colon may stand: `phy:/dev/sdb`, `--device=/dev/sdb:/dev/xvdc`.
+fn has_word(line: &str, name: &str) -> bool {
+    let is_path = name.starts_with('/');
+    let continues = |c: char| is_part(c) && !(is_path && c == ':');
+    line.match_indices(name).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = &line[at + name.len()..];
+        // The kernel's name of a disk, whose partitions have numbers behind it.
+        let is_node = name.strip_prefix("/dev/").is_some_and(|node| !node.contains('/'));
+        let number = match name.ends_with(|c: char| c.is_ascii_digit()) {
+            true => after.strip_prefix('p').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())),
+            false => Some(after),
+        };
+        let part = after.strip_prefix("-part").or(number.filter(|_| is_node));
+        let after = part.map_or(after, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+        !before.is_some_and(continues) && !after.chars().next().is_some_and(continues)
+    })
+}
+
+/// Whether the line names a volume as hypervisors do, without its group: `store:volume` or `volume='volume'`.
+fn has_volume(line: &str, volume: &str) -> bool {
+    line.match_indices(volume).any(|(at, _)| {
+        let after = line[at + volume.len()..].chars().next();
+        let stands = [":", "volume='", "volume=\""].iter().any(|before| line[..at].ends_with(before));
+        stands && !after.is_some_and(is_part)
+    })
+}
+
+/// Whether the line passes the controller of this PCI address on to a virtual machine: `hostpci0: 0000:03:00` of Proxmox, `pci = [ '03:00.0' ]`
+/// of Xen, or the address in libvirt's `<source>`, which unlike the machine's own addresses has no type.
+fn has_controller(line: &str, address: &str) -> bool {
+    let (slot, function) = address[5..].split_once('.').unwrap_or_default();
+    let begin = line.trim_start();
+    if begin.starts_with("<address") {
+        let (bus, slot) = slot.split_once(':').unwrap_or_default();
+        let has = |key: &str, value: &str| line.contains(&format!("{key}='0x{value}'"));
+        return has("bus", bus) && has("slot", slot) && has("function", function) && !line.contains("type=");
+    }
+    (begin.starts_with("hostpci") || begin.starts_with("pci"))
+        && line.match_indices(slot).any(|(at, _)| match line[at + slot.len()..].strip_prefix('.') {
+            Some(rest) => rest.starts_with(function),
+            None => !line[at + slot.len()..].starts_with(is_part),
+        })
+}
+
+/// The beginning of the names of this path's units: `dev-sdb.`, as `systemd-escape --path` writes it.
+fn unit(path: &str) -> String {
+    let escaped = path.trim_start_matches('/').bytes().map(|byte| match byte {
+        b'/' => "-".to_owned(),
+        byte if byte.is_ascii_alphanumeric() || b":_.".contains(&byte) => char::from(byte).to_string(),
+        byte => format!("\\x{byte:02x}"),
+    });
+    escaped.collect::<String>() + "."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(words: &[&str]) -> Names {
+        Names {
+            words: words.iter().map(|&word| word.to_owned()).collect(),
+            volume: Some("vm-100-disk-0".into()),
+            controller: Some("0000:03:00.0".into()),
+        }
+    }
+
+    #[test]
+    fn a_name_counts_where_it_stands_for_itself() {
+        for (line, name, is) in [
+            ("/dev/sdb1 /srv ext4 defaults 0 2", "/dev/sdb1", true),
+            ("/dev/sdb1 /srv ext4 defaults 0 2", "/dev/sdb", true),
+            ("disk /dev/nvme0n1p1;", "/dev/nvme0n1", true),
+            ("disk /dev/nvme0n12;", "/dev/nvme0n1", false),
+            ("UUID=1234-5678 /srv ext4", "/dev/sdb1", false),
+            ("/dev/sdb10 /srv ext4", "/dev/sdb1", false),
+            ("/dev/sdbc /srv ext4", "/dev/sdb", false),
+            ("/dev/disk/by-id/ata-X2 /srv ext4", "/dev/disk/by-id/ata-X", false),
+            ("x/dev/sdb1 /srv", "/dev/sdb1", false),
+            ("/dev/sdb1-part12 /srv", "/dev/sdb1", true),
+            ("/dev/sdb1-particular /srv", "/dev/sdb1", false),
+            ("<source dev='/dev/sdb1'/>", "/dev/sdb1", true),
+            ("\"/dev/sdb1\"", "/dev/sdb1", true),
+            ("disk = ['phy:/dev/sdb1,xvda,w']", "/dev/sdb1", true),
+            ("podman run --device=/dev/sdb:/dev/xvdc", "/dev/sdb", true),
+            ("What=/dev/sdb1", "/dev/sdb1", true),
+            ("UUID=1234-5678 /srv ext4", "1234-5678", true),
+            ("UUID=1234-5678:9 /srv ext4", "1234-5678", false),
+        ] {
+            assert_eq!(has_word(line, name), is, "{name} in {line}");
+        }
+    }
+
+    #[test]
+    fn each_program_names_a_disk_in_its_own_way() {
+        let own = names(&["/dev/sdb", "/dev/vg0/mine", "/dev/disk/by-id/ata-X-1"]);
+        for (file, text, is) in [
+            ("/etc/fstab", "# /dev/sdb /srv\n", false),
+            ("/etc/zfs/zpool.cache", "path\0A/dev/sdbA", true),
+            ("/etc/target/saveconfig.json", "\"dev\": \"\\/dev\\/sdb\"", true),
+            ("/etc/xen/guest.cfg", "disk = [ 'phy:vg0/mine,xvda,w' ]", true),
+            ("/etc/xen/guest.cfg", "disk = [ 'format=raw, vdev=xvda, access=rw, target=sdb' ]", true),
+            ("/etc/fstab", "vg0/mine", false),
+            ("/etc/systemd/system/a.service", "Requires=dev-sdb.device", true),
+            ("/etc/systemd/system/a.service", "BindsTo=dev-disk-by\\x2did-ata\\x2dX\\x2d1.device", true),
+            ("/etc/systemd/system/a.wants/mount@dev-sdb.service", "What=/dev/%I", true),
+            ("/etc/systemd/system/a.service", "ExecStart=/bin/cache -v cache:vm-100-disk-0", false),
+            ("/etc/pve/qemu-server/100.conf", "scsi0: local-lvm:vm-100-disk-0,iothread=1,size=32G", true),
+            ("/etc/pve/nodes/a/lxc/100.conf", "rootfs: local-lvm:vm-100-disk-0", true),
+            ("/etc/pve/qemu-server/100.conf", "scsi0: local-lvm:vm-100-disk-01,size=32G", false),
+            ("/etc/pve/qemu-server/100.conf", "scsi0: local-lvm:base/vm-100-disk-0", false),
+            ("/etc/libvirt/qemu/a.xml", "<source pool='vg' volume='vm-100-disk-0'/>", true),
+            ("/etc/libvirt/qemu/a.xml", "<source pool=\"vg\" volume=\"vm-100-disk-0\"/>", true),
+            ("/etc/libvirt/qemu/a.xml", "<name>vm-100-disk-0</name>", false),
+            ("/etc/pve/qemu-server/100.conf", "hostpci0: 0000:03:00,pcie=1", true),
+            ("/etc/pve/qemu-server/100.conf", "hostpci0: 03:00.1", false),
+            ("/etc/xen/guest.cfg", "pci = [ '03:00.0' ]", true),
+            ("/etc/pve/qemu-server/100.conf", "net0: virtio=BC:24:11:03:00:03,bridge=vmbr0", false),
+            (
+                "/etc/libvirt/qemu/a.xml",
+                "  <address domain='0x0000' bus='0x03' slot='0x00' function='0x0'/>",
+                true,
+            ),
+            (
+                "/etc/libvirt/qemu/a.xml",
+                "<address type='pci' domain='0x0000' bus='0x03' slot='0x00' function='0x0'/>",
+                false,
+            ),
+        ] {
+            assert_eq!(own.in_text(Path::new(file), text).is_some(), is, "{file}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_image_is_no_plan_and_a_file_that_is_needed_must_be_read_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("rootdev");
+        fs::File::create(&image).unwrap().set_len(LONGEST + 1).unwrap();
+        let said = |is_needed| in_file(&image, is_needed, &names(&[]), &BTreeSet::new());
+        assert_eq!(said(false), None);
+        assert!(said(true).unwrap().contains("too long), so it may name the disk"));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_read_hides_a_user_and_one_that_does_not_exist_does_not() {
+        assert_eq!(files("/no/such/folder", 2), (Vec::new(), Vec::new()));
+        // A name that is too long cannot be looked up, whoever asks.
+        let (found, hidden) = files(&format!("/{}", "x".repeat(300)), 2);
+        assert_eq!((found.len(), hidden.len()), (0, 1), "{hidden:?}");
+        assert!(hidden[0].contains("cannot be read"), "{hidden:?}");
+    }
+}
