@@ -26,7 +26,11 @@ pub fn has_enough(limit: Bytes) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn free() -> anyhow::Result<u64> {
+/// Bytes that the guest has for page cache and workload.
+///
+/// # Errors
+/// If the kernel does not say it.
+pub fn free() -> anyhow::Result<u64> {
     for_use().context("could not read the guest's memory size")
 }
 

@@ -10,7 +10,7 @@ use fsderby_sys::process::{Reaped, Usage, reap, thread_usage};
 use rustix::io::Errno;
 
 use super::alive::Watchdog;
-use super::ballast::{Ballast, ballast};
+use super::ballast::{Ballast, ballast, free};
 use super::channel::Teller;
 use super::clients::{self, Clients, Every, Watch};
 use super::recovery::{first_file, survivors};
@@ -22,6 +22,7 @@ use crate::probes::{self, NotAvailable, Running};
 use crate::schema::event::{Event, Stepped, Tree};
 use crate::schema::job::{Job, Step, StepName, WorkJob};
 use crate::schema::setup::{Check, Mount};
+use crate::schema::units::Bytes;
 use crate::schema::work::LiveFile;
 use crate::stages;
 use crate::storage::image::Image;
@@ -140,6 +141,10 @@ struct Resources<'a> {
 
 type Outcome = Result<Stepped, StepError>;
 
+fn unmeasured(error: anyhow::Error) -> StepError {
+    StepError::new("take", "measure the free memory", format!("{error:#}")).of_machine()
+}
+
 impl Resources<'_> {
     /// Carries out the job's steps from this one, and reports each.
     fn steps(&mut self, from: usize, watchdog: &Watchdog, tell: &Teller) -> io::Result<Flow> {
@@ -191,11 +196,11 @@ impl Resources<'_> {
             Step::ForcedCheck { check, mount } => self.forced_check(check, mount, limit, told),
             Step::Source { work, make, mount } => self.timed(|resources| {
                 let work = resources.work_job(*work)?.clone();
-                // The candidate has no part in it, and the limit is the work's: another filesystem needs memory of its own.
-                resources.ballast.clear();
+                let left = resources.give_back()?;
+                // The candidate has no part in it.
                 let filled = resources.site_mut()?.fill_source(&work, make, mount, limit);
                 filled.map_err(StepError::of_machine)?;
-                resources.take_surplus()
+                resources.take_down_to(left)
             }),
             Step::ProbesOn { work } => self.timed(|resources| resources.probes_on(*work, told)),
             Step::Sync { .. } => self.timed(|resources| resources.site()?.sync()),
@@ -366,13 +371,28 @@ impl Resources<'_> {
     /// Earlier steps, such as mkfs or filling the second disk, make the kernel free memory that it held since boot. Without this
     /// the work would have up to 30 MiB more than its limit.
     fn take_surplus(&mut self) -> Result<(), StepError> {
-        if let Some(limit) = self.job.memory.filter(|_| self.job.guest) {
-            let surplus = ballast(limit);
-            let fault =
-                |e: anyhow::Error| StepError::new("take", "measure the free memory", format!("{e:#}"));
-            self.ballast.extend(surplus.map_err(fault)?);
+        self.take_down_to(self.limit())
+    }
+
+    /// The limit of a guest's memory; other testbeds have a cgroup for it.
+    fn limit(&self) -> Option<Bytes> {
+        self.job.memory.filter(|_| self.job.guest)
+    }
+
+    fn take_down_to(&mut self, left: Option<Bytes>) -> Result<(), StepError> {
+        if let Some(left) = left {
+            self.ballast.extend(ballast(left).map_err(unmeasured)?);
         }
         Ok(())
+    }
+
+    /// Gives the guest its whole memory for a filesystem that is none of the work's: with little memory the kernel would kill the
+    /// process that fills it. Returns what was left before, of the limit and of what the candidate's driver has taken.
+    fn give_back(&mut self) -> Result<Option<Bytes>, StepError> {
+        let Some(limit) = self.limit() else { return Ok(None) };
+        let left = free().map_err(unmeasured)?;
+        self.ballast.clear();
+        Ok(Some(Bytes(left).min(limit)))
     }
 
     /// Unmounts, checks and mounts again; only the time of the check itself is measured.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ pub struct Worker {
     errors: File,
     progress: Arc<SharedProgress>,
     memory_group: Option<PathBuf>,
-    /// The kernel's count of processes that it killed for want of memory, before the worker started.
+    /// The number of processes that the kernel had killed for want of memory, before the worker started.
     killed_before: Option<u64>,
 }
 
@@ -60,6 +60,13 @@ fn fault(e: io::Error) -> StepError {
     StepError::io("start", "the workload", e).of_machine()
 }
 
+/// How many processes the kernel has killed for want of memory: of the cgroup, or of a guest, which has none. On a host without a
+/// cgroup they could be anybody's.
+fn killed(group: Option<&Path>) -> Option<u64> {
+    let of_guest = || rustix::process::getpid().is_init().then(memory_group::killed_by_kernel).flatten();
+    group.map_or_else(of_guest, memory_group::killed)
+}
+
 impl Worker {
     /// Starts a worker; returns when the worker has prepared everything that is not timed.
     pub fn start(start: Start<'_>) -> Result<Self, StepError> {
@@ -74,7 +81,7 @@ impl Worker {
         let shared = inherited.path(progress.descriptor()).map_err(fault)?;
         let gate = inherited.path(start.gate.descriptor()).map_err(fault)?;
         inherited.hand_to(&mut command);
-        let killed_before = memory_group::killed_by_kernel();
+        let killed_before = killed(start.memory_group.as_deref());
         let mut child = command.spawn().map_err(fault)?;
         for group in [&start.memory_group, &start.process_group].into_iter().flatten() {
             control_group::add(group, child.id()).map_err(fault)?;
@@ -164,10 +171,8 @@ impl Worker {
     }
 
     fn is_out_of_memory(&self) -> bool {
-        match &self.memory_group {
-            Some(group) => memory_group::killed(group).is_some_and(|n| n > 0),
-            None => memory_group::killed_by_kernel() > self.killed_before,
-        }
+        let now = killed(self.memory_group.as_deref());
+        self.killed_before.zip(now).is_some_and(|(before, now)| now > before)
     }
 
     /// An error with the worker's last error output, and how the worker ended.
