@@ -189,7 +189,8 @@ pub static TERMS: [Term; 28] = [
         name: "deciding factor",
         also: &["factor"],
         meaning: "An uncertain property of a class of disks, such as how far the firmware reorders requests. \
-                  The result of an undecided comparison depends on the value of this property.",
+                  If the value of this property changes which candidate of a pair is faster, the report names it as the reason \
+                  why the pair is not told apart.",
     },
 ];
 

@@ -155,7 +155,7 @@ fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option
     let percent = 100.0 * (1.0 - alpha);
     let ranges = match changes.findings.len() {
         1 => format!("the range is a {percent:.0} % confidence interval"),
-        n => format!("{percent:.0} % confidence that all {n} ranges hold at once"),
+        n => format!("all {n} ranges together hold with {percent:.0} % confidence"),
     };
     let sure = format!(
         "How sure: {ranges} (Welch's t, Bonferroni, from the variation within each of the two runs)."

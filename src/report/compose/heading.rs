@@ -511,9 +511,9 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
             false => format!(" of {}", these(workloads, &marked)),
         };
         format!(
-            "The machine was not idle: in {n} of {of}{which}, other programs or virtual machines took over a tenth of the \
-             workload's time, or heat slowed the CPU. These trials count, so intervals are wider, and candidates that \
-             need more CPU time may seem slower.",
+            "The machine was not idle: in {n} of {of}{which}, other programs or virtual machines used more than a tenth of \
+             the workload's time, or heat slowed the CPU. These trials are included, so ranges are wider, and candidates \
+             that need more CPU time may seem slower than on an idle machine.",
             of = count(sum(|work| work.disturbed_trials[1]), "trial")
         )
     })
@@ -563,20 +563,16 @@ fn too_short(run: &Run, workloads: &[WorkloadSummary], next: Option<&Next>) -> S
         counted(run).iter().filter_map(|record| stationary::commits(record)).collect();
     let least = times.iter().map(|(_, needed)| *needed).fold(f64::MAX, f64::min);
     let (took, most) = times.iter().fold((0.0_f64, 0.0_f64), |(a, b), (c, d)| (a.max(*c), b.max(*d)));
-    let range = if least < most {
-        format!("{least:.0} to {most:.0} s, by filesystem")
-    } else {
-        format!("{most:.0} s")
+    let least = if least < most { format!("{least:.0} to ") } else { String::new() };
+    let (took, needed) = match times.is_empty() {
+        true => Default::default(),
+        false => (format!("; no trial took more than {took:.1} s"), format!(", together {least}{most:.0} s")),
     };
-    let took =
-        if times.is_empty() { String::new() } else { format!("; no trial took more than {took:.1} s") };
-    let needed = if times.is_empty() { String::new() } else { format!(" ({range})") };
     let takes = next.and_then(|next| next.minutes);
     let takes = takes.map_or_else(String::new, |minutes| format!(" (about {})", duration(minutes)));
     format!(
-        "Preliminary because {which} short{took}. A verdict needs trials that write twice the memory that they may use \
-         and last three commit intervals of their filesystem{needed}. For example, a run with other, longer \
-         workloads{takes}:"
+        "Preliminary because {which} short{took}. A verdict needs longer trials (three commit intervals of the \
+         filesystem{needed}) that write twice the memory limit. A run with other, longer workloads{takes}:"
     )
 }
 

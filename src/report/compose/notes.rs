@@ -59,8 +59,8 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
         [interference().filter(|check| check.held == Held::Label).count(), interference().count()];
     let disturbed = noted(Condition::Interference).map(|(trials, seen)| {
         format!(
-            "in {trials}, other programs or virtual machines took over a tenth of the workload's time, or heat slowed the \
-             CPU, {}",
+            "in {trials}, other programs or virtual machines used more than a tenth of the workload's time, or heat slowed \
+             the CPU, {}",
             in_words(&seen)
         )
     });

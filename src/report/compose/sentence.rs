@@ -237,15 +237,16 @@ impl<'t> Told<'t> {
         let (who, than) = (named(one), named(to));
         let most = match self.about.verdict.basis {
             Basis::Rounds { .. } => {
-                let may = if self.words.is_of_amounts() { "may need" } else { "may be" };
-                format!("{who} {may} {}", self.words.between(self.ends(&[(one, to)]), &than))
+                let needs = if self.words.is_of_amounts() { " needs" } else { "" };
+                let range = self.words.between(self.ends(&[(one, to)]), &than);
+                format!("range: {who}{needs} {range}")
             }
             Basis::Samples { .. } => {
                 let factor = largest(claims).map(ratio).unwrap_or_default();
                 format!("in the samples {who} and {than} differ by a factor of up to {factor}")
             }
         };
-        let of_several = if claims.len() > 1 { "widest range: " } else { "" };
+        let of_several = if claims.len() > 1 && most.starts_with("range") { "widest " } else { "" };
         format!(" ({of_several}{most})")
     }
 
@@ -357,7 +358,7 @@ fn listed(labels: &[&str]) -> String {
     list(&labels.iter().map(|label| named(label)).collect::<Vec<String>>())
 }
 
-/// How sure the findings are, and on what basis: `How sure: 95 % confidence that all ranges hold at once (12 rounds in random
+/// How sure the findings are, and on what basis: `How sure: all ranges together hold with 95 % confidence (12 rounds in random
 /// order).`
 pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String {
     let sure = match standing {
@@ -381,7 +382,7 @@ pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String
                 }
                 (true, 1) => format!("the range is a {percent} % confidence interval"),
                 (true, _) => {
-                    format!("{percent} % confidence that all ranges hold at once")
+                    format!("all ranges together hold with {percent} % confidence")
                 }
             };
             format!("{sure} {what} ({rounds} in random order){limit}.", rounds = count(rounds, "round"))

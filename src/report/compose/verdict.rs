@@ -129,7 +129,7 @@ fn winner(comparison: &Comparison) -> Option<&str> {
     labels.find(|label| beaten(label) >= others && others > 0)
 }
 
-/// The scenario and its metric: `mail (transactions)`, `sources (operation create only)` if other metrics of it are not
+/// The scenario and its metric: `mail (transactions)`, `sources (create only)` if other metrics of it are not
 /// compared. Of several metrics names the phase only if titles would be equal without it.
 fn about(comparison: &Comparison, all: &[&Comparison], workloads: &[WorkloadSummary]) -> String {
     let Comparison { scenario, title, .. } = comparison;
@@ -140,7 +140,7 @@ fn about(comparison: &Comparison, all: &[&Comparison], workloads: &[WorkloadSumm
     let with_phase = title.replace(" (phase ", " in the phase ").replace(" (", " in ").replace(')', "");
     // The only comparison of its scenario needs no phase, which the table names.
     let alone = match title.split_once(" (phase ") {
-        Some((operation, _)) => format!("operation {operation}"),
+        Some((operation, _)) => operation.to_owned(),
         None => with_phase.clone(),
     };
     let part = match is_alone {

@@ -93,8 +93,8 @@ impl TestbedKind for ModelKind {
                    N such disks; on each disk, the volume begins at offset. MACHINE is a name from `fsderby list \
                    machines`, or the path of a TOML file that describes a machine (default: the one given in the \
                    disk's file); mips overrides the machine's CPU speed. Needs no root.",
-            origin: "QEMU's -icount with Debian's 6.12 kernel (fsderby kernel fetch); the disks of disks/*.toml and \
-                     the machines of machines/*.toml; these files state the source of each value.",
+            origin: "QEMU's -icount runs Debian's kernel 6.12, which fsderby kernel fetch downloads. The disks are \
+                     described in disks/*.toml, the machines in machines/*.toml; these files state the source of each value.",
             limits: "A model is not a disk: some properties of the disk are unknown. So by default each round uses \
                      another sample: a variant of the model with other values for the disk's unknown properties, \
                      another position of the volume, and another CPU speed. Trust a difference only if it holds in \

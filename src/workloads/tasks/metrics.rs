@@ -74,7 +74,11 @@ macro_rules! task {
                 title: concat!($title, ": minor faults"),
                 section: COST,
                 over: Over::Phase($phase),
-                explained: concat!("Page faults without I/O during the task to ", $explained, "."),
+                explained: concat!(
+                    "Number of page faults without I/O while a process carried out this task: ",
+                    $explained,
+                    "."
+                ),
                 drawn: false,
                 ..Declared::count("faults")
             },
@@ -83,7 +87,11 @@ macro_rules! task {
                 title: concat!($title, ": major faults"),
                 section: COST,
                 over: Over::Phase($phase),
-                explained: concat!("Page faults with I/O during the task to ", $explained, "."),
+                explained: concat!(
+                    "Number of page faults with I/O while a process carried out this task: ",
+                    $explained,
+                    "."
+                ),
                 drawn: false,
                 ..Declared::count("faults")
             },
@@ -93,10 +101,18 @@ macro_rules! task {
 
 static EACH: [Task; 8] = [
     task!("copy-image", "copying the image", "copy the image file from a second disk to the volume"),
-    task!("copy-image-again", "copying the image again", "copy the image file again within the volume"),
+    task!(
+        "copy-image-again",
+        "copying the image again",
+        "copy the image file a second time, from the volume to the volume"
+    ),
     task!("delete-images", "deleting the images", "delete both copies of the image file"),
     task!("copy-tree", "copying the tree", "copy the tree from a second disk to the volume"),
-    task!("copy-tree-again", "copying the tree again", "copy the tree again within the volume"),
+    task!(
+        "copy-tree-again",
+        "copying the tree again",
+        "copy the tree a second time, from the volume to the volume"
+    ),
     task!("list", "listing the tree", "write a list of all files, with mode, size and time, to a file"),
     task!("find", "searching the tree", "find the names in the tree that match a pattern"),
     task!("delete-trees", "deleting the trees", "delete both copies of the tree"),
