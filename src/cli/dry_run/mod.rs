@@ -122,7 +122,7 @@ pub fn print(
     ));
     lines.push(match known {
         Some(known) => format!("The time estimate comes from the run in {folder}.", folder = known.from),
-        None => guessed(&paces, at_once),
+        None => guessed(&paces, plan.copies_from_beside(), at_once),
     });
     lines.extend(notes(plan, took));
     lines.extend(amounts.lack_one().then(|| LACKS_ONE.to_owned()));

@@ -101,7 +101,7 @@ impl OfShard<'_, '_> {
             besides(filled, resets),
             seconds.div_ceil(60)
         ));
-        lines.push(guessed(&paces, self.at_once));
+        lines.push(guessed(&paces, plan.copies_from_beside(), self.at_once));
         lines.extend(notes);
         lines.extend(amounts.lack_one().then(|| LACKS_ONE.to_owned()));
         let commands = if is_verbose { "" } else { " With --verbose, every command is printed." };

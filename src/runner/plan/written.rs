@@ -14,6 +14,8 @@ use crate::workloads::clients;
 pub struct Expected {
     pub bytes_read: u64,
     pub bytes_written: u64,
+    /// Of both, those of works that copy from a second disk.
+    pub bytes_copied: u64,
     /// Most bytes and files that exist at a time.
     pub bytes_peak: u64,
     pub files_peak: u64,
@@ -45,6 +47,9 @@ impl Amounts {
             let amount = *self.0.entry((work.hash(), *seed, *clients)).or_insert_with(expected);
             add(&mut all.bytes_read, amount.bytes_read);
             add(&mut all.bytes_written, amount.bytes_written);
+            if laid.works[*of].copies_from_beside() {
+                add(&mut all.bytes_copied, amount.bytes_read.saturating_add(amount.bytes_written));
+            }
             add(&mut all.bytes_peak, amount.bytes_peak);
             add(&mut all.files_peak, amount.files_peak);
             add(&mut all.operations, known.operations().saturating_mul((*clients).into()));

@@ -17,6 +17,8 @@ use crate::testbeds::Testbeds;
 pub struct Pace {
     /// Bytes read and written by the work.
     pub mib_a_second: f64,
+    /// The same of works that copy from a second disk, including the time in which that disk is filled.
+    pub copied_mib_a_second: f64,
     pub operations_a_second: f64,
     /// On a disk with a volatile cache.
     pub fsyncs_a_second: f64,
@@ -28,6 +30,7 @@ pub struct Pace {
 
 pub const NATIVE: Pace = Pace {
     mib_a_second: 150.0,
+    copied_mib_a_second: 120.0,
     operations_a_second: 20_000.0,
     fsyncs_a_second: 400.0,
     files_a_second: 3000.0,
@@ -36,6 +39,7 @@ pub const NATIVE: Pace = Pace {
 /// Guests with one CPU.
 pub const EMULATED: Pace = Pace {
     mib_a_second: 64.0,
+    copied_mib_a_second: 13.0,
     operations_a_second: 2500.0,
     fsyncs_a_second: 200.0,
     files_a_second: 1000.0,
@@ -55,8 +59,9 @@ impl Pace {
     /// The expected duration of a trial. An integrity check reads all content twice.
     pub fn time(&self, purpose: Purpose, work: &Expected) -> Duration {
         let moved = |bytes: u64| bytes as f64 / (self.mib_a_second * MIB as f64);
-        let mut seconds =
-            moved(work.bytes_read.saturating_add(work.bytes_written).saturating_add(work.filled));
+        let all = work.bytes_read.saturating_add(work.bytes_written);
+        let mut seconds = moved(all.saturating_sub(work.bytes_copied).saturating_add(work.filled));
+        seconds += work.bytes_copied as f64 / (self.copied_mib_a_second * MIB as f64);
         seconds += work.operations as f64 / self.operations_a_second;
         seconds += work.syncs as f64 / self.fsyncs_a_second;
         if purpose == Purpose::Integrity {
@@ -142,6 +147,7 @@ mod tests {
         let work = Expected {
             bytes_read: 100 * MIB,
             bytes_written: 220 * MIB,
+            bytes_copied: 0,
             bytes_peak: 64 * MIB,
             files_peak: 3000,
             operations: 10_000,
@@ -160,6 +166,9 @@ mod tests {
         let filled = Expected { filled: 128 * MIB, ..work };
         assert_eq!(EMULATED.time(Purpose::Measure, &filled).as_secs_f64(), 16.0);
         assert_eq!(EMULATED.time(Purpose::Integrity, &filled).as_secs_f64(), 28.0);
+        // All of it copied from a second disk: 320/13 instead of 320/64.
+        let copied = Expected { bytes_copied: 320 * MIB, ..work };
+        assert_eq!(EMULATED.time(Purpose::Measure, &copied).as_secs(), 33);
         let endless = Expected { operations: u64::MAX, bytes_written: u64::MAX, ..work };
         assert!(EMULATED.time(Purpose::Measure, &endless) > Duration::from_secs(u32::MAX.into()));
     }
