@@ -26,12 +26,16 @@ pub fn has_enough(limit: Bytes) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Bytes that the guest has for page cache and workload.
+fn free() -> anyhow::Result<u64> {
+    for_use().context("could not read the guest's memory size")
+}
+
+/// What a limit of now would be: the margin is part of it.
 ///
 /// # Errors
 /// If the kernel does not say it.
-pub fn free() -> anyhow::Result<u64> {
-    for_use().context("could not read the guest's memory size")
+pub fn left() -> anyhow::Result<Bytes> {
+    Ok(Bytes(free()? + ADDED_LATE))
 }
 
 /// Allocates and holds memory, so that page cache and workload together have exactly their limit. There is no swap, so it stays

@@ -10,7 +10,7 @@ use fsderby_sys::process::{Reaped, Usage, reap, thread_usage};
 use rustix::io::Errno;
 
 use super::alive::Watchdog;
-use super::ballast::{Ballast, ballast, free};
+use super::ballast::{self, Ballast, ballast};
 use super::channel::Teller;
 use super::clients::{self, Clients, Every, Watch};
 use super::recovery::{first_file, survivors};
@@ -390,9 +390,9 @@ impl Resources<'_> {
     /// process that fills it. Returns what was left before, of the limit and of what the candidate's driver has taken.
     fn give_back(&mut self) -> Result<Option<Bytes>, StepError> {
         let Some(limit) = self.limit() else { return Ok(None) };
-        let left = free().map_err(unmeasured)?;
+        let left = ballast::left().map_err(unmeasured)?;
         self.ballast.clear();
-        Ok(Some(Bytes(left).min(limit)))
+        Ok(Some(left.min(limit)))
     }
 
     /// Unmounts, checks and mounts again; only the time of the check itself is measured.

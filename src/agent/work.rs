@@ -17,6 +17,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::worker::{OVER, Orders, READY, WorkerReport};
 use super::{StepError, tools};
+use crate::devices::is_init_of_machine;
 use crate::host::{control_group, memory_group};
 use crate::schema::job::WorkJob;
 use crate::schema::setup::Identity;
@@ -63,7 +64,7 @@ fn fault(e: io::Error) -> StepError {
 /// How many processes the kernel has killed for want of memory: of the cgroup, or of a guest, which has none. On a host without a
 /// cgroup they could be anybody's.
 fn killed(group: Option<&Path>) -> Option<u64> {
-    let of_guest = || rustix::process::getpid().is_init().then(memory_group::killed_by_kernel).flatten();
+    let of_guest = || is_init_of_machine().then(memory_group::killed_by_kernel).flatten();
     group.map_or_else(of_guest, memory_group::killed)
 }
 

@@ -16,28 +16,36 @@ use super::disk::Described;
 use super::users::{entries, is_gone};
 use crate::schema::units::MIB;
 
-const FILES: [&str; 11] = [
+const FILES: [&str; 14] = [
     "/etc/fstab",
     "/etc/crypttab",
     "/etc/mdadm/mdadm.conf",
     "/etc/mdadm.conf",
-    "/etc/lvm/devices/system.devices",
+    LVM_DEVICES,
     ZPOOLS,
     "/etc/drbd.conf",
     "/etc/scst.conf",
     "/etc/target/saveconfig.json",
     "/etc/rtslib-fb-target/saveconfig.json",
     "/etc/nvmet/config.json",
+    "/etc/auto.master",
+    "/etc/auto.misc",
+    "/proc/cmdline",
 ];
+/// Names disks by their serial number alone.
+const LVM_DEVICES: &str = "/etc/lvm/devices/system.devices";
 /// Not text: each name stands between bytes that may be letters.
 const ZPOOLS: &str = "/etc/zfs/zpool.cache";
 /// With the depth to which they are read.
-const FOLDERS: [(&str, u32); 16] = [
+const FOLDERS: [(&str, u32); 19] = [
     ("/etc/systemd/system", 2),
     ("/run/systemd/system", 2),
     ("/usr/local/lib/systemd/system", 2),
     ("/etc/systemd/nspawn", 1),
     ("/etc/containers/systemd", 2),
+    ("/var/lib/docker/containers", 2),
+    ("/etc/auto.master.d", 1),
+    ("/etc/cloud", 2),
     ("/etc/mdadm/mdadm.conf.d", 1),
     ("/etc/drbd.d", 2),
     ("/etc/tgt", 2),
@@ -77,7 +85,12 @@ pub fn planned(disk: &Described, words: &[String]) -> Vec<String> {
     }
     let numbers: BTreeSet<u64> = disk.numbers().into_iter().collect();
     let mut seen = BTreeSet::new();
-    for (file, is_needed) in all.into_iter().filter(|(file, _)| seen.insert(file.clone())) {
+    // Proxmox' log of its cluster holds what was changed, and cannot be edited.
+    let is_log = |file: &Path| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        file.starts_with(PVE) && name.starts_with('.')
+    };
+    for (file, is_needed) in all.into_iter().filter(|(file, _)| !is_log(file) && seen.insert(file.clone())) {
         said.extend(in_file(&file, is_needed, &names, &numbers));
     }
     said
@@ -104,12 +117,29 @@ fn in_file(file: &Path, is_needed: bool, names: &Names, numbers: &BTreeSet<u64>)
     }
     match fs::read(file) {
         Ok(content) => {
-            let name = names.in_text(file, &String::from_utf8_lossy(&content))?;
+            let text = String::from_utf8_lossy(&content);
+            let by_path = || path_of(&text, numbers);
+            let name = names.in_text(file, &text).map(str::to_owned).or_else(by_path)?;
             Some(format!("{shown} names {name}"))
         }
         Err(e) if is_gone(&e) => None,
         Err(e) => hides(&e.to_string()),
     }
+}
+
+/// The first path in this text that leads to one of these devices by a link which is not known to be one, such as those that clouds make.
+fn path_of(text: &str, numbers: &BTreeSet<u64>) -> Option<String> {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let words = lines.flat_map(|line| line.split(|c: char| c.is_whitespace() || "\"',;=<>()[]".contains(c)));
+    let mut paths = words.filter_map(|word| {
+        let word = word.split(':').find(|part| part.starts_with("/dev/"))?;
+        Some(word.rsplit_once("-part").map_or(word, |(disk, _)| disk))
+    });
+    let leads = |path: &&str| {
+        fs::metadata(path)
+            .is_ok_and(|about| about.file_type().is_block_device() && numbers.contains(&about.rdev()))
+    };
+    paths.find(leads).map(str::to_owned)
 }
 
 /// The files below this folder, so many folders deep, and why some cannot be seen.
@@ -137,6 +167,7 @@ struct Names {
     words: BTreeSet<String>,
     /// Of a volume of LVM, without its group.
     volume: Option<String>,
+    serial: Option<String>,
     /// The PCI address of its controller: `0000:03:00.0`.
     controller: Option<String>,
 }
@@ -156,39 +187,53 @@ impl Names {
                 words.extend(link.file_name().map(|name| name.to_string_lossy().into_owned()));
             }
         }
-        // A name of one or two letters, or one without a digit, is a word of any file.
-        let is_name = |word: &String| word.starts_with('/') || word.contains(|c: char| c.is_ascii_digit());
-        words.retain(|word| word.len() > 3 && is_name(word));
+        // A short word or number, or one without a digit, stands in any file; the links have it with its path.
+        let is_long = |word: &String| word.len() >= 8 && word.contains(|c: char| c.is_ascii_digit());
+        words.retain(|word| word.starts_with('/') || is_long(word));
         words.extend(more.iter().filter(|word| word.len() > 3).cloned());
         let volume = disk.volume().and_then(|volume| Some(volume.split_once('/')?.1.to_owned()));
-        let is_address = |part: &String| part.len() == 12 && part.as_bytes()[10] == b'.';
-        let parts = disk.place.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
-        Names { words, volume, controller: parts.filter(is_address).last() }
+        let mut parts = disk.place.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        let controller = parts.rfind(|part| is_pci_address(part));
+        Names { words, volume, serial: disk.serial.clone(), controller }
     }
 
     /// The first name in this text of this file, or in the file's name.
     fn in_text(&self, file: &Path, text: &str) -> Option<&str> {
         let paths = || self.words.iter().filter(|word| word.starts_with('/'));
         if file == Path::new(ZPOOLS) {
-            return self.words.iter().find(|word| text.contains(word.as_str())).map(String::as_str);
+            let ends = |(at, word): (usize, &str)| !text[at + word.len()..].starts_with(is_part);
+            let stands = |word: &&String| text.match_indices(word.as_str()).any(ends);
+            return self.words.iter().find(stands).map(String::as_str);
         }
         let own = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let is_hypervisor = HYPERVISORS.iter().any(|folder| file.starts_with(folder));
+        let is_pve = file.starts_with(PVE);
+        let is_machine =
+            file.parent().is_some_and(|in_| in_.ends_with("qemu-server") || in_.ends_with("lxc"));
+        let has_serial = |line: &str, serial: &str| {
+            let id = line.split_whitespace().find_map(|word| word.strip_prefix("IDNAME="));
+            file == Path::new(LVM_DEVICES) && id.is_some_and(|id| id == serial)
+        };
         let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
         let in_line = |line: &str| {
             let line = line.replace("\\/", "/");
-            let unit = |path: &&String| line.contains(&unit(path));
+            let unit = |path: &&String| has_unit(&line, path);
             let below_dev = |path: &&String| {
                 let of_xen = path.strip_prefix("/dev/").filter(|_| file.starts_with(XEN));
                 of_xen.is_some_and(|name| has_word(&line.replace("phy:", ""), name))
             };
             let word = self.words.iter().find(|word| has_word(&line, word));
             let word = word.or_else(|| paths().find(unit)).or_else(|| paths().find(below_dev));
-            let volume = || self.volume.as_ref().filter(|volume| is_hypervisor && has_volume(&line, volume));
+            let begins: &[&str] = if is_pve { &[":"] } else { &["volume='", "volume=\""] };
+            let volume = || {
+                let may = is_hypervisor && (is_machine || !is_pve);
+                self.volume.as_ref().filter(|volume| may && has_volume(&line, volume, begins))
+            };
+            let serial = || self.serial.as_ref().filter(|serial| has_serial(&line, serial));
             let controller = || self.controller.as_ref().filter(|address| has_controller(&line, address));
-            word.or_else(volume).or_else(controller).map(String::as_str)
+            word.or_else(volume).or_else(serial).or_else(controller).map(String::as_str)
         };
-        let of_name = || paths().find(|path| own.contains(&unit(path))).map(String::as_str);
+        let of_name = || paths().find(|path| has_unit(&own, path)).map(String::as_str);
         lines.into_iter().find_map(in_line).or_else(of_name)
     }
 }
@@ -218,40 +263,67 @@ fn has_word(line: &str, name: &str) -> bool {
     })
 }
 
-/// Whether the line names a volume as hypervisors do, without its group: `store:volume` or `volume='volume'`.
-fn has_volume(line: &str, volume: &str) -> bool {
+/// Whether the line names a volume as hypervisors do, without its group, behind one of these: `store:volume` or `volume='volume'`.
+fn has_volume(line: &str, volume: &str, begins: &[&str]) -> bool {
     line.match_indices(volume).any(|(at, _)| {
         let after = line[at + volume.len()..].chars().next();
-        let stands = [":", "volume='", "volume=\""].iter().any(|before| line[..at].ends_with(before));
+        let stands = begins.iter().any(|before| line[..at].ends_with(before));
         stands && !after.is_some_and(is_part)
     })
 }
 
-/// Whether the line passes the controller of this PCI address on to a virtual machine: `hostpci0: 0000:03:00` of Proxmox, `pci = [ '03:00.0' ]`
-/// of Xen, or the address in libvirt's `<source>`, which unlike the machine's own addresses has no type.
+/// `0000:03:00.0`
+fn is_pci_address(text: &str) -> bool {
+    text.len() == 12
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b':',
+            10 => byte == b'.',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Whether the line passes the controller of this PCI address on to a virtual machine: with its function, or without if the line is
+/// about such devices; in libvirt's `<source>`, whose address unlike those inside the machine has no type.
 fn has_controller(line: &str, address: &str) -> bool {
-    let (slot, function) = address[5..].split_once('.').unwrap_or_default();
+    let (domain, rest) = address.split_at(5);
+    let (slot, function) = rest.split_once('.').unwrap_or_default();
     let begin = line.trim_start();
     if begin.starts_with("<address") {
         let (bus, slot) = slot.split_once(':').unwrap_or_default();
         let has = |key: &str, value: &str| line.contains(&format!("{key}='0x{value}'"));
         return has("bus", bus) && has("slot", slot) && has("function", function) && !line.contains("type=");
     }
-    (begin.starts_with("hostpci") || begin.starts_with("pci"))
-        && line.match_indices(slot).any(|(at, _)| match line[at + slot.len()..].strip_prefix('.') {
-            Some(rest) => rest.starts_with(function),
-            None => !line[at + slot.len()..].starts_with(is_part),
-        })
+    let is_about = begin.starts_with("hostpci") || begin.starts_with("pci");
+    line.match_indices(slot).any(|(at, _)| {
+        let before = line[..at].strip_suffix(domain).unwrap_or(&line[..at]);
+        let after = &line[at + slot.len()..];
+        let is_function = |rest: &str| {
+            let rest = rest.strip_prefix(function).or_else(|| rest.strip_prefix('*'));
+            rest.is_some_and(|rest| !rest.starts_with(is_part))
+        };
+        let ends = match after.strip_prefix('.') {
+            Some(rest) => is_function(rest),
+            None => is_about && !after.starts_with(is_part),
+        };
+        // `hostpci0:` stands before the address without a blank in no file.
+        ends && !before.ends_with(is_part)
+    })
 }
 
-/// The beginning of the names of this path's units: `dev-sdb.`, as `systemd-escape --path` writes it.
-fn unit(path: &str) -> String {
+/// Whether the text has a unit of this path or of a partition of it: `dev-sdb.device`, as `systemd-escape --path` writes it.
+fn has_unit(text: &str, path: &str) -> bool {
     let escaped = path.trim_start_matches('/').bytes().map(|byte| match byte {
         b'/' => "-".to_owned(),
         byte if byte.is_ascii_alphanumeric() || b":_.".contains(&byte) => char::from(byte).to_string(),
         byte => format!("\\x{byte:02x}"),
     });
-    escaped.collect::<String>() + "."
+    let escaped = escaped.collect::<String>();
+    text.match_indices(&escaped).any(|(at, _)| {
+        let after = &text[at + escaped.len()..];
+        let number = after.strip_prefix("\\x2dpart").or_else(|| after.strip_prefix('p')).unwrap_or(after);
+        let number = if path.contains("/disk/") && number == after { after } else { number };
+        after.starts_with('.') || number.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('.')
+    })
 }
 
 #[cfg(test)]
@@ -262,6 +334,7 @@ mod tests {
         Names {
             words: words.iter().map(|&word| word.to_owned()).collect(),
             volume: Some("vm-100-disk-0".into()),
+            serial: Some("S1".into()),
             controller: Some("0000:03:00.0".into()),
         }
     }
@@ -297,7 +370,17 @@ mod tests {
         let own = names(&["/dev/sdb", "/dev/vg0/mine", "/dev/disk/by-id/ata-X-1"]);
         for (file, text, is) in [
             ("/etc/fstab", "# /dev/sdb /srv\n", false),
-            ("/etc/zfs/zpool.cache", "path\0A/dev/sdbA", true),
+            ("/etc/zfs/zpool.cache", "path\0A/dev/sdb\0", true),
+            ("/etc/zfs/zpool.cache", "path\0A/dev/sdba1\0", false),
+            ("/etc/lvm/devices/system.devices", "IDTYPE=sys_serial IDNAME=S1 DEVNAME=/dev/sdz", true),
+            ("/etc/fstab", "LABEL=S1 /srv", false),
+            ("/etc/pve/user.cfg", "user:vm-100-disk-0@pve:1:0::::", false),
+            ("/etc/pve/mapping/pci.cfg", "\tmap id=144d:a808,node=pve,path=0000:03:00.0", true),
+            ("/etc/xen/guest.cfg", "  '0000:03:00.*',", true),
+            ("/etc/pve/qemu-server/100.conf", "hostpci0: 0001:03:00.0", false),
+            ("/etc/systemd/system/a.timer", "OnCalendar=03:00", false),
+            ("/etc/systemd/system/a.service", "BindsTo=dev-sdb1.device", true),
+            ("/etc/systemd/system/a.service", "BindsTo=dev-sdba.device", false),
             ("/etc/target/saveconfig.json", "\"dev\": \"\\/dev\\/sdb\"", true),
             ("/etc/xen/guest.cfg", "disk = [ 'phy:vg0/mine,xvda,w' ]", true),
             ("/etc/xen/guest.cfg", "disk = [ 'format=raw, vdev=xvda, access=rw, target=sdb' ]", true),
@@ -330,6 +413,27 @@ mod tests {
         ] {
             assert_eq!(own.in_text(Path::new(file), text).is_some(), is, "{file}: {text}");
         }
+    }
+
+    #[test]
+    fn a_controllers_address_is_no_usb_interface() {
+        assert!(is_pci_address("0000:03:00.0"));
+        ["1-10.1.2:1.0", "10000:e1:00.0", "0000:03:00,0", ""].iter().for_each(|text| {
+            assert!(!is_pci_address(text), "{text}");
+        });
+    }
+
+    #[test]
+    fn a_link_that_is_not_known_leads_to_its_device() {
+        let node = fs::read_dir("/dev").unwrap().flatten().map(|entry| entry.path());
+        let mut blocks = node.filter_map(|path| Some((fs::metadata(&path).ok()?, path)));
+        let Some((about, path)) = blocks.find(|(about, _)| about.file_type().is_block_device()) else {
+            return;
+        };
+        let numbers = BTreeSet::from([about.rdev()]);
+        let odd = format!("/dev/./{}", path.file_name().unwrap().to_string_lossy());
+        assert_eq!(path_of(&format!("What={odd}:/dev/x"), &numbers), Some(odd));
+        assert_eq!(path_of("# /dev/null /dev/null /nowhere", &numbers), None);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
 use crate::runner::experiment::{longer, scaled, typed};
 use crate::schema::candidate::said;
-use crate::schema::finding::{Found, Verdict};
+use crate::schema::finding::{Basis, Found, Verdict};
 use crate::schema::job::Purpose;
 use crate::schema::plan::Candidate;
 use crate::schema::reason::{Outcome, Reason};
@@ -178,7 +178,13 @@ fn title(
     let counters =
         || (is_timeless && standing == Standing::Verdict).then_some(" over counters, without times");
     let basis = model::basis(run, standing).or_else(counters).unwrap_or_default();
-    format!("{what}{basis}{why}")
+    let sure = match (standing, &verdict.basis) {
+        (Standing::Short | Standing::Verdict, Basis::Rounds { alpha, .. }) if !is_open => {
+            format!(" at {} % confidence", sentence::percent(*alpha))
+        }
+        _ => String::new(),
+    };
+    format!("{what}{sure}{basis}{why}")
 }
 
 /// What a verdict's title adds if the work of some of its workloads is short: `, preliminary for mail-short`.

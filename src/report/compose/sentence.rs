@@ -374,7 +374,7 @@ pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
     match &verdict.basis {
         Basis::Rounds { alpha, .. } => {
-            let percent = digits(100.0 * (1.0 - alpha));
+            let percent = percent(*alpha);
             let what = match (is_found, verdict.findings.len()) {
                 (false, 1) => format!("{percent} % confidence that this range contains the true value"),
                 (false, _) => {
@@ -400,9 +400,9 @@ pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String
     }
 }
 
-/// `95`, `98.5`
-fn digits(percent: f64) -> String {
-    let text = format!("{percent:.1}");
+/// The confidence of this error rate in percent: `95`, `98.5`.
+pub fn percent(alpha: f64) -> String {
+    let text = format!("{:.1}", 100.0 * (1.0 - alpha));
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 

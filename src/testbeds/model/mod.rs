@@ -90,7 +90,7 @@ impl TestbedKind for ModelKind {
                    Two runs give identical figures, to the nanosecond, if both use x86-64, the same QEMU and the \
                    same guest bundle (kernel and programs); host load does not matter. DISK is a name from `fsderby \
                    list disks` (default hdd-16tb), or the path of a TOML file that describes a disk. The machine has \
-                   N such disks; on each disk, the volume begins at offset. MACHINE is a name from `fsderby list \
+                   N such disks (default: 1); OFFSET is where the volume begins on each disk. MACHINE is a name from `fsderby list \
                    machines`, or the path of a TOML file that describes a machine (default: the one given in the \
                    disk's file); mips overrides the machine's CPU speed. Needs no root.",
             origin: "QEMU's -icount runs Debian's kernel 6.12, which fsderby kernel fetch downloads. The disks are \
