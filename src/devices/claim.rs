@@ -11,9 +11,10 @@ use super::disk::{self, Described};
 use super::lvs::Answers;
 use super::marks::{self, Found, LEAST, Mark, SECTORS};
 use super::opened::Disk;
+use super::plans::Plans;
 use super::refusal::{Check, Refusal};
 use super::signatures::{self, Signature};
-use super::{here, hold, lvm, plans, registry, users};
+use super::{here, hold, lvm, registry, users};
 use crate::host::random;
 use crate::schema::units::Bytes;
 
@@ -39,7 +40,7 @@ pub struct Word {
 /// Why each of these disks, which are all of the machine, cannot be claimed, as far as can be seen without opening it for long: `None`
 /// if nothing speaks against it.
 pub fn obstacles(all: &[Described]) -> Vec<Option<Refusal>> {
-    let answers = LazyCell::new(Answers::now);
+    let (answers, plans) = (LazyCell::new(Answers::now), LazyCell::new(Plans::now));
     let looked = |disk: &Described| -> Result<(), Refusal> {
         let id = disk.is_one_of_a_kind(all)?;
         let open = Disk::open(disk.clone())?;
@@ -49,7 +50,8 @@ pub fn obstacles(all: &[Described]) -> Vec<Option<Refusal>> {
         if let Some(laid) = open.laid() {
             answers.as_ref().map_err(Clone::clone)?.offer(disk, laid)?;
         }
-        is_unplanned(disk, &is_unsigned(disk)?)
+        is_unsigned(disk)?;
+        is_unplanned(disk, &plans)
     };
     all.iter().map(|disk| looked(disk).err()).collect()
 }
@@ -83,8 +85,8 @@ pub fn examine(id: &str, whole: bool, progress: &mut dyn FnMut(u64, u64)) -> Res
     // Whoever is named above has it open too.
     unopened?;
     let held = disk.exclusively()?;
-    let signatures = is_unsigned(&disk.about)?;
-    is_unplanned(&disk.about, &signatures)?;
+    is_unsigned(&disk.about)?;
+    is_unplanned(&disk.about, &Plans::now())?;
     let seed = disk.about.number ^ disk.about.size.0 ^ disk.about.sequence.unwrap_or(0);
     let content = content::look(&held, disk.about.size, whole, seed, progress);
     let content = content.map_err(|e| Refusal::io(Check::Content, "read", &disk.about.name, &e))?;
@@ -130,9 +132,8 @@ fn is_unclaimed(disk: &Disk, id: &str) -> Result<(), Refusal> {
     }
 }
 
-fn is_unplanned(disk: &Described, signatures: &[Signature]) -> Result<(), Refusal> {
-    let words: Vec<String> = signatures.iter().flat_map(|signature| signature.names.clone()).collect();
-    match plans::planned(disk, &words).first() {
+fn is_unplanned(disk: &Described, plans: &Plans) -> Result<(), Refusal> {
+    match plans.of(disk) {
         None => Ok(()),
         Some(plan) => Err(Refusal::new(
             Check::Use,
@@ -142,10 +143,9 @@ fn is_unplanned(disk: &Described, signatures: &[Signature]) -> Result<(), Refusa
     }
 }
 
-fn is_unsigned(disk: &Described) -> Result<Vec<Signature>, Refusal> {
-    let signatures = signatures::all(disk)?;
+fn is_unsigned(disk: &Described) -> Result<(), Refusal> {
     let parts = || disk.partitions.iter().map(|part| part.name.as_str());
-    match signatures.first() {
+    match signatures::all(disk)?.first() {
         Some(Signature { on, kind, .. }) => Err(Refusal::new(
             Check::Signature,
             format!("{on} holds {kind}"),
@@ -158,7 +158,7 @@ fn is_unsigned(disk: &Described) -> Result<Vec<Signature>, Refusal> {
             let what = format!("{} has partitions: {}", disk.name, parts().collect::<Vec<_>>().join(", "));
             Err(Refusal::new(Check::Signature, what, "a disk without partitions"))
         }
-        None => Ok(signatures),
+        None => Ok(()),
     }
 }
 
@@ -246,7 +246,8 @@ impl Examined {
         };
         // The user may have taken hours to type.
         hold::is_offered(&self.disk)?;
-        is_unplanned(about, &is_unsigned(about)?)?;
+        is_unsigned(about)?;
+        is_unplanned(about, &Plans::now())?;
         self.disk.is_still_itself()?;
         users::is_unused(&self.disk)?;
         lvm::is_opened_by_us(about, 2)?;

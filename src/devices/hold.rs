@@ -15,14 +15,13 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::disk::{self, Described};
-use super::lvm;
 use super::lvs::Answers;
 use super::marks::{self, Found, Mark, Range};
 use super::opened::Disk;
 use super::refusal::{Check, Refusal};
 use super::undo::{self, Undo};
 use super::users::{is_unused, lock};
-use super::{here, registry};
+use super::{here, lvm, registry};
 use crate::schema::event::Steady;
 use crate::schema::units::{Bytes, KIB, MIB};
 

@@ -69,62 +69,96 @@ const HYPERVISORS: [&str; 4] = [PVE, "/etc/libvirt", "/run/libvirt", "/var/lib/l
 /// A longer file is no configuration, but an image.
 const LONGEST: u64 = 16 * MIB;
 
-/// Everybody whose files name this disk, its partitions, or one of these words, which its content names.
-pub fn planned(disk: &Described, words: &[String]) -> Vec<String> {
-    let (links, hidden_links) = files("/dev/disk", 2);
-    let names = Names::of(disk, &links, words);
-    let mut said = hidden_links;
-    let mut all: Vec<(PathBuf, bool)> = FILES.iter().map(|file| (file.into(), true)).collect();
-    for (folder, depth) in FOLDERS {
-        let (found, hidden) = files(folder, depth);
-        all.extend(found.into_iter().map(|file| (file, false)));
-        said.extend(hidden);
-    }
-    if Path::new(PVE_DATABASE).exists() && entries(Path::new(PVE)).is_ok_and(|entries| entries.is_empty()) {
-        said.push(format!("{PVE} is not mounted, so one of its virtual machines may use the disk"));
-    }
-    let numbers: BTreeSet<u64> = disk.numbers().into_iter().collect();
-    let mut seen = BTreeSet::new();
-    // Proxmox' log of its cluster holds what was changed, and cannot be edited.
-    let is_log = |file: &Path| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        file.starts_with(PVE) && name.starts_with('.')
-    };
-    for (file, is_needed) in all.into_iter().filter(|(file, _)| !is_log(file) && seen.insert(file.clone())) {
-        said.extend(in_file(&file, is_needed, &names, &numbers));
-    }
-    said
+/// The files that may name a disk, as they are at one moment.
+pub struct Plans {
+    files: Vec<(PathBuf, Read)>,
+    /// What cannot be seen.
+    hidden: Vec<String>,
 }
 
-/// Whether this file names the disk. One that `is_needed` may name it if it cannot be read whole.
-fn in_file(file: &Path, is_needed: bool, names: &Names, numbers: &BTreeSet<u64>) -> Option<String> {
-    let shown = file.display();
-    let hides = |why: &str| Some(format!("{shown} cannot be read ({why}), so it may name the disk"));
-    let about = match fs::metadata(file) {
-        Ok(about) => about,
-        Err(e) if is_gone(&e) => return None,
-        Err(e) => return hides(&e.to_string()),
-    };
-    if about.file_type().is_block_device() && numbers.contains(&about.rdev()) {
-        return Some(format!("{shown} leads to it"));
-    }
-    // Sockets lie among a hypervisor's files; a pipe would keep the reader waiting.
-    if !about.is_file() {
-        return None;
-    }
-    if about.len() > LONGEST {
-        return if is_needed { hides("it is too long") } else { None };
-    }
-    match fs::read(file) {
-        Ok(content) => {
-            let text = String::from_utf8_lossy(&content);
-            let by_path = || path_of(&text, numbers);
-            let name = names.in_text(file, &text).map(str::to_owned).or_else(by_path)?;
-            Some(format!("{shown} names {name}"))
+/// What a file is.
+enum Read {
+    Text(String),
+    /// The number of a device to which its path leads.
+    Device(u64),
+}
+
+impl Plans {
+    pub fn now() -> Self {
+        let mut plans = Plans { files: Vec::new(), hidden: Vec::new() };
+        for file in FILES {
+            plans.read(file.into(), true);
         }
-        Err(e) if is_gone(&e) => None,
-        Err(e) => hides(&e.to_string()),
+        for (folder, depth) in FOLDERS {
+            let (found, hidden) = files(folder, depth);
+            found.into_iter().filter(|file| !is_log(file)).for_each(|file| plans.read(file, false));
+            plans.hidden.extend(hidden);
+        }
+        let is_empty = entries(Path::new(PVE)).is_ok_and(|entries| entries.is_empty());
+        if Path::new(PVE_DATABASE).exists() && is_empty {
+            plans
+                .hidden
+                .push(format!("{PVE} is not mounted, so one of its virtual machines may use the disk"));
+        }
+        plans
     }
+
+    /// A file that `is_needed` may name each disk if it cannot be read whole.
+    fn read(&mut self, file: PathBuf, is_needed: bool) {
+        let mut hides = |why: &str| {
+            self.hidden.push(format!("{} cannot be read ({why}), so it may name the disk", file.display()));
+        };
+        let about = match fs::metadata(&file) {
+            Ok(about) => about,
+            Err(e) if is_gone(&e) => return,
+            Err(e) => return hides(&e.to_string()),
+        };
+        if about.file_type().is_block_device() {
+            return self.files.push((file, Read::Device(about.rdev())));
+        }
+        // Sockets lie among a hypervisor's files; a pipe would keep the reader waiting.
+        if !about.is_file() {
+            return;
+        }
+        if about.len() > LONGEST {
+            return if is_needed {
+                hides("it is too long")
+            };
+        }
+        match fs::read(&file) {
+            Ok(content) => {
+                let text = String::from_utf8_lossy(&content).into_owned();
+                self.files.push((file, Read::Text(text)));
+            }
+            Err(e) if is_gone(&e) => {}
+            Err(e) => hides(&e.to_string()),
+        }
+    }
+
+    /// The first file that names this disk or a partition of it, or that cannot be seen; in words.
+    pub fn of(&self, disk: &Described) -> Option<String> {
+        let (links, hidden) = files("/dev/disk", 2);
+        let names = Names::of(disk, &links);
+        let numbers: BTreeSet<u64> = disk.numbers().into_iter().collect();
+        let named = |(file, read): &(PathBuf, Read)| {
+            let shown = file.display();
+            match read {
+                Read::Device(number) => numbers.contains(number).then(|| format!("{shown} leads to it")),
+                Read::Text(text) => {
+                    let by_path = || path_of(text, &numbers);
+                    let name = names.in_text(file, text).map(str::to_owned).or_else(by_path)?;
+                    Some(format!("{shown} names {name}"))
+                }
+            }
+        };
+        self.files.iter().find_map(named).or_else(|| hidden.first().or(self.hidden.first()).cloned())
+    }
+}
+
+/// Whether this file tells what was done, and plans nothing: the output of a container, or Proxmox' log of its cluster.
+fn is_log(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".log") || (file.starts_with(PVE) && name.starts_with('.'))
 }
 
 /// The first path in this text that leads to one of these devices by a link which is not known to be one, such as those that clouds make.
@@ -161,9 +195,8 @@ fn files(folder: &str, most: u32) -> (Vec<PathBuf>, Vec<String>) {
 }
 
 /// What a disk is called in files.
-#[derive(Default)]
 struct Names {
-    /// Paths, names of links, serial numbers, and what its content names.
+    /// Paths, names of links, serial numbers.
     words: BTreeSet<String>,
     /// Of a volume of LVM, without its group.
     volume: Option<String>,
@@ -173,7 +206,7 @@ struct Names {
 }
 
 impl Names {
-    fn of(disk: &Described, links: &[PathBuf], more: &[String]) -> Self {
+    fn of(disk: &Described, links: &[PathBuf]) -> Self {
         let nodes: Vec<PathBuf> = std::iter::once(disk.node())
             .chain(disk.partitions.iter().map(|part| Path::new("/dev").join(&part.name)))
             .collect();
@@ -190,7 +223,6 @@ impl Names {
         // A short word or number, or one without a digit, stands in any file; the links have it with its path.
         let is_long = |word: &String| word.len() >= 8 && word.contains(|c: char| c.is_ascii_digit());
         words.retain(|word| word.starts_with('/') || is_long(word));
-        words.extend(more.iter().filter(|word| word.len() > 3).cloned());
         let volume = disk.volume().and_then(|volume| Some(volume.split_once('/')?.1.to_owned()));
         let mut parts = disk.place.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
         let controller = parts.rfind(|part| is_pci_address(part));
@@ -201,7 +233,9 @@ impl Names {
     fn in_text(&self, file: &Path, text: &str) -> Option<&str> {
         let paths = || self.words.iter().filter(|word| word.starts_with('/'));
         if file == Path::new(ZPOOLS) {
-            let ends = |(at, word): (usize, &str)| !text[at + word.len()..].starts_with(is_part);
+            let ends = |(at, word): (usize, &str)| {
+                !without_partition(&text[at + word.len()..], word, "-part").starts_with(is_part)
+            };
             let stands = |word: &&String| text.match_indices(word.as_str()).any(ends);
             return self.words.iter().find(stands).map(String::as_str);
         }
@@ -250,17 +284,23 @@ fn has_word(line: &str, name: &str) -> bool {
     let continues = |c: char| is_part(c) && !(is_path && c == ':');
     line.match_indices(name).any(|(at, _)| {
         let before = line[..at].chars().next_back();
-        let after = &line[at + name.len()..];
-        // The kernel's name of a disk, whose partitions have numbers behind it.
-        let is_node = name.strip_prefix("/dev/").is_some_and(|node| !node.contains('/'));
-        let number = match name.ends_with(|c: char| c.is_ascii_digit()) {
-            true => after.strip_prefix('p').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())),
-            false => Some(after),
-        };
-        let part = after.strip_prefix("-part").or(number.filter(|_| is_node));
-        let after = part.map_or(after, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-        !before.is_some_and(continues) && !after.chars().next().is_some_and(continues)
+        let after = without_partition(&line[at + name.len()..], name, "-part");
+        !before.is_some_and(continues) && !after.starts_with(continues)
     })
+}
+
+/// What follows the name of a disk, behind the number of a partition: `1` after `/dev/sdb`, `p1` after `/dev/nvme0n1`, `-part1` after a
+/// link, which units write in another way.
+fn without_partition<'t>(after: &'t str, name: &str, part: &str) -> &'t str {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let is_node = name.strip_prefix("/dev/").is_some_and(|node| !node.contains('/'));
+    let before = match (is_node, name.ends_with(is_digit)) {
+        (false, _) => part,
+        (true, true) => "p",
+        (true, false) => "",
+    };
+    let number = after.strip_prefix(before).filter(|number| number.starts_with(is_digit));
+    number.map_or(after, |number| number.trim_start_matches(is_digit))
 }
 
 /// Whether the line names a volume as hypervisors do, without its group, behind one of these: `store:volume` or `volume='volume'`.
@@ -305,7 +345,6 @@ fn has_controller(line: &str, address: &str) -> bool {
             Some(rest) => is_function(rest),
             None => is_about && !after.starts_with(is_part),
         };
-        // `hostpci0:` stands before the address without a blank in no file.
         ends && !before.ends_with(is_part)
     })
 }
@@ -318,12 +357,8 @@ fn has_unit(text: &str, path: &str) -> bool {
         byte => format!("\\x{byte:02x}"),
     });
     let escaped = escaped.collect::<String>();
-    text.match_indices(&escaped).any(|(at, _)| {
-        let after = &text[at + escaped.len()..];
-        let number = after.strip_prefix("\\x2dpart").or_else(|| after.strip_prefix('p')).unwrap_or(after);
-        let number = if path.contains("/disk/") && number == after { after } else { number };
-        after.starts_with('.') || number.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('.')
-    })
+    let ends = |at: usize| without_partition(&text[at + escaped.len()..], path, "\\x2dpart").starts_with('.');
+    text.match_indices(&escaped).any(|(at, _)| ends(at))
 }
 
 #[cfg(test)]
@@ -351,8 +386,8 @@ mod tests {
             ("/dev/sdbc /srv ext4", "/dev/sdb", false),
             ("/dev/disk/by-id/ata-X2 /srv ext4", "/dev/disk/by-id/ata-X", false),
             ("x/dev/sdb1 /srv", "/dev/sdb1", false),
-            ("/dev/sdb1-part12 /srv", "/dev/sdb1", true),
-            ("/dev/sdb1-particular /srv", "/dev/sdb1", false),
+            ("/dev/disk/by-id/ata-X-part12 /srv", "/dev/disk/by-id/ata-X", true),
+            ("/dev/disk/by-id/ata-X-particular /srv", "/dev/disk/by-id/ata-X", false),
             ("<source dev='/dev/sdb1'/>", "/dev/sdb1", true),
             ("\"/dev/sdb1\"", "/dev/sdb1", true),
             ("disk = ['phy:/dev/sdb1,xvda,w']", "/dev/sdb1", true),
@@ -371,6 +406,8 @@ mod tests {
         for (file, text, is) in [
             ("/etc/fstab", "# /dev/sdb /srv\n", false),
             ("/etc/zfs/zpool.cache", "path\0A/dev/sdb\0", true),
+            ("/etc/zfs/zpool.cache", "path\0A/dev/sdb1\0", true),
+            ("/etc/zfs/zpool.cache", "path\0A/dev/disk/by-id/ata-X-1-part1\0", true),
             ("/etc/zfs/zpool.cache", "path\0A/dev/sdba1\0", false),
             ("/etc/lvm/devices/system.devices", "IDTYPE=sys_serial IDNAME=S1 DEVNAME=/dev/sdz", true),
             ("/etc/fstab", "LABEL=S1 /srv", false),
@@ -381,6 +418,12 @@ mod tests {
             ("/etc/systemd/system/a.timer", "OnCalendar=03:00", false),
             ("/etc/systemd/system/a.service", "BindsTo=dev-sdb1.device", true),
             ("/etc/systemd/system/a.service", "BindsTo=dev-sdba.device", false),
+            (
+                "/etc/systemd/system/a.service",
+                "After=dev-disk-by\\x2did-ata\\x2dX\\x2d1\\x2dpart2.swap",
+                true,
+            ),
+            ("/etc/systemd/system/a.service", "After=dev-disk-by\\x2did-ata\\x2dX\\x2d12.swap", false),
             ("/etc/target/saveconfig.json", "\"dev\": \"\\/dev\\/sdb\"", true),
             ("/etc/xen/guest.cfg", "disk = [ 'phy:vg0/mine,xvda,w' ]", true),
             ("/etc/xen/guest.cfg", "disk = [ 'format=raw, vdev=xvda, access=rw, target=sdb' ]", true),
@@ -437,13 +480,23 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_no_plan_and_a_file_that_is_needed_must_be_read_whole() {
+    fn an_image_or_log_is_no_plan_and_a_file_that_is_needed_must_be_read_whole() {
         let folder = tempfile::tempdir().unwrap();
         let image = folder.path().join("rootdev");
         fs::File::create(&image).unwrap().set_len(LONGEST + 1).unwrap();
-        let said = |is_needed| in_file(&image, is_needed, &names(&[]), &BTreeSet::new());
-        assert_eq!(said(false), None);
-        assert!(said(true).unwrap().contains("too long), so it may name the disk"));
+        let mut plans = Plans { files: Vec::new(), hidden: Vec::new() };
+        plans.read(image.clone(), false);
+        assert!(plans.files.is_empty() && plans.hidden.is_empty());
+        plans.read(image, true);
+        assert!(plans.hidden[0].contains("too long), so it may name the disk"), "{:?}", plans.hidden);
+        for (file, is) in [
+            ("/var/lib/docker/containers/1/1-json.log", true),
+            ("/etc/pve/.clusterlog", true),
+            ("/var/lib/docker/containers/1/hostconfig.json", false),
+            ("/etc/pve/nodes/a/qemu-server/100.conf", false),
+        ] {
+            assert_eq!(is_log(Path::new(file)), is, "{file}");
+        }
     }
 
     #[test]

@@ -19,8 +19,6 @@ pub struct Signature {
     pub on: String,
     /// `ext4`, `LVM2_member`, `gpt`.
     pub kind: String,
-    /// Identifiers and labels by which files of this machine may name it.
-    pub names: Vec<String>,
 }
 
 /// The signatures of the disk and of each partition that the kernel knows.
@@ -67,13 +65,7 @@ fn read(name: &str, text: &str) -> Signature {
     let values = || text.lines().filter_map(|line| line.split_once('='));
     let value = |key: &str| values().find(|(own, _)| *own == key).map(|(_, value)| value.to_owned());
     let kind = value("TYPE").or_else(|| value("PTTYPE").map(|kind| format!("a partition table ({kind})")));
-    let names =
-        values().filter(|(key, value)| (key.contains("UUID") || key.contains("LABEL")) && value.len() > 3);
-    Signature {
-        on: name.to_owned(),
-        kind: kind.unwrap_or_else(|| "an unknown signature".into()),
-        names: names.map(|(_, value)| value.to_owned()).collect(),
-    }
+    Signature { on: name.to_owned(), kind: kind.unwrap_or_else(|| "an unknown signature".into()) }
 }
 
 #[cfg(test)]
@@ -83,11 +75,7 @@ mod tests {
     #[test]
     fn what_blkid_exports_is_read() {
         let text = "DEVNAME=/dev/vdb\nUUID=0a1b-2c3d\nVERSION=1.0\nTYPE=ext4\nUSAGE=filesystem\nLABEL=home\n";
-        let signature = read("vdb", text);
-        assert_eq!(
-            (signature.kind.as_str(), signature.names),
-            ("ext4", vec!["0a1b-2c3d".to_owned(), "home".to_owned()])
-        );
+        assert_eq!(read("vdb", text).kind, "ext4");
         assert_eq!(read("vdb", "PTTYPE=gpt\nPTUUID=77\n").kind, "a partition table (gpt)");
     }
 }
