@@ -83,14 +83,16 @@ pub fn peak(group: &Path) -> Option<u64> {
 /// Number of processes that the kernel killed because the cgroup was full; `None` if the kernel does not report it.
 pub fn killed(group: &Path) -> Option<u64> {
     let read = |file: &str| fs::read_to_string(group.join(file)).ok();
-    let text = read("memory.oom_control").or_else(|| read("memory.events"))?;
-    text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+    killed_in(&read("memory.oom_control").or_else(|| read("memory.events"))?)
 }
 
 /// Number of processes that the kernel has killed since it started because memory was full; `None` if the kernel does not report it.
 pub fn killed_by_kernel() -> Option<u64> {
-    let text = fs::read_to_string("/proc/vmstat").ok()?;
-    text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+    killed_in(&fs::read_to_string("/proc/vmstat").ok()?)
+}
+
+fn killed_in(counters: &str) -> Option<u64> {
+    counters.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
 }
 
 /// Removes the cgroup of this token, if it exists.
