@@ -37,6 +37,7 @@ mod timeless;
 mod untested;
 pub mod validity;
 mod verdict;
+mod warnings;
 mod words;
 mod workload;
 

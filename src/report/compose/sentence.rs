@@ -230,24 +230,24 @@ impl<'t> Told<'t> {
     /// In brackets, how large a difference between these may still be; empty if that is not known. Of several pairs, names the pair
     /// that may differ most.
     fn at_most(&self, claims: &[Claim]) -> String {
-        let Some(Claim { a, b, .. }) = widest(claims) else { return String::new() };
+        let Some(most) = widest(claims) else { return String::new() };
+        let Claim { a, b, .. } = most;
         // In the direction of the table, whose intervals the reader compares with this range.
         let (one, to) =
             if self.comparison.to == *a { (b.as_str(), a.as_str()) } else { (a.as_str(), b.as_str()) };
         let (who, than) = (named(one), named(to));
-        let most = match self.about.verdict.basis {
+        match self.about.verdict.basis {
             Basis::Rounds { .. } => {
                 let needs = if self.words.is_of_amounts() { " needs" } else { "" };
                 let range = self.words.between(self.ends(&[(one, to)]), &than);
-                format!("range: {who}{needs} {range}")
+                let of_several = if claims.len() > 1 { "widest " } else { "" };
+                format!(" ({of_several}range: {who}{needs} {range})")
             }
             Basis::Samples { .. } => {
-                let factor = largest(claims).map(ratio).unwrap_or_default();
-                format!("in the samples {who} and {than} differ by a factor of up to {factor}")
+                let factor = factor(most).map(ratio).unwrap_or_default();
+                format!(" (in the samples {who} and {than} differ by a factor of up to {factor})")
             }
-        };
-        let of_several = if claims.len() > 1 && most.starts_with("range") { "widest " } else { "" };
-        format!(" ({of_several}{most})")
+        }
     }
 
     fn is_open(&self, a: &str, b: &str) -> bool {
@@ -374,7 +374,7 @@ pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
     match &verdict.basis {
         Basis::Rounds { alpha, .. } => {
-            let percent = percent(*alpha);
+            let percent = digits(100.0 * (1.0 - alpha));
             let what = match (is_found, verdict.findings.len()) {
                 (false, 1) => format!("{percent} % confidence that this range contains the true value"),
                 (false, _) => {
@@ -400,9 +400,9 @@ pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String
     }
 }
 
-/// The confidence of this error rate in percent: `95`, `98.5`.
-pub fn percent(alpha: f64) -> String {
-    let text = format!("{:.1}", 100.0 * (1.0 - alpha));
+/// `95`, `98.5`
+fn digits(percent: f64) -> String {
+    let text = format!("{percent:.1}");
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 

@@ -81,7 +81,7 @@ mod tests {
 
         let summary = example.judged(verdict, Some("alderfs")).summary;
         assert_eq!(summary.heading.standing, Standing::Verdict);
-        assert_eq!(summary.heading.title, "Verdict at 95 % confidence over counters, without times");
+        assert_eq!(summary.heading.title, "Verdict over counters, without times");
         let writes = summary.workloads[0].comparisons.iter().find(|c| c.metric == "device.writes");
         let writes = writes.expect("a comparison");
         let birch = writes.line("birchfs").expect("it took part");

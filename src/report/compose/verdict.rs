@@ -28,15 +28,22 @@ pub fn answer(workloads: &[WorkloadSummary], verdict: &Verdict) -> Vec<Sentence>
         all if all.len() > NAMED => vec![counted(all)],
         all => {
             let prefixed = |c: &&Comparison| {
-                let claims = &c.sentence.claims;
-                let is_open = !claims.is_empty() && claims.iter().all(|c| c.said == Said::NotToldApart);
-                let no_winner = if is_open { "no winner; " } else { "" };
+                let no_winner = if is_open(c) { "no winner; " } else { "" };
                 let (about, text) = (about(c, all, workloads), &c.sentence.text);
                 Sentence::new(format!("Workload {about}: {no_winner}{text}"), c.sentence.claims.clone())
             };
-            all.iter().filter(|c| !c.sentence.is_empty()).map(prefixed).collect()
+            // Where something was found comes first.
+            let mut said: Vec<&&Comparison> = all.iter().filter(|c| !c.sentence.is_empty()).collect();
+            said.sort_by_key(|c| is_open(c));
+            said.into_iter().map(prefixed).collect()
         }
     }
+}
+
+/// Whether no two candidates were told apart, nor found equivalent.
+fn is_open(comparison: &Comparison) -> bool {
+    let claims = &comparison.sentence.claims;
+    !claims.is_empty() && claims.iter().all(|claim| claim.said == Said::NotToldApart)
 }
 
 /// The sentences without an order, each once.
