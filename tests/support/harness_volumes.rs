@@ -130,7 +130,8 @@ pub const LONG: [Step; 16] = [
     ("fsderby device list; run; fsderby verify /root/run; rm -r /root/run", &["claimed: --on", "OK"]),
     (
         "fsderby device list --json | sed -n 's/.*\"hash\": *\"\\([^\"]*\\)\".*/\\1/p' >/root/id; cat /root/id; run; \
-         case $(cat /root/run/*.jsonl /root/run/*.json /root/run/*.toml) in *group*|*LVM-*) echo leaks;; *) echo hidden;; esac; \
+         leaks=$(sed -n 's/.*\\(.\\{30\\}\\(group[-/]\\|LVM-\\).\\{20\\}\\).*/\\1/p' /root/run/*.jsonl /root/run/*.json /root/run/*.toml); \
+         test -z \"$leaks\" && echo hidden || echo leaks: \"$leaks\"; \
          rm -r /root/run; id mine >/root/id",
         &["hash-", "hidden"],
     ),
