@@ -38,6 +38,7 @@ mod known_cells;
 mod large_volume;
 mod machine_speeds;
 mod made_up;
+mod modelled;
 mod states;
 #[path = "../support/mod.rs"]
 mod support;

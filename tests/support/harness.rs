@@ -257,6 +257,7 @@ impl Host {
         assert!(ended, "the machine ended after {} orders: {log:#?} {complaints:#?}", said.len());
         let after = self.disks.iter().map(Disk::hash);
         let hashes = serials.into_iter().zip(before.into_iter().zip(after).map(|(a, b)| [a, b])).collect();
+        println!("the guest's time for each order: {took:.1?}");
         Some(Lived { said, took, log, panic, hashes, time: begin.elapsed() })
     }
 

@@ -3,7 +3,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use fsderby::agent::Mishap;
 use fsderby::guest::cache;
 use fsderby::host::programs;
 use fsderby::probes;
@@ -11,6 +13,7 @@ use fsderby::runner::execute::rounds::Runner;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::plan::resolved::Resolved;
 use fsderby::runner::verify::rerun::{Compared, candidates, rerun};
+use fsderby::runner::verify::verify;
 use fsderby::schema::event::Seen;
 use fsderby::schema::job::Purpose;
 use fsderby::schema::plan::{Plan, Rounds};
@@ -106,6 +109,25 @@ pub fn kept_states(kinds: &[&str], state: &str) -> Vec<Record> {
     let out = cached(&["verify", "run", "--rerun", "all"]);
     assert!(out.contains(&format!("rerun: {current} identical, 0 different")), "{out}");
     records
+}
+
+/// A disk that stops answering fails a trial of this filesystem, and the kernel's blocked tasks are in its console.
+pub fn stalled(kind: &str) {
+    if !has_guests("a guest that waits for ever") {
+        return;
+    }
+    let mut testbed = model("diamondmax-plus-8");
+    testbed.mishap = Some(Mishap::DiskStalls);
+    testbed.limit = Some(Duration::from_secs(300));
+    let (desk, run) = carry_out(&format!("\"{kind}\""), &testbed, 0, 1);
+    let [record] = run.records.as_slice() else { panic!("{kind}: {:?}", run.records) };
+    let reason = record.why();
+    assert_eq!(record.outcome, Outcome::Failed, "{kind}: {reason}");
+    assert!(reason.contains("took longer than 300 s; blocked: ") && reason.contains(" in "), "{kind}: {reason}");
+    let console = &record.console.as_ref().unwrap().path;
+    let console = fs::read_to_string(desk.path().join("run").join(console)).unwrap();
+    assert!(console.contains("Show Blocked State") && console.contains("Call Trace"), "{kind}: {console}");
+    assert_eq!(verify(&run).wrong, Vec::<String>::new(), "{kind}");
 }
 
 /// A volume of a tebibyte costs what is written of it, and its requests are so far apart that the arm moves.

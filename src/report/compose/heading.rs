@@ -468,7 +468,7 @@ fn conclusion(standing: Standing, progress: Progress, next: Option<&Next>, lacks
     }
 }
 
-/// What trials that are too short lack: `Preliminary because all workloads are short; no trial took more than 4.8 s. …`
+/// What trials that are too short lack: `Preliminary because all workloads are short (no trial took more than 4.8 s): …`
 fn too_short(run: &Run, workloads: &[WorkloadSummary], next: Option<&Next>) -> String {
     let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
     let times: Vec<(f64, f64)> =
@@ -478,13 +478,14 @@ fn too_short(run: &Run, workloads: &[WorkloadSummary], next: Option<&Next>) -> S
     let least = if least < most { format!("{least:.0} to ") } else { String::new() };
     let (took, needed) = match times.is_empty() {
         true => Default::default(),
-        false => (format!("; no trial took more than {took:.1} s"), format!(", together {least}{most:.0} s")),
+        false => (format!(" (no trial took more than {took:.1} s)"), format!(", together {least}{most:.0} s")),
     };
     let takes = next.and_then(|next| next.minutes);
     let takes = takes.map_or_else(String::new, |minutes| format!(" (about {})", duration(minutes)));
     format!(
-        "Preliminary because {which} short{took}. A verdict needs longer trials (three commit intervals of the \
-         filesystem{needed}) that write twice the memory limit. A run with other, longer workloads{takes}:"
+        "Preliminary because {which} short{took}: over hours, the same candidates may differ in another way. A trial is long \
+         enough if it lasts three commit intervals of its filesystem{needed}, and writes twice the memory limit. A run with \
+         other, longer workloads{takes}:"
     )
 }
 

@@ -227,25 +227,23 @@ impl<'t> Told<'t> {
         }
     }
 
-    /// In brackets, how large a difference between these may still be; empty if that is not known. Of several pairs, names the pair
-    /// that may differ most.
+    /// In brackets, how large a difference between these may still be; empty if that is not known, or stands in the table below
+    /// the sentence. Of several pairs, names the pair that may differ most.
     fn at_most(&self, claims: &[Claim]) -> String {
         let Some(most) = widest(claims) else { return String::new() };
         let Claim { a, b, .. } = most;
-        // In the direction of the table, whose intervals the reader compares with this range.
-        let (one, to) =
-            if self.comparison.to == *a { (b.as_str(), a.as_str()) } else { (a.as_str(), b.as_str()) };
-        let (who, than) = (named(one), named(to));
+        let (one, than) = (named(a), named(b));
         match self.about.verdict.basis {
+            Basis::Rounds { .. } if [a, b].contains(&&self.comparison.to) => String::new(),
             Basis::Rounds { .. } => {
                 let needs = if self.words.is_of_amounts() { " needs" } else { "" };
-                let range = self.words.between(self.ends(&[(one, to)]), &than);
+                let range = self.words.between(self.ends(&[(a.as_str(), b.as_str())]), &than);
                 let of_several = if claims.len() > 1 { "widest " } else { "" };
-                format!(" ({of_several}range: {who}{needs} {range})")
+                format!(" ({of_several}range: {one}{needs} {range})")
             }
             Basis::Samples { .. } => {
                 let factor = factor(most).map(ratio).unwrap_or_default();
-                format!(" (in the samples {who} and {than} differ by a factor of up to {factor})")
+                format!(" (in the samples {one} and {than} differ by a factor of up to {factor})")
             }
         }
     }
@@ -358,8 +356,8 @@ fn listed(labels: &[&str]) -> String {
     list(&labels.iter().map(|label| named(label)).collect::<Vec<String>>())
 }
 
-/// How sure the findings are, and on what basis: `How sure: all ranges together hold with 95 % confidence (12 rounds in random
-/// order).`
+/// How sure the findings are, and on what basis: `How sure: 95 % confidence that every range holds the true value (12
+/// rounds).`
 pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String {
     let sure = match standing {
         Standing::Preliminary => "How sure: no finding yet, because there are too few rounds;",
@@ -367,34 +365,25 @@ pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String
             "How sure:"
         }
     };
-    let limit = match standing {
-        Standing::Short => ", but only for trials as short as these",
-        _ => "",
-    };
+    let limit = if standing == Standing::Short { " for trials as short as these," } else { "" };
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
     match &verdict.basis {
         Basis::Rounds { alpha, .. } => {
             let percent = digits(100.0 * (1.0 - alpha));
-            let what = match (is_found, verdict.findings.len()) {
-                (false, 1) => format!("{percent} % confidence that this range contains the true value"),
-                (false, _) => {
-                    format!("{percent} % confidence that no difference is larger than stated here")
-                }
-                (true, 1) => format!("the range is a {percent} % confidence interval"),
-                (true, _) => {
-                    format!("all ranges together hold with {percent} % confidence")
-                }
+            let what = match verdict.findings.len() {
+                1 => format!("{percent} % confidence that the range holds the true value"),
+                _ => format!("{percent} % confidence that every range holds the true value"),
             };
-            format!("{sure} {what} ({rounds} in random order){limit}.", rounds = count(rounds, "round"))
+            format!("{sure}{limit} {what} ({rounds}).", rounds = count(rounds, "round"))
         }
         Basis::Samples { complete, .. } => match is_found {
             true => format!(
-                "{sure} every finding holds in all {complete} samples of the modelled disk, with other seeds and CPU \
-                 costs, and on the least favourable disk{limit}."
+                "{sure}{limit} every finding holds in all {complete} samples of the modelled disk, with other seeds and CPU \
+                 costs, and on the least favourable disk."
             ),
             false => format!(
-                "{sure} no difference passes every check: {complete} samples of the modelled disk, other seeds and CPU \
-                 costs, the least favourable disk, the disk model's error{limit}."
+                "{sure}{limit} no difference passes every check: {complete} samples of the modelled disk, other seeds and CPU \
+                 costs, the least favourable disk, the disk model's error."
             ),
         },
     }

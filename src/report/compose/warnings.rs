@@ -70,8 +70,8 @@ pub fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
         };
         format!(
             "The machine was not idle: in {n} of {of}{which}, other programs or virtual machines used more than a tenth of \
-             the workload's time, or heat slowed the CPU. These trials are included, so ranges are wider, and candidates \
-             that need more CPU time may seem slower than on an idle machine.",
+             the workload's time, or heat slowed the CPU. The random order spreads this over all candidates, and the ranges \
+             include it. But a candidate that needs more CPU time loses more by it.",
             of = count(sum(|work| work.disturbed_trials[1]), "trial")
         )
     })
