@@ -34,8 +34,8 @@ static LOST: Declared = Declared {
     name: "capacity.lost",
     title: "capacity lost after everything was deleted",
     better: Better::Lower,
-    explained: "Decrease of the space available to an ordinary user, from mkfs to the deletion of all files \
-                after the work, as a share of the volume. The filesystem took this space for its own \
+    explained: "Space available to an ordinary user after mkfs, minus the space available after the work and the \
+                deletion of all files, as a share of the volume. The filesystem took this space for its own \
                 structures and did not give it back.",
     ..CAPACITY
 };
@@ -46,10 +46,10 @@ static GIVEN: Declared = Declared {
     better: Better::Lower,
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "Decrease of the free space since mkfs ÷ size of all existing files, measured in the integrity check \
-                (a trial before the first round). A ratio above 1 means that space also went to names, inodes, \
-                unused ends of blocks, or second copies of data or metadata. A ratio below 1 means that the \
-                filesystem compresses data or packs small files.",
+    explained: "Decrease of the free space since mkfs ÷ total size of all files. It is measured when all files exist: \
+                in the integrity check (a trial before the first round) or in the stage `read-back`. A ratio above 1 \
+                means that space also went to names, inodes, unused ends of blocks, or second copies of data or \
+                metadata. A ratio below 1 means that the filesystem compresses data or packs small files.",
     ..Declared::ratio("given for each byte")
 };
 

@@ -71,7 +71,7 @@ static STEPS: [Declared; 8] = [
     },
     Declared {
         title: "reverting the conversion",
-        explained: "Time to convert a filesystem that was made by conversion back to its original kind.",
+        explained: "Time to undo a conversion: the filesystem is converted back, for example ext3 to ext2.",
         ..step("revert.time", &[StepName::Revert])
     },
 ];

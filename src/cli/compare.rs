@@ -36,8 +36,8 @@ pub struct Arguments {
     /// 5% by estimate" it is enough that the ratio itself lies beyond the threshold
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
-    /// Label of a control: a candidate that the change cannot have affected. fsderby divides the figures of each other
-    /// candidate by the controls' figures. Default: the controls are all candidates with equal options and setup in
+    /// Label of a control: a candidate that the change cannot have affected. The figures of every other candidate are
+    /// divided by the controls' figures. Default: the controls are all candidates with equal options and setup in
     /// both runs, if other candidates differ
     #[arg(long, value_name = "LABEL", add = super::complete::kinds())]
     control: Vec<String>,
@@ -47,8 +47,9 @@ pub struct Arguments {
     /// Write Markdown, for a bug report or pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write JUnit XML for a build server; `-` as FILE prints it instead of the tables. Each metric of each candidate is a
-    /// test case. It fails if it meets a --fail-if condition or, without --fail-if, if the candidate is found worse
+    /// Write JUnit XML for a build server; with `-` as FILE, print it instead of the tables. Each metric of each
+    /// candidate is a test case. A test case fails if its finding meets a --fail-if condition or, without --fail-if, is
+    /// worse
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }

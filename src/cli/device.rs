@@ -33,8 +33,8 @@ pub enum Device {
         /// The disk's serial number a second time, so that the command does not ask you to type it
         #[arg(long, value_name = "SERIAL")]
         yes_erase: Option<String>,
-        /// To claim a disk whose data you do not need: the sentence about the data that `claim` printed when it refused the
-        /// disk
+        /// Claim a disk although it holds data that you do not need. SENTENCE is the sentence about the data that `claim`
+        /// printed when it refused the disk
         #[arg(long, value_name = "SENTENCE")]
         holds_data: Option<String>,
     },

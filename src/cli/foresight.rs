@@ -261,8 +261,8 @@ impl Foresight {
     pub fn lines(&self) -> Vec<String> {
         let Foresight { pairs, rows, margin, .. } = self;
         let mut lines = vec![format!(
-            "The run can detect these differences, if {pairs} pairwise comparison{} judged together and figures vary by {}:",
-            if *pairs == 1 { " is" } else { "s are" },
+            "This forecast is for {pairs} pairwise comparison{}, and for figures that vary by {}.",
+            if *pairs == 1 { "" } else { "s that are judged together" },
             self.of_what()
         )];
         if let Some(most) = self.standing_in {
@@ -279,8 +279,8 @@ impl Foresight {
         }
         lines.extend(rows.iter().map(Row::line));
         lines.push(match self.equivalent {
-            Some(rounds) => format!("  Showing equivalence within {margin} takes about {rounds} rounds."),
-            None => format!("  Showing equivalence within {margin} takes more rounds than are practical."),
+            Some(rounds) => format!("  Equivalence within {margin} is found after about {rounds} rounds."),
+            None => format!("  Equivalence within {margin} takes more rounds than are practical."),
         });
         lines
     }
@@ -311,20 +311,18 @@ impl Row {
         let s = if *rounds == 1 { "" } else { "s" };
         let (found, power, minutes) = (self.found(), 100.0 * ten_percent, seconds.div_ceil(60));
         format!(
-            "  {rounds:>3} round{s}{why}: {found}; a difference of 10% is detected in {power:.0} % of runs; about \
-                {minutes} min"
+            "  {rounds:>3} round{s}{why} (about {minutes} min): {found}; {power:.0} % of runs detect a difference \
+                of 10%."
         )
     }
 
     fn found(&self) -> String {
         match (self.usual.map(percent), self.noisiest.map(percent)) {
             (Some(usual), Some(noisiest)) if noisiest.0 > usual.0 => {
-                format!(
-                    "a difference of {usual} or more at a power of 80 % ({noisiest} for the noisiest pair)"
-                )
+                format!("80 % of runs detect a difference of {usual} ({noisiest} for the noisiest pair)")
             }
-            (Some(usual), _) => format!("a difference of {usual} or more at a power of 80 %"),
-            (None, _) => "nothing".to_owned(),
+            (Some(usual), _) => format!("80 % of runs detect a difference of {usual}"),
+            (None, _) => "no difference is detected".to_owned(),
         }
     }
 }

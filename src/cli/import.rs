@@ -32,8 +32,8 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", visible_alias = "out")]
     output: Option<PathBuf>,
     /// Label for the imported results. Reports show these results next to the candidate or filesystem with the same
-    /// label. With SOURCE=LABEL only the results of SOURCE get the label: a machine's name, a file, or one line of a file
-    /// (FILE:LINE). Default: the machine's name, or the file name if the file names no machine
+    /// label. With SOURCE=LABEL only the results of SOURCE get the label; SOURCE is a machine's name, a file, or one line
+    /// of a file (FILE:LINE). Default: the machine's name, or the file name if the file names no machine
     #[arg(long, value_name = "[SOURCE=]LABEL")]
     label: Vec<Named>,
     /// Name of the parameter set that was measured; the import fails if the files contradict it

@@ -48,8 +48,8 @@ pub struct Arguments {
     /// Name of a ready experiment, or path to a .toml file
     #[arg(default_value = "quick", add = complete::experiments())]
     experiment: String,
-    /// Filesystems by name, or `all`; replaces the experiment's list. A filesystem that is also in the experiment's list keeps
-    /// its options
+    /// Names of the filesystems to compare instead of the experiment's, or `all`. A filesystem that is also in the
+    /// experiment's list keeps the options of that list
     #[arg(long, value_delimiter = ',', value_name = "A,B", add = complete::filesystems())]
     filesystems: Vec<String>,
     /// A filesystem with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or with its own kernel, memory,

@@ -56,14 +56,14 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "not told apart",
         also: &["cannot tell", "not-told-apart", "?", "○"],
-        meaning: "The run found neither a difference nor equivalence. The candidates may still differ: with \
-            more rounds, the run could find that difference.",
+        meaning: "The run could not decide whether two candidates differ or are equivalent. With more rounds, the run \
+            could find a difference.",
     },
     Term {
         name: "equivalent",
         also: &["equivalence", "≈"],
-        meaning: "The whole interval of the ratio lies within the margin around 1: if the candidates differ, then by less than \
-                  the margin.",
+        meaning: "Any difference between the two candidates is smaller than the margin. The whole interval of their \
+                  ratio lies within the margin around 1, for example from 0.98 to 1.01 if the margin is 3 %.",
     },
     Term {
         name: "withheld",
@@ -76,23 +76,23 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "rank",
         also: &["ranks"],
-        meaning: "The place of a candidate in one comparison; 1 is the best. `2–3` means second or third: the \
-                  run found the candidate neither better nor worse than another candidate with the rank 2–3.",
+        meaning: "The place of a candidate in one comparison; 1 is the best. The rank `2–3` means second or third: \
+                  another candidate also has the rank 2–3, and the run found neither of the two better.",
     },
     Term {
         name: "ratio",
         also: &["geometric mean", "ratio of geometric means"],
-        meaning: "A candidate's geometric mean over the rounds ÷ the reference's geometric mean. The reference is \
-                  the best candidate, or the baseline. For a rate, a ratio of 0.50 means half the speed. Every \
-                  comparison shows this ratio; for metrics that are not compared, reports show medians.",
+        meaning: "A candidate's geometric mean over the rounds ÷ the reference's geometric mean. The reference is the \
+                  best candidate, or the baseline. For a rate, a ratio of 0.50 means half the speed. Every comparison \
+                  shows this ratio. For metrics that are not compared, reports show medians.",
     },
     Term {
         name: "interval",
         also: &["range"],
-        meaning: "The range in which a ratio lies. For a ratio over rounds, the interval is a confidence interval: \
-                  with the stated confidence, all intervals of the run contain their true ratios. For a ratio over \
-                  samples of a modelled disk, the interval reaches from the smallest to the largest ratio of the \
-                  samples.",
+        meaning: "The range in which a ratio lies. For a ratio over rounds, the interval is a confidence interval. \
+                  The stated confidence is the probability that all intervals of the run contain their true ratios. \
+                  For a ratio over samples of a modelled disk, the interval reaches from the smallest to the largest \
+                  ratio of the samples.",
     },
     Term {
         name: "margin",
@@ -102,8 +102,8 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "power",
         also: &["smallest detectable difference"],
-        meaning: "The probability with which a difference of the stated size is found. The dry run and the report give \
-                  the difference that is found with a power of 80 %.",
+        meaning: "The probability that a run finds a difference of a given size. The dry run and the report give the \
+                  size of difference that the run finds with a power of 80 %.",
     },
     Term {
         name: "A/A check",
@@ -122,8 +122,8 @@ pub static TERMS: [Term; 28] = [
         also: &["check"],
         meaning: "A condition that each trial must meet, for example: caches were cold, data was written to the \
                   device, nothing disturbed the trial. fsderby tests each condition by an effect that it measures, \
-                  such as reads from the device after a cold start. If a trial breaks the check, the trial is void, \
-                  or the report marks its figures.",
+                  such as reads from the device after a cold start. Depending on the check, a trial that fails it is \
+                  void, or the report marks its figures.",
     },
     Term {
         name: "integrity check",
@@ -168,9 +168,9 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "CPU cost",
         also: &["cost of an instruction"],
-        meaning: "The time that the modelled CPU takes for an instruction. Real CPUs differ, so a finding must \
-                  still hold if instructions of only one candidate cost 0.77 or 1.3 times as much (0.4 or 2.5 \
-                  times for a filesystem in user space).",
+        meaning: "The time that the modelled CPU takes for an instruction. Real CPUs differ, so a finding must also \
+                  hold if the CPU cost of only one candidate is 0.77 or 1.3 times as high (0.4 or 2.5 times for a \
+                  filesystem in user space).",
     },
     Term {
         name: "commit interval",
@@ -181,16 +181,16 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "shard",
         also: &["shards"],
-        meaning: "The part of a plan's trials that one run carries out: fsderby run PLAN --shard 2/4. The plan \
-                  alone decides which trials a shard has. In real time (not on modelled disks), all trials of a \
-                  round are in one shard. fsderby merge joins all shards into one run.",
+        meaning: "The part of a plan's trials that one run carries out: fsderby run PLAN --shard 2/4. The plan alone \
+                  decides which trials a shard has. In real time (every testbed except model), all trials of a round \
+                  are in one shard. fsderby merge joins all shards into one run.",
     },
     Term {
         name: "deciding factor",
         also: &["factor"],
-        meaning: "An uncertain property of a class of disks, such as how far the firmware reorders requests. \
-                  If the value of this property changes which candidate of a pair is faster, the report names it as the reason \
-                  why the pair is not told apart.",
+        meaning: "An uncertain property of a class of disks, such as how far the firmware reorders requests. The \
+                  property's value can decide which of two candidates is faster; then the report names the property \
+                  as the reason why the two are not told apart.",
     },
 ];
 

@@ -45,13 +45,14 @@ pub struct Arguments {
     /// Folder of a run or an import
     #[arg(add = super::complete::runs())]
     run: PathBuf,
-    /// Run trials again and compare the results bit by bit with the stored ones. The value chooses the trials: a number
-    /// or share of them (1%), spread over the run; all of them; or one by its name. Only trials on modelled disks (--on
-    /// model) can run again; with --console, --keep-image or --shell a trial with --on vm can too. In a run merged from
-    /// several nodes, N and PERCENT choose only trials that ran on other nodes than this one
+    /// Run trials again and compare the results bit by bit with the stored ones. The value chooses the trials: a
+    /// number (5) or share (1%) of trials, spread over the run; `all`; or the name of one trial. Only trials on
+    /// modelled disks (--on model) can run again; with --console, --keep-image or --shell, trials in virtual machines
+    /// (--on vm) can too. In a run merged from several nodes, N and PERCENT choose only trials that ran on other nodes
+    /// than this one
     #[arg(long, value_name = "N|PERCENT|all|TRIAL", num_args = 0..=1, default_missing_value = "2")]
     rerun: Option<Sample>,
-    /// With --rerun TRIAL: also print the console of its guest
+    /// With --rerun TRIAL: also print the console of the trial's guest
     #[arg(long, requires = "rerun")]
     console: bool,
     /// With --rerun TRIAL: write the disk's content at the end of the trial to this new file; several disks go to FILE.1,

@@ -26,7 +26,7 @@ impl Filesystem for Btrfs {
 
     fn description(&self) -> Description {
         Description {
-            what: "Copy-on-write B-trees with checksums of data and metadata, snapshots and compression.",
+            what: "A copy-on-write filesystem: B-trees, checksums of data and metadata, snapshots and compression.",
             origin: "Written by Chris Mason at Oracle, in Linux since 2.6.29 of 2009. Btrfs is described in 'BTRFS, the Linux \
                      B-Tree \
                 Filesystem' (ACM TOS 2013) and btrfs(5).",

@@ -123,7 +123,7 @@ pub static EXT4: Ext = Ext {
             Documentation/filesystems/ext4 describes it.",
         limits: "fsderby turns lazy initialisation off: mkfs writes the inode tables and the journal. With \
             default options, a kernel thread writes the inode tables after the mount. So here mkfs is slower, \
-            and the first minutes after the mount are faster, than with default options. Defaults come from \
+            and the first minutes after the mount are faster, than with default options. Other defaults of mkfs come from \
             /etc/mke2fs.conf of the machine that runs mke2fs. Volumes below 512 MiB have blocks of 1 KiB.",
     },
 };

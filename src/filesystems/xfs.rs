@@ -26,11 +26,11 @@ impl Filesystem for Xfs {
 
     fn description(&self) -> Description {
         Description {
-            what: "Allocation groups with B+ trees of extents, delayed allocation and a log of metadata.",
-            origin: "Written by Silicon Graphics, 1993 (Scalability in the XFS File System, USENIX 1996), in Linux since 2.5.36 \
-                     of 2002; \
-                xfs(5).",
-            limits: "The log of XFS takes 64 MiB of a volume of 1 GiB (xfsprogs 6.1.0), and on a single device \
+            what: "A journaling filesystem: allocation groups with B+ trees of extents, delayed allocation and a log of \
+                metadata.",
+            origin: "Written by Silicon Graphics, 1993 (Scalability in the XFS File System, USENIX 1996), in Linux since \
+                2.5.36 of 2002; xfs(5) describes it.",
+            limits: "The log of XFS takes 64 MiB of a volume of 1 GiB (xfsprogs 6.1.0). On a single device \
                 mkfs.xfs makes only few allocation groups. XFS is made for larger volumes than a test image.",
         }
     }

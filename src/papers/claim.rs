@@ -210,17 +210,20 @@ impl fmt::Display for Relation {
     /// The words between `of` and `than`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Relation::More => write!(f, "is higher than on"),
-            Relation::Less => write!(f, "is lower than on"),
-            Relation::About(times) => write!(f, "is about {times} × the figure on"),
-            Relation::Ratio([low, high]) => write!(f, "is {low} to {high} × the figure on"),
-            Relation::AtLeast(times) => write!(f, "is at least {times} × the figure on"),
-            Relation::Falling => write!(f, "is lower than the figure before it"),
-            Relation::Rising => write!(f, "is higher than the figure before it"),
-            Relation::Within([low, high]) => write!(f, "is between {low} and {high}"),
-            Relation::Similar(times) => write!(f, "is within a factor of {times} of each other figure"),
-            Relation::Highest(n) => write!(f, "is among the {n} highest, compared with"),
-            Relation::Lowest(n) => write!(f, "is among the {n} lowest, compared with"),
+            Relation::More => write!(f, "must be higher than"),
+            Relation::Less => write!(f, "must be lower than"),
+            Relation::About(times) => write!(f, "must be about {times} times as high as"),
+            Relation::Ratio([0.0, 1.0]) => write!(f, "must not be higher than"),
+            Relation::Ratio([low, high]) => write!(f, "must be {low} to {high} times as high as"),
+            Relation::AtLeast(times) => write!(f, "must be at least {times} times as high as"),
+            Relation::Falling => write!(f, "must fall from each filesystem to the next"),
+            Relation::Rising => write!(f, "must rise from each filesystem to the next"),
+            Relation::Within([low, high]) => write!(f, "must be between {low} and {high}"),
+            Relation::Similar(times) => {
+                write!(f, "must differ between these filesystems by a factor of at most {times}")
+            }
+            Relation::Highest(n) => write!(f, "must be among the {n} highest values, compared with those"),
+            Relation::Lowest(n) => write!(f, "must be among the {n} lowest values, compared with those"),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! A paper as text of at most [`WIDTH`] columns.
 
-use super::{Candidate, Claim, Paper, Standing, Table, Test};
+use std::collections::BTreeMap;
+
+use super::{Candidate, Claim, Paper, Relation, Standing, Table, Test};
+use crate::schema::units::Bytes;
 use crate::workloads;
 
 pub const WIDTH: usize = 80;
@@ -31,9 +34,9 @@ impl Paper {
         self.tables.iter().for_each(|table| text.push_str(&table.shown()));
         if !self.claims.is_empty() {
             text.push_str(
-                "\nBelow are the paper's claims, each with fsderby's tests of it. A test \"on a, b\n\
-                 each figure is higher than on c, d\" holds if the figures of a and of b are both\n\
-                 higher than those of c and of d, in each metric and workload of the test.\n",
+                "\nBelow are the paper's claims and fsderby's tests of each claim. A test must hold\n\
+                 for each metric, filesystem and workload that the test names. In tests, the word\n\
+                 \"about\" allows 10 % more or less.\n",
             );
         }
         self.claims.iter().enumerate().for_each(|(at, claim)| text.push_str(&claim.shown(at + 1, self)));
@@ -59,11 +62,10 @@ impl Table {
         let works: Vec<&str> = self.workloads().collect();
         let awaited: Vec<&str> =
             works.iter().filter(|work| workloads::find(work).is_none()).copied().collect();
-        let at: String = self.at.iter().map(|(name, value)| format!(", {name} {value}")).collect();
-        let mut text = format!(
-            "\n{}\n",
-            wrapped(&format!("Workload {} ({}){at}, unit {}", works.join(", "), self.place, self.unit), 0)
-        );
+        let at: String = dimensions(&self.at).iter().map(|dimension| format!(", {dimension}")).collect();
+        let s = if works.len() == 1 { "" } else { "s" };
+        let head = format!("Workload{s} {} ({}{at}, unit {}):", works.join(", "), self.place, self.unit);
+        let mut text = format!("\n{}\n", wrapped(&head, 0));
         if !awaited.is_empty() {
             text.push_str(&format!(
                 "{}\n",
@@ -111,20 +113,26 @@ fn column(name: &str, figures: &[f64]) -> (usize, Vec<String>) {
 
 impl Claim {
     fn shown(&self, number: usize, paper: &Paper) -> String {
-        let said = wrapped(&format!("{} ({})", self.says, self.place), CLAIM);
+        let said = wrapped(&format!("{} ({}).", self.says.trim_end_matches('.'), self.place), CLAIM);
         let mut text = format!("\n{number:>3}. {}\n", said.trim_start());
         let standing = self.judge(&|point| paper.printed(point));
         let by_figures = match (&self.untested, standing) {
-            (Some(why), _) => format!("fsderby has no test of this claim. {why}"),
+            (Some(why), _) => format!("This claim has no test. {why}"),
             (None, Standing::NotMeasured) => {
                 "The paper prints too few figures to decide whether this claim is true.".to_owned()
             }
             (None, Standing::Held) => "The paper's own figures support this claim.".to_owned(),
             (None, Standing::Contradicted) => "The paper's own figures contradict this claim.".to_owned(),
         };
-        let mut said: Vec<String> = self.tests.iter().map(Test::shown).collect();
+        let head = |at: usize| match self.tests.len() {
+            1 => "In the test of this claim,".to_owned(),
+            _ => format!("In test {} of this claim,", at + 1),
+        };
+        let tests = self.tests.iter().enumerate();
+        let mut said: Vec<String> = tests.map(|(at, test)| test.shown(&head(at), paper)).collect();
         if !self.tests.is_empty() {
-            said.push(format!("Workloads of the test: {}.", self.workloads.join(", ")));
+            let s = if self.workloads.len() == 1 { "" } else { "s" };
+            said.push(format!("This claim is tested with the workload{s} {}.", and(&self.workloads)));
         }
         said.push(by_figures);
         said.extend(self.contradicted.clone());
@@ -135,30 +143,51 @@ impl Claim {
 }
 
 impl Test {
-    fn shown(&self) -> String {
+    /// `In the test of this claim, read.throughput on ext2 must be higher than on reiserfs and xfs.`
+    fn shown(&self, head: &str, paper: &Paper) -> String {
         let Test { metrics, of, than, relation, .. } = self;
-        let mut said = format!(
-            "Test of {}{}: on {} each figure {relation}",
-            metrics.join(", "),
-            dimensions(&self.at),
-            of.join(", ")
-        );
-        if !than.is_empty() {
-            said.push_str(&format!(" {}", than.join(", ")));
-        } else if self.has_others() {
-            said.push_str(" the same filesystem");
+        let (what, list) = match metrics.len() {
+            0..4 => (and(metrics), String::new()),
+            n => (format!("each of these {n} metrics"), format!(": {}", metrics.join(", "))),
+        };
+        let mut said = format!("{head} {what} on {}{} {relation}", and(of), with(&self.at));
+        if matches!(relation, Relation::Within(_)) {
+            let table = paper.tables.iter().find(|table| table.metrics.contains(&metrics[0]));
+            said.push_str(&table.map_or_else(String::new, |table| format!(" {}", table.unit)));
         }
-        let elsewhere = [self.than_workload.as_ref(), self.than_metric.as_ref()];
-        elsewhere.into_iter().flatten().for_each(|other| said.push_str(&format!(" in {other}")));
-        said.push_str(&self.than_at.as_ref().map_or_else(String::new, dimensions));
-        said + "."
+        self.than_metric.iter().for_each(|other| said.push_str(&format!(" {other}")));
+        if !than.is_empty() {
+            said.push_str(&format!(" on {}", and(than)));
+        } else if self.has_others() {
+            said.push_str(" on the same filesystem");
+        }
+        self.than_workload.iter().for_each(|other| said.push_str(&format!(" in the workload {other}")));
+        said.push_str(&self.than_at.as_ref().map_or_else(String::new, with));
+        format!("{said}{list}.")
     }
 }
 
-/// The dimensions in brackets: ` (file_bytes 1024)`.
-fn dimensions(at: &std::collections::BTreeMap<String, String>) -> String {
-    let all: Vec<String> = at.iter().map(|(name, value)| format!("{name} {value}")).collect();
-    if all.is_empty() { String::new() } else { format!(" ({})", all.join(", ")) }
+/// The dimensions in words: `file size 2 GiB`.
+fn dimensions(at: &BTreeMap<String, String>) -> Vec<String> {
+    let bytes = |text: &String| text.parse().map_or_else(|_| text.clone(), |n| Bytes(n).to_string());
+    let said = |(name, value): (&String, &String)| match name.strip_suffix("_bytes") {
+        Some(what) => format!("{what} size {}", bytes(value)),
+        None => format!("{name} {value}"),
+    };
+    at.iter().map(said).collect()
+}
+
+/// ` with file size 2 GiB and record size 64 KiB`, or nothing.
+fn with(at: &BTreeMap<String, String>) -> String {
+    if at.is_empty() { String::new() } else { format!(" with {}", and(&dimensions(at))) }
+}
+
+/// `ext2, ext4 and xfs`.
+fn and(all: &[String]) -> String {
+    match all.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => all.concat(),
+    }
 }
 
 /// A heading, and the text next to it.

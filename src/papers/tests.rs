@@ -234,9 +234,8 @@ fn a_paper_fits_eighty_columns_and_shows_every_figure_and_every_claim() {
             assert!(words.contains(&figure.to_string().as_str()), "{name}: {figure} is not shown");
         }
         let flat = words.join(" ");
-        assert!(
-            paper.claims.iter().all(|c| flat.contains(&c.says) && flat.contains(&format!("({})", c.place)))
-        );
+        let said = |c: &Claim| format!("{} ({}).", c.says.trim_end_matches('.'), c.place);
+        assert!(paper.claims.iter().all(|c| flat.contains(&said(c))));
         assert_eq!(flat.matches("The paper's own figures ").count(), judged(&paper), "{name}");
     }
 }

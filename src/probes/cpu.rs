@@ -74,9 +74,9 @@ static SERVED: Declared = Declared {
     section: Section::Processor,
     over: Over::WorkAndSync,
     explained: "User and system time of the workload process, the sync, the filesystem's daemons and all kernel \
-                threads (journal, writeback, compression). The resolution is 1 ns, or 10 ms for daemons; values \
-                below 0.1 s that include daemons are not reported. The time of an interrupt counts for the \
-                interrupted task. On a shared machine, kernel threads also work for other processes.",
+                threads (journal, writeback, compression). The resolution is 1 ns, but 10 ms for daemons. The metric \
+                is not reported if the daemons' CPU time is above 0 but below 0.1 s. The time of an interrupt counts \
+                for the interrupted task. On a shared machine, kernel threads also work for other processes.",
     ..Declared::SECONDS
 };
 
@@ -85,10 +85,10 @@ static MACHINE: Declared = Declared {
     title: "CPU time (whole machine)",
     section: Section::Processor,
     over: Over::WorkAndSync,
-    explained: "Time in which the CPUs of the machine were not idle, including kernel threads, interrupts \
-                and all other processes. In a virtual machine, this time includes steal time. The error is \
-                up to 20 ms (two ticks of /proc/stat); smaller values, and values below the workload's own \
-                CPU time, are not reported.",
+    explained: "Time in which the CPUs of the machine were not idle, including kernel threads, interrupts and all \
+                other processes. In a virtual machine, this time includes steal time. The error is up to 20 ms (two \
+                ticks of /proc/stat). Values below 20 ms, or below the CPU time of workload and daemons, are not \
+                reported.",
     ..Declared::SECONDS
 };
 
@@ -98,16 +98,16 @@ const PART: Declared =
 static USER: Declared = Declared {
     name: "cpu.user",
     title: "CPU time of the workload, user",
-    explained: "User-mode CPU time of the workload process, as reported by getrusage. The kernel may only estimate \
-        user and system time, from samples at its timer ticks.",
+    explained: "User-mode CPU time of the workload process, as reported by getrusage. Many kernels only sample, at \
+        timer ticks, whether a process is in user mode; then the value is an estimate.",
     ..PART
 };
 
 static SYSTEM: Declared = Declared {
     name: "cpu.system",
     title: "CPU time of the workload, system",
-    explained: "Kernel-mode CPU time of the workload process, as reported by getrusage. This is the time of \
-        filesystem code that runs in the calling process.",
+    explained: "Kernel-mode CPU time of the workload process, as reported by getrusage. This time includes the \
+        filesystem code that the workload's system calls run.",
     ..PART
 };
 
@@ -115,11 +115,10 @@ static REST: Declared = Declared {
     name: "cpu.rest",
     title: "CPU time (machine less workload)",
     over: Over::WorkAndSync,
-    explained: "CPU time of the whole machine minus the CPU time of the workload and the filesystem's \
-                daemons. The rest is the CPU time of kernel threads (journal, writeback, compression) and \
-                the sync. The error is up to 20 ms; \
-                smaller values are not reported. The time of other processes is included; the validity check \
-                `interference` reports their share.",
+    explained: "CPU time of the whole machine minus the CPU time of the workload and the filesystem's daemons. This \
+                difference is the CPU time of kernel threads (journal, writeback, compression), the sync and all \
+                other processes. The error is up to 20 ms; smaller values are not reported. The validity check \
+                `interference` reports the share of other processes.",
     ..PART
 };
 

@@ -22,9 +22,9 @@ static STALL: Declared = Declared {
     title: "longest stall",
     section: Section::Throughput,
     over: Over::Work,
-    explained: "The longest time in which no client completed an operation, from ten samples per second. The real \
-                time is at least this long, and less than 0.2 s longer. The value 0 means that every stall was \
-                shorter than two sampling intervals.",
+    explained: "The longest time in which no client completed an operation, measured by ten samples per second. The \
+                true stall lasts at least this long, and less than 0.2 s longer. The value 0 means that every stall \
+                was shorter than 0.2 s (two sampling intervals).",
     drawn: false,
     ..Declared::SECONDS
 };

@@ -42,8 +42,8 @@ static DIRTY: Declared = Declared {
     title: "dirty pages, maximum",
     better: Better::Neither,
     over: Over::Work,
-    explained: "The largest amount of data in dirty pages and pages under writeback at one time during the \
-        workload, from ten samples per second.",
+    explained: "Maximum size of all dirty pages and pages under writeback during the workload, sampled ten times per \
+        second.",
     ..BYTES
 };
 

@@ -48,7 +48,7 @@ static WAITED: Declared = Declared {
     title: "waiting for a CPU",
     section: Section::Processor,
     over: Over::Work,
-    explained: "How long the workload process was runnable while other processes or kernel threads had all CPUs.",
+    explained: "How long the workload process was ready to run, but waited for a busy CPU.",
     drawn: false,
     ..Declared::SECONDS
 };

@@ -32,13 +32,13 @@ impl TestbedKind for DeviceKind {
 
     fn description(&self) -> Description {
         Description {
-            what: "A disk or LVM volume of this machine, named by its serial number or UUID. The command \
-                   `fsderby device claim` must first allow runs to format it. Layers such as RAID combine \
-                   several disks. All candidates use the same part of the disk. Before each trial, this part \
-                   is overwritten with zeros (the \
-                   default), discarded, or left as the preceding trial left it. Needs root.",
-            origin: "The kernel's own driver, with a linear device-mapper target over the part of the disk between \
-                     the two marks that `fsderby device claim` wrote.",
+            what: "A disk or LVM volume of this machine, named by its serial number or UUID. Before the first run, \
+                   the command `fsderby device claim` must allow runs to format it. Layers such as RAID combine \
+                   several disks. All candidates use the same part of the disk. Before each trial, this part is \
+                   overwritten with zeros (the default), discarded, or left as the preceding trial left it. Needs \
+                   root.",
+            origin: "The kernel's driver of the disk. `fsderby device claim` writes two marks on the disk; a linear \
+                     device-mapper target covers the part between them.",
             limits: "A verdict holds only for this disk, for the part that was used, and for the disk's \
                      present wear and temperature. The device mapper adds some CPU time to each request. A \
                      flash disk that was discarded or is nearly empty is faster than a full one.",

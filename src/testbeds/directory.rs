@@ -29,7 +29,7 @@ impl TestbedKind for DirectoryKind {
         Description {
             what: "A directory of a mounted filesystem. Nothing is formatted; one subdirectory is created and \
                 removed. Needs no root.",
-            origin: "The way fio, PostMark, Bonnie++ and IOzone are usually run.",
+            origin: "PostMark, Bonnie++, IOzone and fio are usually run in such a directory.",
             limits: "The filesystem's age, its fill level and other users of the disk affect the result. A \
                      run with several directories compares not only filesystems, but also their disks and \
                      ages.",

@@ -31,18 +31,18 @@ impl TestbedKind for TwinKind {
 
     fn description(&self) -> Description {
         Description {
-            what: "A modelled disk in real time, on this machine's kernel: a loop device on a file that a \
-                   FUSE server provides; the server delays each read and write for as long as the model \
-                   says. DISK is a name from `fsderby list disks` (default hdd-16tb), or the path of a TOML file \
-                   that describes a disk. Needs root.",
-            origin: "The disks of disks/*.toml; the kernel's FUSE and loop drivers. This testbed shows how well \
-                     --on model agrees with real time. In a test of two rounds with three workloads and three \
-                     filesystems, the rates in real time were 0.66 to 1.39 times the rates of --on model; in the \
-                     workload `maildir-quick`, the rates of two of the three filesystems agreed within 10 %.",
-            limits: "The disk's content is held in memory. The model uses CPU time of this machine; on a busy \
-                     machine requests complete late, and the probe `disk` counts the late requests. FUSE and the \
-                     loop driver add overhead that a disk does not have, so use this testbed for hard disks: their \
-                     requests take milliseconds, and the overhead hardly matters.",
+            what: "A modelled disk in real time, on this machine's kernel. The disk is a loop device on a file that a \
+                   FUSE server provides. The server delays each read and write for as long as the disk model says. \
+                   DISK is a name from `fsderby list disks` (default hdd-16tb), or the path of a TOML file that \
+                   describes a disk. Needs root.",
+            origin: "The disks are those in disks/*.toml; the FUSE and loop drivers are the kernel's. This testbed \
+                     shows how well --on model agrees with real time. In a test (two rounds, three workloads, three \
+                     filesystems), the rates on twin were 0.66 to 1.39 times those on model. In the workload \
+                     `maildir-quick`, the rates of two of the three filesystems agreed within 10 %.",
+            limits: "The disk's content is held in memory. The model uses CPU time of this machine; on a busy machine \
+                     requests complete late, and the probe `disk` counts the late requests. FUSE and the loop driver \
+                     add overhead, so use this testbed for hard disks: a request to a hard disk takes milliseconds, \
+                     and the overhead hardly matters.",
         }
     }
 

@@ -123,7 +123,10 @@ pub fn stalled(kind: &str) {
     let [record] = run.records.as_slice() else { panic!("{kind}: {:?}", run.records) };
     let reason = record.why();
     assert_eq!(record.outcome, Outcome::Failed, "{kind}: {reason}");
-    assert!(reason.contains("took longer than 300 s; blocked: ") && reason.contains(" in "), "{kind}: {reason}");
+    assert!(
+        reason.contains("took longer than 300 s; blocked: ") && reason.contains(" in "),
+        "{kind}: {reason}"
+    );
     let console = &record.console.as_ref().unwrap().path;
     let console = fs::read_to_string(desk.path().join("run").join(console)).unwrap();
     assert!(console.contains("Show Blocked State") && console.contains("Call Trace"), "{kind}: {console}");

@@ -93,18 +93,18 @@ pub fn print(
         Rounds::Auto => (FIRST_LOOK, "10 to 20 rounds, as many as needed".to_owned()),
     };
     lines.push(format!(
-        "{trials} per round in random order, {of}. Before the first round, each filesystem has one integrity check with each workload.",
+        "The run has {of}, each with {trials} in random order. Before the first round, each filesystem has one integrity check with each workload.",
         trials = count(number / 2, "trial")
     ));
     if extras > 0 {
         let corners = extras::most_corners(plan);
         lines.push(format!(
-            "After round {SAMPLES_NEEDED}: {extras} more trials, to measure the overhead of the disk model, and to try \
+            "After round {SAMPLES_NEEDED}, {extras} more trials measure the overhead of the disk model, and try \
              other workload seeds and other CPU costs."
         ));
         lines.push(format!(
-            "Then, for each pair whose result is the same in all samples (a sample is a round's variant of the disk): trials \
-             of both candidates on the disk expected to be the worst case, at most {corners} for each headline metric."
+            "Then each pair with the same result in all samples (variants of the disk, one per round) runs on the disk that \
+             is expected to be the pair's worst case: at most {corners} trials for each headline metric."
         ));
     }
     let took = known.map_or(time.parallel(at_once), |known| known.time);
@@ -114,11 +114,11 @@ pub fn print(
     let all = all.saturating_add(took.a_round.saturating_mul(further).as_secs());
     let besides = besides(filled, resets);
     lines.push(format!(
-        "Expected for the integrity checks and one round: {} written by the workloads{besides}, about {one} s; expected for the \
-            whole run: about {} min{}.",
+        "The integrity checks and one round take about {one} s, with {} written by the workloads{besides}. The whole run takes \
+            about {} min{}.",
         Bytes(total),
         all.div_ceil(60),
-        plan.budget.filter(|b| b.0.as_secs() > all).map_or(String::new(), |b| format!(", then as many rounds as fit into {b}")),
+        plan.budget.filter(|b| b.0.as_secs() > all).map_or(String::new(), |b| format!(", and further rounds follow if they fit into {b}")),
     ));
     lines.push(match known {
         Some(known) => format!("The time estimate comes from the run in {folder}.", folder = known.from),

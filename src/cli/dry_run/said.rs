@@ -65,7 +65,7 @@ fn what(plan: &Resolved<'_>) -> String {
     let cut =
         scenarios::given(plan).1.map_or_else(String::new, |cut| format!(", with a power cut after {cut}"));
     format!(
-        "{experiment}: {filesystems} and {scenarios}{cut} on {testbeds}, with volumes of {size}.",
+        "The experiment “{experiment}” has {filesystems} and {scenarios}{cut} on {testbeds}, with volumes of {size}.",
         experiment = plan.name,
         filesystems = listed(plan.candidates.iter().map(|candidate| candidate.label.as_str()), "filesystem"),
         scenarios = listed(plan.scenarios.iter().map(|scenario| scenario.label.as_str()), "workload"),

@@ -175,7 +175,10 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line], is_on_models: b
     };
     let ranks = lines.iter().flat_map(|line| &line.cells).find(|cell| cell.rank.contains('–'));
     let ranks = ranks.map_or_else(String::new, |cell| {
-        format!(" Candidates that share a rank such as {} were not told apart.", cell.rank)
+        format!(
+            " Candidates that share a rank such as {} were not told apart: undecided, not equal.",
+            cell.rank
+        )
     });
     let unequal =
         if lines.iter().any(|line| line.is_unequal) { " ‡ weaker durability, so not ranked." } else { "" };

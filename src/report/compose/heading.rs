@@ -231,7 +231,8 @@ fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary], se
     }
     let all = number(run, filesystems.len(), setups);
     format!(
-        "{of}{all} ran these workloads in {rounds}, each round in random order: {workloads}.",
+        "{of}{all} ran {which} ({workloads}) in {rounds}, each round in random order.",
+        which = count(works.len(), "workload"),
         workloads = list(&works),
         rounds = count(rounds(run), "round")
     )
@@ -395,23 +396,23 @@ fn site(run: &Run) -> String {
         let beyond = setups::beyond_reach(run)
             .map_or_else(String::new, |said| format!(". {}", said.trim_end_matches('.')));
         return format!(
-            "On the testbed {}: each trial works in a new directory on the mounted filesystem{beyond}",
+            "On the testbed {}, each trial works in a new directory on the mounted filesystem{beyond}",
             plan.testbed
         );
     }
     if let Some(disk) = model::disk(run) {
         let disk = layered(run, disk);
-        return format!("On the testbed {}: each trial makes a new filesystem on {disk}", plan.testbed);
+        return format!("On the testbed {}, each trial makes a new filesystem on {disk}", plan.testbed);
     }
     if is_claimed(run) {
         let (testbed, size) = (&plan.testbed, plan.size);
         return format!(
-            "On the testbed {testbed}: each trial makes its filesystem on the same {size} of the claimed disk"
+            "On the testbed {testbed}, each trial makes its filesystem on the same {size} of the claimed disk"
         );
     }
     let (size, testbed) = (plan.size, &plan.testbed);
     let image = layered(run, format!("a new image of {size} ({state})", state = state(plan.image)));
-    format!("On the testbed {testbed}: each trial makes its filesystem on {image}")
+    format!("On the testbed {testbed}, each trial makes its filesystem on {image}")
 }
 
 fn trials(run: &Run) -> String {
@@ -478,14 +479,13 @@ fn too_short(run: &Run, workloads: &[WorkloadSummary], next: Option<&Next>) -> S
     let least = if least < most { format!("{least:.0} to ") } else { String::new() };
     let (took, needed) = match times.is_empty() {
         true => Default::default(),
-        false => (format!(" (no trial took more than {took:.1} s)"), format!(", together {least}{most:.0} s")),
+        false => (format!(" (no trial took more than {took:.1} s)"), format!(" (here {least}{most:.0} s)")),
     };
     let takes = next.and_then(|next| next.minutes);
     let takes = takes.map_or_else(String::new, |minutes| format!(" (about {})", duration(minutes)));
     format!(
-        "Preliminary because {which} short{took}: over hours, the same candidates may differ in another way. A trial is long \
-         enough if it lasts three commit intervals of its filesystem{needed}, and writes twice the memory limit. A run with \
-         other, longer workloads{takes}:"
+        "Preliminary because {which} short{took}. A trial is long enough if it lasts at least three commit intervals of its \
+         filesystem{needed} and writes twice the memory limit. A longer run, with other workloads{takes}:"
     )
 }
 

@@ -356,8 +356,7 @@ fn listed(labels: &[&str]) -> String {
     list(&labels.iter().map(|label| named(label)).collect::<Vec<String>>())
 }
 
-/// How sure the findings are, and on what basis: `How sure: 95 % confidence that every range holds the true value (12
-/// rounds).`
+/// How sure the findings are, and on what basis: `How sure: 95 % confidence in all ranges together (12 rounds).`
 pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String {
     let sure = match standing {
         Standing::Preliminary => "How sure: no finding yet, because there are too few rounds;",
@@ -365,25 +364,23 @@ pub fn certainty(verdict: &Verdict, rounds: usize, standing: Standing) -> String
             "How sure:"
         }
     };
-    let limit = if standing == Standing::Short { " for trials as short as these," } else { "" };
+    let limit = if standing == Standing::Short { "; longer trials may differ" } else { "" };
     let is_found = verdict.findings.iter().any(|finding| finding.finding != Found::CannotTell);
     match &verdict.basis {
         Basis::Rounds { alpha, .. } => {
             let percent = digits(100.0 * (1.0 - alpha));
-            let what = match verdict.findings.len() {
-                1 => format!("{percent} % confidence that the range holds the true value"),
-                _ => format!("{percent} % confidence that every range holds the true value"),
-            };
-            format!("{sure}{limit} {what} ({rounds}).", rounds = count(rounds, "round"))
+            let what = if verdict.findings.len() == 1 { "the range" } else { "all ranges together" };
+            let rounds = count(rounds, "round");
+            format!("{sure} {percent} % confidence in {what} ({rounds}){limit}.")
         }
         Basis::Samples { complete, .. } => match is_found {
             true => format!(
-                "{sure}{limit} every finding holds in all {complete} samples of the modelled disk, with other seeds and CPU \
-                 costs, and on the least favourable disk."
+                "{sure} every finding holds in all {complete} samples of the modelled disk, with other seeds and CPU \
+                 costs, and on the least favourable disk{limit}."
             ),
             false => format!(
-                "{sure}{limit} no difference passes every check: {complete} samples of the modelled disk, other seeds and CPU \
-                 costs, the least favourable disk, the disk model's error."
+                "{sure} no difference passes every check: {complete} samples of the modelled disk, other seeds and CPU \
+                 costs, the least favourable disk, the disk model's error{limit}."
             ),
         },
     }
@@ -395,8 +392,7 @@ fn digits(percent: f64) -> String {
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
-/// The detectable difference: `Small differences can be missed: with 80 % power, 12 rounds detect a difference by a factor of at
-/// least 1.09.`
+/// The detectable difference: `Small differences can be missed: 80 % of runs of 12 rounds detect a difference by a factor of 1.09.`
 pub fn power<'e>(rounds: u32, evidence: impl Iterator<Item = &'e Evidence>) -> Option<String> {
     let smallest = evidence.filter_map(|evidence| match evidence {
         Evidence::Rounds { smallest, .. } => *smallest,
@@ -408,11 +404,11 @@ pub fn power<'e>(rounds: u32, evidence: impl Iterator<Item = &'e Evidence>) -> O
     }
     let (least, most) = (ratio(least), ratio(most));
     let found = match least == most {
-        true => format!("a difference by a factor of at least {most}"),
+        true => format!("a difference by a factor of {most}"),
         false => format!(
-            "a difference by a factor of at least {least} in the most exact comparison, and of at least {most} in the \
-             least exact comparison"
+            "a difference by a factor of {least} in the most exact comparison, and by a factor of {most} in the least \
+             exact comparison"
         ),
     };
-    Some(format!("Small differences can be missed: with 80 % power, {rounds} rounds detect {found}."))
+    Some(format!("Small differences can be missed: 80 % of runs of {rounds} rounds detect {found}."))
 }

@@ -207,11 +207,11 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
             let percent = (alpha * 1000.0).round() / 10.0;
             let mut said = vec![match pairs.len() {
                 1 => format!(
-                    "If the two did not differ, a run like this would report a difference in at most {percent} % of cases."
+                    "If the two candidates did not differ, at most {percent} % of runs like this one would report a difference."
                 ),
                 _ => format!(
-                    "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}{cannot_tell}. Family-wise error \
-                     rate: {percent} % (if no candidates differed, a run like this would report a difference in at most {percent} % of cases)."
+                    "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}{cannot_tell}. If no \
+                     candidates differed, at most {percent} % of runs like this one would report any difference (family-wise error rate)."
                 ),
             }];
             said.extend(sentence::power(*complete, pairs.iter().map(|pair| &pair.evidence)));

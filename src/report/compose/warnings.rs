@@ -1,9 +1,13 @@
 //! What the heading warns of in its workloads: page cache in place of the disk, short trials, a machine that was not idle.
 
 use crate::report::view::heading::Standing;
-use crate::report::view::number::{count, grouped, list};
+use crate::report::view::number::{count, grouped, list, named};
+use crate::report::view::sentence::{Claim, Said};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::units::Bytes;
+
+/// The CPU time of a workload and of what serves it.
+const CPU: &str = "cpu.work";
 
 /// Up to this many workloads are listed by name.
 pub const NAMED: usize = 3;
@@ -70,11 +74,48 @@ pub fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
         };
         format!(
             "The machine was not idle: in {n} of {of}{which}, other programs or virtual machines used more than a tenth of \
-             the workload's time, or heat slowed the CPU. The random order spreads this over all candidates, and the ranges \
-             include it. But a candidate that needs more CPU time loses more by it.",
+             the time, or heat slowed the CPU. The random order spreads this over all candidates and the ranges include it, \
+             but a candidate that needs more CPU time loses more{}.",
+            needy(&marked),
             of = count(sum(|work| work.disturbed_trials[1]), "trial")
         )
     })
+}
+
+/// Whether a candidate that was found slower in one of these workloads also needs more CPU time there, by the medians of the
+/// trials; empty if nothing was found.
+fn needy(marked: &[&WorkloadSummary]) -> String {
+    let claims = |work: &&&WorkloadSummary| {
+        let all = work.comparisons.iter().flat_map(|c| &c.sentence.claims);
+        all.filter(|claim| claim.said == Said::Better).cloned().collect::<Vec<_>>()
+    };
+    let found: Vec<(&&WorkloadSummary, Claim)> =
+        marked.iter().flat_map(|work| claims(&work).into_iter().map(move |claim| (work, claim))).collect();
+    let needs_more = |(work, claim): &(&&WorkloadSummary, Claim)| {
+        let row = work.sections.iter().flat_map(|section| &section.rows).find(|row| row.name == CPU)?;
+        let median = |label: &str| row.cells.iter().find(|cell| cell.filesystem == label)?.median;
+        Some(median(&claim.b)? > median(&claim.a)?)
+    };
+    let Some(more) =
+        found.iter().map(needs_more).collect::<Option<Vec<bool>>>().filter(|all| !all.is_empty())
+    else {
+        return String::new();
+    };
+    let mut needy: Vec<String> = Vec::new();
+    for ((work, claim), _) in found.iter().zip(more).filter(|(_, more)| *more) {
+        let one = format!("{} in {}", named(&claim.b), these(&[], &[work]));
+        if !needy.contains(&one) {
+            needy.push(one);
+        }
+    }
+    match needy.len() {
+        0 => ": here no candidate that was found slower has the higher median CPU time".to_owned(),
+        1..=NAMED => format!(
+            ": of the candidates that were found slower, {} also has the higher median CPU time",
+            list(&needy)
+        ),
+        _ => ": here most candidates that were found slower also have the higher median CPU time".to_owned(),
+    }
 }
 
 /// The names of the marked workloads, or their number if these are many and all are marked. Called what they are, because many

@@ -289,7 +289,7 @@ fn maps(maps: &[HeatMap]) -> Option<String> {
 /// Explains the numbers where a heading does not suffice.
 fn explained(work: &WorkloadSummary) -> String {
     let texts: Vec<String> = work.rows().filter_map(Row::footnote).map(|text| format!(" {text}")).collect();
-    format!("Medians; in brackets the range and the number of trials.{}", texts.join(""))
+    format!("Figures are medians; the range and the number of trials are in brackets.{}", texts.join(""))
 }
 
 fn title(row: &Row) -> String {
@@ -348,8 +348,8 @@ fn machine(report: &Report<'_>) -> String {
     let host =
         if model::cpu(report.run).is_some() { "Machine (does not affect the figures)" } else { "Machine" };
     let text = format!(
-        "{host}: Linux {kernel} ({architecture}), {cpu}, {cpus}, {memory} of memory, disk {disk}. Seeds: \
-         order {order_seed}, workload {workload_seed}. fsderby {version}.",
+        "{host}: Linux {kernel} ({architecture}), {cpu}, {cpus}, {memory} of memory, disk {disk}. The seed \
+         of the order is {order_seed}, that of the workloads {workload_seed}. fsderby {version}.",
         kernel = on.kernel,
         architecture = machine.architecture,
         cpu = on.cpu,

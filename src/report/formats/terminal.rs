@@ -41,9 +41,9 @@ const TITLE: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
 const NOTICE: Style = AnsiColor::Yellow.on_default();
 
-const OVER_TIME: &str = "Median over the rounds; each line covers the filesystem's own duration and is scaled to its \
-                         own maximum. Longest stall: the longest time without a completed operation in any round, \
-                         sampled ten times per second.";
+const OVER_TIME: &str = "Each line shows the median over the rounds, from the start to the end of the work on this \
+                         filesystem, and is scaled to its own maximum. The longest stall is the longest time without \
+                         a completed operation in any round, sampled ten times per second.";
 
 /// The meaning of the columns beside the headline.
 const KEY_FIGURES: &str = "Figures are medians over the trials unless the column names another statistic.";

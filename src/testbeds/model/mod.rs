@@ -85,23 +85,23 @@ impl TestbedKind for ModelKind {
 
     fn description(&self) -> Description {
         Description {
-            what: "A stock kernel's filesystems on a simulated disk, in virtual time. The guest's clock is \
-                   QEMU's instruction count, idle time is skipped, and the disk model runs inside the guest. \
-                   Two runs give identical figures, to the nanosecond, if both use x86-64, the same QEMU and the \
-                   same guest bundle (kernel and programs); host load does not matter. DISK is a name from `fsderby \
-                   list disks` (default hdd-16tb), or the path of a TOML file that describes a disk. The machine has \
-                   N such disks (default: 1); OFFSET is where the volume begins on each disk. MACHINE is a name from `fsderby list \
-                   machines`, or the path of a TOML file that describes a machine (default: the one given in the \
-                   disk's file); mips overrides the machine's CPU speed. Needs no root.",
-            origin: "QEMU's -icount runs Debian's kernel 6.12, which fsderby kernel fetch downloads. The disks are \
-                     described in disks/*.toml, the machines in machines/*.toml; these files state the source of each value.",
-            limits: "A model is not a disk: some properties of the disk are unknown. So by default each round uses \
-                     another sample: a variant of the model with other values for the disk's unknown properties, \
-                     another position of the volume, and another CPU speed. Trust a difference only if it holds in \
-                     all samples. Every instruction takes the same time. CPU caches, memory latency and parallel \
-                     CPUs are not modelled, and the disk model uses the guest's only vCPU. The CPU speed can be set \
-                     to 100 to 8000 million instructions per second; most samples run at half or twice the set \
-                     speed, to show whether a finding depends on it.",
+            what: "A virtual machine with a stock kernel and a simulated disk, in virtual time. The guest's clock is \
+                   QEMU's instruction count; idle time is skipped. The disk model runs inside the guest. Two runs \
+                   give identical figures, to the nanosecond, if both use x86-64, the same QEMU and the same guest \
+                   bundle (kernel and programs); host load does not matter. DISK is a name from `fsderby list disks` \
+                   (default hdd-16tb), or the path of a TOML file that describes a disk. The setting disks=N is the \
+                   number of these disks (default: 1); offset=SIZE is where the volume begins on each disk. MACHINE \
+                   is a name from `fsderby list machines`, or the path of a TOML file that describes a machine \
+                   (default: the machine given in the disk's file); mips=N sets another CPU speed. Needs no root.",
+            origin: "QEMU's -icount runs Debian's kernel 6.12, which `fsderby kernel fetch` downloads. The files \
+                     disks/*.toml and machines/*.toml describe disks and machines, with the source of each value.",
+            limits: "Some properties of the real disk are unknown. So by default each round uses another sample \
+                     (variant) of the model. Samples differ in the disk's unknown properties, the volume's position \
+                     and the CPU speed. Trust a difference only if it holds in all samples. In the model, every \
+                     instruction takes the same time. CPU caches, memory latency and parallel CPUs are not modelled, \
+                     and the disk model uses the guest's only vCPU. The CPU speed can be set to 100 to 8000 million \
+                     instructions per second. Most samples run at half or twice that speed, to show whether a finding \
+                     depends on the CPU speed.",
         }
     }
 

@@ -84,11 +84,11 @@ impl TestbedKind for VmKind {
     fn description(&self) -> Description {
         Description {
             what: "A virtual machine for each trial: a stock kernel with all filesystems, a new image file in FOLDER \
-                   (default /var/tmp) as the VM's disk, and fsderby as the VM's init. With disks=N the VM has N such \
-                   disks, which layers such as RAID can combine. Needs no root, and changes nothing on the host except \
-                   the image files.",
-            origin: "QEMU's microvm with Debian's 6.12 kernel, the last long-term kernel with all filesystems \
-                (fsderby kernel fetch).",
+                   (default /var/tmp) as the VM's disk, and fsderby as the VM's init. With disks=N the VM has N \
+                   disks, each on an image file; layers such as RAID can combine them. Needs no root, and changes \
+                   nothing on the host except the image files.",
+            origin: "QEMU's microvm with Debian's 6.12 kernel, the last long-term kernel with all filesystems. The \
+                command `fsderby kernel fetch` downloads the kernel.",
             limits: "Without KVM the CPU is emulated and times say nothing about a real machine; requests, bytes, \
                      flushes and capacity remain comparable. The image is a file of the host's filesystem, which \
                      affects every trial.",

@@ -87,8 +87,8 @@ static RATES: [Rate; 9] = [
             did: "read files in random order",
             section: Section::Headline,
             over: RANDOM,
-            explained: "Files read per second in random order, without the large files, as in the first hour after \
-                a server's restart.",
+            explained: "Files (except the large ones) read per second in random order. A server reads files like this \
+                in the first hour after its restart.",
             ..Declared::PER_SECOND
         },
     },

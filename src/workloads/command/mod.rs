@@ -77,8 +77,8 @@ static RETURNED: Declared = Declared {
     short: "command",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "Time from the start of the command until the last process that it started has ended; written \
-                data may still be in memory. With several clients, the metric is the mean of their times.",
+    explained: "Time from the start of the command until the last process that it started has ended; written data may \
+                still be in memory. With several clients, the metric is the mean of the clients' times.",
     key: true,
     ..Declared::SECONDS
 };

@@ -50,9 +50,9 @@ static IOPS: Declared = Declared {
     did: "did fio's I/O",
     section: Section::Headline,
     over: Over::Phase(PHASE),
-    explained: "Reads, writes and trims of all jobs ÷ fio's run time. fio runs groups of jobs one after another. \
-                The run time of a group is the longest run time that fio reports for a job of the group; fio's run \
-                time is the sum over all groups.",
+    explained: "Reads, writes and trims of all jobs ÷ fio's run time. fio runs groups of jobs one after another. The \
+                run time of a group is the longest run time that fio reports for a job of the group. fio's run time \
+                is the sum of the run times of all groups.",
     ..Declared::PER_SECOND
 };
 static READ: Declared = Declared {
@@ -81,8 +81,8 @@ static OF_JOB: Declared = Declared {
     title: "PHASE, of fio",
     section: Section::Throughput,
     over: Over::Phase(PHASE),
-    explained: "I/Os per second of one job in one direction (read, write or trim): the I/Os of all clones of the job ÷ \
-        the longest run time of a clone.",
+    explained: "I/Os per second of one job in one direction (read, write or trim): the I/Os of all clones (numjobs) \
+        of the job ÷ the longest run time of a clone.",
     drawn: false,
     ..Declared::PER_SECOND
 };

@@ -75,8 +75,8 @@ static RATES: [Rate; 5] = [
             short: "read",
             section: Section::Files,
             over: Over::Phase("feed"),
-            explained: "Articles read per second in order of arrival. Cached articles are read from the page \
-                cache.",
+            explained: "Articles read per second in order of arrival. Articles that are still in the page cache are \
+                not read from the disk.",
             key: true,
             ..Declared::PER_SECOND
         },

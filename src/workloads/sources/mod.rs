@@ -60,8 +60,8 @@ static RATES: [Rate; 4] = [
             short: "stat",
             section: Section::Files,
             over: Over::Phase("list"),
-            explained: "Files and directories stat'ed per second, in directory order. Cached inodes are read \
-                        from memory.",
+            explained: "Files and directories stat'ed per second, in directory order. Inodes that are still in memory \
+                        are not read from the disk.",
             key: true,
             ..Declared::PER_SECOND
         },

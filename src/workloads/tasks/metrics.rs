@@ -44,7 +44,7 @@ macro_rules! task {
                 explained: concat!(
                     "Time to ",
                     $explained,
-                    ", until the task's last system call; changes may still be in memory."
+                    ", without a sync: changes may still be in memory."
                 ),
                 ..Declared::SECONDS
             },
@@ -53,7 +53,7 @@ macro_rules! task {
                 title: concat!($title, " with the sync (phase ", $phase, ")"),
                 section: TASKS,
                 over: Over::Phase($phase),
-                explained: concat!("Time to ", $explained, ", until all data is on the disk."),
+                explained: concat!("Time to ", $explained, ", including the sync of all data to the disk."),
                 ..Declared::SECONDS
             },
             cpu: Declared {
@@ -104,15 +104,11 @@ static EACH: [Task; 8] = [
     task!(
         "copy-image-again",
         "copying the image again",
-        "copy the image file a second time, from the volume to the volume"
+        "copy the image file a second time, within the volume"
     ),
     task!("delete-images", "deleting the images", "delete both copies of the image file"),
     task!("copy-tree", "copying the tree", "copy the tree from a second disk to the volume"),
-    task!(
-        "copy-tree-again",
-        "copying the tree again",
-        "copy the tree a second time, from the volume to the volume"
-    ),
+    task!("copy-tree-again", "copying the tree again", "copy the tree a second time, within the volume"),
     task!("list", "listing the tree", "write a list of all files, with mode, size and time, to a file"),
     task!("find", "searching the tree", "find the names in the tree that match a pattern"),
     task!("delete-trees", "deleting the trees", "delete both copies of the tree"),

@@ -19,7 +19,7 @@ impl Page {
         for line in &summary.damage {
             self.paragraph(NOTICE, &format!("damaged: {line}"));
         }
-        self.paragraph(TITLE, &format!("{}: {}", heading.name, lower_first(&heading.title)));
+        self.paragraph(TITLE, &format!("Experiment {}: {}", heading.name, lower_first(&heading.title)));
         self.line("");
         heading.choice.iter().for_each(|sentence| self.paragraph(Style::new(), sentence));
         let answer = if heading.standing == Standing::Void { NOTICE } else { TITLE };

@@ -16,9 +16,9 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "rounds",
         flag: Some(|| {
-            let help = "Number of rounds (in each, every candidate has one trial of each workload), or `auto`: \
-                        judge the results after planned numbers of rounds, and stop when every pair of \
-                        candidates is decided or the last planned number is reached";
+            let help = "Number of rounds; in each round, every candidate has one trial of each workload. With `auto`, \
+                        fsderby judges the results after planned numbers of rounds, and stops when every pair of \
+                        candidates is decided or after the last planned number";
             flag("rounds", "rounds", "N|auto", help).value_parser(value_parser!(RoundsAsked))
         }),
         resumes: true,
@@ -82,8 +82,8 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "guard",
         flag: Some(|| {
-            let help = "A/A check: the first filesystem takes part twice, and the run is void if its two \
-                        entries differ. Default: on in runs of ten or more rounds and on claimed disks; \
+            let help = "Let the first filesystem take part twice, under two names; the run is void if the two entries \
+                        differ (A/A check). Default: on in runs of ten or more rounds and on claimed disks; \
                         `--guard=false` turns it off";
             flag("guard", "guard", "BOOL", help)
                 .num_args(0..=1)
