@@ -71,7 +71,7 @@ static STEPS: [Declared; 8] = [
     },
     Declared {
         title: "reverting the conversion",
-        explained: "Time to undo a conversion: the filesystem is converted back, for example ext3 to ext2.",
+        explained: "Time to undo a conversion: the filesystem is converted back to its original kind.",
         ..step("revert.time", &[StepName::Revert])
     },
 ];

@@ -227,7 +227,8 @@ fn experiment(name: &str) -> Explained {
 }
 
 fn experiment_of(name: &str, text: &str, experiment: &Experiment) -> (String, Subject) {
-    let shown = format!("{name}, an experiment\n\n{}\n\n{text}", wrapped(&experiment.analysis));
+    let shown =
+        format!("{name}, an experiment\n\n{}\n\n{}", wrapped(&experiment.analysis), without_analysis(text));
     (
         shown,
         Subject::Experiment(pages::ExperimentNamed {
@@ -236,6 +237,14 @@ fn experiment_of(name: &str, text: &str, experiment: &Experiment) -> (String, Su
             toml: Some(text.to_owned()),
         }),
     )
+}
+
+/// An experiment's file without the text that stands above it.
+fn without_analysis(text: &str) -> String {
+    const QUOTES: &str = "\"\"\"";
+    let begin = format!("analysis = {QUOTES}");
+    let parts = text.split_once(&begin).and_then(|(head, rest)| Some((head, rest.split_once(QUOTES)?.1)));
+    parts.map_or_else(|| text.to_owned(), |(head, rest)| format!("{head}# analysis: the text above{rest}"))
 }
 
 /// A file that describes a disk, a machine or an experiment; `None` for a text that names no file.

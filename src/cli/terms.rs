@@ -148,7 +148,7 @@ pub static TERMS: [Term; 28] = [
     Term {
         name: "sample",
         also: &["samples"],
-        meaning: "One variant of a modelled disk and computer. Samples differ in the disk's uncertain properties, \
+        meaning: "A modelled disk and computer with one choice of their uncertain properties. Samples differ in the disk's uncertain properties, \
                   the volume's position on the disk and the CPU speed. A difference is a finding only if all samples \
                   show it.",
     },

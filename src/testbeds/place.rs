@@ -4,6 +4,9 @@ use super::{AUTO, LEAST_MEMORY, TABLE, Testbed, TestbedKind};
 use crate::schema::units::Bytes;
 use crate::text::names;
 
+/// How the kernel's names of disks begin.
+const DISKS: [&str; 7] = ["/dev/", "sd", "nvme", "vd", "mmcblk", "dm-", "md"];
+
 /// Prefix of the guest kernel's release in a testbed's text.
 const KERNEL: &str = "kernel=";
 
@@ -24,9 +27,9 @@ impl<'t> Place<'t> {
         let (name, argument) =
             text.split_once(':').map_or((text, None), |(name, argument)| (name, Some(argument)));
         let found = TABLE.iter().find(|kind| kind.name() == name).copied();
-        let known = || match text.starts_with("/dev/") {
+        let known = || match DISKS.iter().any(|prefix| name.starts_with(prefix)) {
             true => format!(
-                "{text} is a path that can be another disk after the next boot\n  try: fsderby device list, and --on device:ID"
+                "{text} can be another disk after the next boot\n  try: fsderby device list, and --on device:ID"
             ),
             false => names::unknown("testbed", name, TABLE.iter().map(|kind| kind.name())),
         };
@@ -118,7 +121,9 @@ mod tests {
         assert!(place.testbed().is_err(), "the file is not there");
         assert!(Place::parse("model:/nowhere/disk.toml").unwrap().samples());
         assert!(!Place::parse("directory:/nowhere").unwrap().makes_filesystem());
-        assert!(Place::parse("/dev/sdb1").is_err_and(|e| e.contains("--on device:ID")));
+        for disk in ["/dev/sdb1", "sdb", "nvme0n1"] {
+            assert!(Place::parse(disk).is_err_and(|e| e.contains("--on device:ID")), "{disk}");
+        }
         assert!(Place::parse("lop").is_err_and(|e| e.contains("did you mean 'loop'?")));
     }
 

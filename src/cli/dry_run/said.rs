@@ -3,7 +3,7 @@
 use std::iter;
 
 use crate::filesystems::adds_stored;
-use crate::report::view::number::count;
+use crate::report::view::number::{count, named};
 use crate::runner::experiment::scaled;
 use crate::runner::plan::resolved::Resolved;
 use crate::runner::plan::scenarios;
@@ -64,10 +64,15 @@ fn what(plan: &Resolved<'_>) -> String {
     let testbeds = plan.testbeds().join(" and ");
     let cut =
         scenarios::given(plan).1.map_or_else(String::new, |cut| format!(", with a power cut after {cut}"));
+    let guard = plan.guard.as_ref();
+    let labels = plan.candidates.iter().map(|candidate| candidate.label.as_str());
+    let candidates = labels.filter(|label| guard.is_none_or(|guard| guard.copy != *label));
+    let twice = guard.map(|guard| guard.of.as_str());
     format!(
-        "The experiment “{experiment}” has {filesystems} and {scenarios}{cut} on {testbeds}, with volumes of {size}.",
+        "The experiment “{experiment}” has {filesystems}{twice} and {scenarios}{cut} on {testbeds}, with volumes of {size}.",
         experiment = plan.name,
-        filesystems = listed(plan.candidates.iter().map(|candidate| candidate.label.as_str()), "filesystem"),
+        filesystems = listed(candidates, "filesystem"),
+        twice = twice.map(|of| format!(", {} twice for the A/A check,", named(of))).unwrap_or_default(),
         scenarios = listed(plan.scenarios.iter().map(|scenario| scenario.label.as_str()), "workload"),
         size = plan.size
     )
@@ -99,7 +104,10 @@ pub fn guessed(paces: &[&Pace], copies: bool, at_once: usize) -> String {
             true => format!(" ({} for copies from a second disk)", pace.copied_mib_a_second),
             false => String::new(),
         };
-        let whose = if **pace == pace::EMULATED { ", on an emulated CPU" } else { "" };
+        let whose = match **pace == pace::EMULATED {
+            true => ", on an emulated CPU",
+            false => " (not measured on this machine: a hard disk may take many times as long)",
+        };
         format!(
             "{mib_a_second} MiB/s{copied}, {operations_a_second} operations/s, {fsyncs_a_second} fsyncs/s and {seconds} s of overhead per \
              trial{whose}",
@@ -203,7 +211,8 @@ mod tests {
         let native = Pace::of(Fidelity::Loop);
         assert_eq!(
             guessed(&[native], false, 1),
-            "The time estimate assumes 150 MiB/s, 20000 operations/s, 400 fsyncs/s and 0.8 s of overhead per trial."
+            "The time estimate assumes 150 MiB/s, 20000 operations/s, 400 fsyncs/s and 0.8 s of overhead per trial \
+             (not measured on this machine: a hard disk may take many times as long)."
         );
         let both = guessed(&[native, Pace::of(Fidelity::Model)], true, 2);
         assert!(

@@ -479,7 +479,9 @@ fn too_short(run: &Run, workloads: &[WorkloadSummary], next: Option<&Next>) -> S
     let least = if least < most { format!("{least:.0} to ") } else { String::new() };
     let (took, needed) = match times.is_empty() {
         true => Default::default(),
-        false => (format!(" (no trial took more than {took:.1} s)"), format!(" (here {least}{most:.0} s)")),
+        false => {
+            (format!(" (no trial took more than {took:.1} s)"), format!(" (here {least}{most:.0} s in all)"))
+        }
     };
     let takes = next.and_then(|next| next.minutes);
     let takes = takes.map_or_else(String::new, |minutes| format!(" (about {})", duration(minutes)));

@@ -1,6 +1,6 @@
 //! The verdict in sentences: which candidate, by how much, how sure; then how many comparisons were decided.
 
-use super::{glance, sentence};
+use super::sentence;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::report::view::beyond;
 use crate::report::view::comparison::Comparison;
@@ -23,13 +23,13 @@ pub fn answer(workloads: &[WorkloadSummary], verdict: &Verdict) -> Vec<Sentence>
         all if all.len() > 1
             && all.iter().all(|c| c.sentence.claims.iter().all(|claim| claim.said == Said::NotToldApart)) =>
         {
-            vec![no_difference(all, workloads, verdict)]
+            vec![no_difference(all, verdict)]
         }
         all if all.len() > NAMED => vec![counted(all)],
         all => {
             let prefixed = |c: &&Comparison| {
                 let no_winner = if is_open(c) { "no winner; " } else { "" };
-                let (about, text) = (about(c, all, workloads), &c.sentence.text);
+                let (about, text) = (about(c, all), &c.sentence.text);
                 Sentence::new(format!("Workload {about}: {no_winner}{text}"), c.sentence.claims.clone())
             };
             // Where something was found comes first.
@@ -58,7 +58,7 @@ fn unclaimed(all: &[&Comparison]) -> Vec<Sentence> {
 }
 
 /// `No winner: a and b were not told apart; they may differ by a factor of up to 1.70 in the workload mail, 4.20 in …`
-fn no_difference(all: &[&Comparison], workloads: &[WorkloadSummary], verdict: &Verdict) -> Sentence {
+fn no_difference(all: &[&Comparison], verdict: &Verdict) -> Sentence {
     let claims: Vec<Claim> = all.iter().flat_map(|c| c.sentence.claims.clone()).collect();
     let n = all.iter().map(|c| c.ranked()).max().unwrap_or(0);
     let (who, not, they) = match all.iter().find_map(|c| pair(c)) {
@@ -66,7 +66,7 @@ fn no_difference(all: &[&Comparison], workloads: &[WorkloadSummary], verdict: &V
         _ => (format!("no two of {n} candidates"), "", "two of them"),
     };
     let is_once = |c: &&Comparison| all.iter().filter(|other| other.scenario == c.scenario).count() == 1;
-    let abouts = all.iter().map(|c| if is_once(c) { c.scenario.clone() } else { about(c, all, workloads) });
+    let abouts = all.iter().map(|c| if is_once(c) { c.scenario.clone() } else { about(c, all) });
     let factors = all.iter().map(|c| Some(ratio(sentence::largest(&c.sentence.claims)?)));
     let said = match (factors.collect::<Option<Vec<String>>>(), sentence::largest(&claims)) {
         (Some(factors), _) if all.len() <= NAMED => {
@@ -136,29 +136,21 @@ fn winner(comparison: &Comparison) -> Option<&str> {
     labels.find(|label| beaten(label) >= others && others > 0)
 }
 
-/// The scenario and its metric: `mail (transactions)`, `sources (create only)` if other metrics of it are not
-/// compared. Of several metrics names the phase only if titles would be equal without it.
-fn about(comparison: &Comparison, all: &[&Comparison], workloads: &[WorkloadSummary]) -> String {
+/// The scenario and its metric: `mail (metric transactions)`. The only comparison of its scenario needs no phase, which the table
+/// names; of several metrics names the phase only if titles would be equal without it.
+fn about(comparison: &Comparison, all: &[&Comparison]) -> String {
     let Comparison { scenario, title, .. } = comparison;
-    let mut others = all.iter().filter(|c| c.scenario == *scenario && *c != &comparison).peekable();
-    let is_alone = others.peek().is_none();
     let plain =
         |c: &Comparison| c.title.split_once(" (").map_or(c.title.clone(), |(title, _)| title.to_owned());
     let with_phase = title.replace(" (phase ", " in the phase ").replace(" (", " in ").replace(')', "");
-    // The only comparison of its scenario needs no phase, which the table names.
-    let alone = match title.split_once(" (phase ") {
-        Some((operation, _)) => operation.to_owned(),
-        None => with_phase.clone(),
+    let mut others = all.iter().filter(|c| c.scenario == *scenario && *c != &comparison).peekable();
+    let metric = match (others.peek().is_none(), title.split_once(" (phase ")) {
+        (true, Some((operation, _))) => operation.to_owned(),
+        (true, None) => with_phase,
+        (false, _) if others.any(|other| plain(other) == plain(comparison)) => with_phase,
+        (false, _) => plain(comparison),
     };
-    let part = match is_alone {
-        true => {
-            let is_part = workloads.iter().any(|w| w.label == *scenario && !glance::uncompared(w).is_empty());
-            format!("{alone}{}", if is_part { " only" } else { "" })
-        }
-        false if others.any(|other| plain(other) == plain(comparison)) => with_phase,
-        false => plain(comparison),
-    };
-    format!("{scenario} ({part})")
+    format!("{scenario} (metric {metric})")
 }
 
 /// Why the run is void.
@@ -279,7 +271,7 @@ mod tests {
         let said: Vec<String> = said.into_iter().map(|sentence| sentence.text).collect();
         assert_eq!(
             said[0],
-            "Workload letters-quick (transactions only): cedarfs is 1.52–2.50 times as fast as birchfs, 2.00 times as fast as \
+            "Workload letters-quick (metric transactions): cedarfs is 1.52–2.50 times as fast as birchfs, 2.00 times as fast as \
              alderfs and 4.00 times as fast as rowanfs."
         );
         assert!(said[1].contains("Of 6 pairwise comparisons, 5 found a difference beyond 3%"), "{}", said[1]);

@@ -2,7 +2,7 @@
 
 use crate::report::view::heading::Standing;
 use crate::report::view::number::{count, grouped, list, named};
-use crate::report::view::sentence::{Claim, Said};
+use crate::report::view::sentence::Said;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::units::Bytes;
 
@@ -73,48 +73,44 @@ pub fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
             false => format!(" of {}", these(workloads, &marked)),
         };
         format!(
-            "The machine was not idle: in {n} of {of}{which}, other programs or virtual machines used more than a tenth of \
-             the time, or heat slowed the CPU. The random order spreads this over all candidates and the ranges include it, \
-             but a candidate that needs more CPU time loses more{}.",
-            needy(&marked),
+            "The machine was not idle: in {n} of {of}{which}, other programs or virtual machines used the CPU for more than a \
+             tenth of the time, or heat slowed it. This hits all candidates alike (random order), but a candidate that needs \
+             more CPU time loses more.{}",
+            exaggerated(&marked),
             of = count(sum(|work| work.disturbed_trials[1]), "trial")
         )
     })
 }
 
-/// Whether a candidate that was found slower in one of these workloads also needs more CPU time there, by the medians of the
-/// trials; empty if nothing was found.
-fn needy(marked: &[&WorkloadSummary]) -> String {
-    let claims = |work: &&&WorkloadSummary| {
-        let all = work.comparisons.iter().flat_map(|c| &c.sentence.claims);
-        all.filter(|claim| claim.said == Said::Better).cloned().collect::<Vec<_>>()
-    };
-    let found: Vec<(&&WorkloadSummary, Claim)> =
-        marked.iter().flat_map(|work| claims(&work).into_iter().map(move |claim| (work, claim))).collect();
-    let needs_more = |(work, claim): &(&&WorkloadSummary, Claim)| {
-        let row = work.sections.iter().flat_map(|section| &section.rows).find(|row| row.name == CPU)?;
-        let median = |label: &str| row.cells.iter().find(|cell| cell.filesystem == label)?.median;
-        Some(median(&claim.b)? > median(&claim.a)?)
-    };
-    let Some(more) =
-        found.iter().map(needs_more).collect::<Option<Vec<bool>>>().filter(|all| !all.is_empty())
-    else {
-        return String::new();
-    };
-    let mut needy: Vec<String> = Vec::new();
-    for ((work, claim), _) in found.iter().zip(more).filter(|(_, more)| *more) {
-        let one = format!("{} in {}", named(&claim.b), these(&[], &[work]));
-        if !needy.contains(&one) {
-            needy.push(one);
+/// Which findings in these workloads may be larger than on an idle machine: those in which the slower candidate needs more CPU time,
+/// by the medians of the trials. Empty if nothing was found.
+fn exaggerated(marked: &[&WorkloadSummary]) -> String {
+    let mut found = 0;
+    let mut larger: Vec<String> = Vec::new();
+    for work in marked {
+        let row = work.sections.iter().flat_map(|section| &section.rows).find(|row| row.name == CPU);
+        let median = |label: &str| {
+            row?.cells.iter().find(|cell| cell.filesystem == label).and_then(|cell| cell.median)
+        };
+        for claim in
+            work.comparisons.iter().flat_map(|c| &c.sentence.claims).filter(|c| c.said == Said::Better)
+        {
+            let (Some(slower), Some(faster)) = (median(&claim.b), median(&claim.a)) else { continue };
+            let one = format!("{} in {}", named(&claim.b), these(&[], &[work]));
+            found += 1;
+            if slower > faster && !larger.contains(&one) {
+                larger.push(one);
+            }
         }
     }
-    match needy.len() {
-        0 => ": here no candidate that was found slower has the higher median CPU time".to_owned(),
-        1..=NAMED => format!(
-            ": of the candidates that were found slower, {} also has the higher median CPU time",
-            list(&needy)
-        ),
-        _ => ": here most candidates that were found slower also have the higher median CPU time".to_owned(),
+    match (found, larger.len()) {
+        (0, _) => String::new(),
+        (_, 0) => " By the median CPU times, this exaggerates no difference that was found.".to_owned(),
+        (_, 1..=NAMED) => {
+            format!(" By the median CPU times, {} may be less slow on an idle machine.", list(&larger))
+        }
+        _ => " By the median CPU times, most differences that were found may be smaller on an idle machine."
+            .to_owned(),
     }
 }
 
@@ -138,6 +134,35 @@ fn first(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::report::examples;
+
+    #[test]
+    fn a_busy_machine_exaggerates_what_needs_more_cpu_time() {
+        let mut works = examples::rounds(12).report().summary.workloads;
+        works.truncate(1);
+        works[0].disturbed = "disturbed".to_owned();
+        let ends =
+            |works: &[WorkloadSummary]| disturbed(works).unwrap().rsplit(". ").next().unwrap().to_owned();
+        let set = |works: &mut [WorkloadSummary], most: &str| {
+            let rows = works[0].sections.iter_mut().flat_map(|section| &mut section.rows);
+            for row in rows.filter(|row| row.name == CPU) {
+                for cell in row.cells.iter_mut() {
+                    cell.median = Some(if cell.filesystem == most { 2.0 } else { 1.0 });
+                }
+            }
+        };
+        let claims = &works[0].comparisons[0].sentence.claims;
+        let claim = claims.iter().find(|claim| claim.said == Said::Better).unwrap().clone();
+        set(&mut works, &claim.a);
+        assert_eq!(ends(&works), "By the median CPU times, this exaggerates no difference that was found.");
+        set(&mut works, &claim.b);
+        let expected = format!(
+            "By the median CPU times, {} in the workload letters-quick may be less slow on an idle machine.",
+            named(&claim.b)
+        );
+        assert_eq!(ends(&works), expected);
+        works[0].comparisons.clear();
+        assert!(ends(&works).ends_with("a candidate that needs more CPU time loses more."));
+    }
 
     #[test]
     fn what_is_true_of_many_workloads_is_said_once() {

@@ -469,14 +469,21 @@ fn sets() -> impl Iterator<Item = &'static str> {
     workloads::TABLE.iter().flat_map(|w| w.sets()).map(|s| s.name)
 }
 
+/// The message about a workload that does not exist. An experiment of this name has workloads of other names.
+fn unknown_workload(set: &str) -> String {
+    if SHIPPED.iter().any(|(name, _)| *name == set) {
+        return format!("{set} is an experiment, not a workload\n  try: fsderby run {set}");
+    }
+    names::unknown("workload", set, sets())
+}
+
 fn of_set(
     set: &str,
     label: Option<&str>,
     changed: &Table,
     scale: Option<Scale>,
 ) -> Result<PlannedWork, Failure> {
-    let (engine, found) =
-        workloads::find(set).ok_or_else(|| Failure::usage(names::unknown("workload", set, sets())))?;
+    let (engine, found) = workloads::find(set).ok_or_else(|| Failure::usage(unknown_workload(set)))?;
     let mut parameters = found.file().parameters;
     parameters.extend(changed.clone());
     planned(engine, label.unwrap_or(set), parameters, scale)

@@ -133,7 +133,7 @@ fn the_page_opens_with_the_verdict_over_rounds() {
     leave("report-verdict-one.html", &one);
     let opens = one.split_once("<nav").expect("there is a table of contents").0;
     assert!(opens.contains(
-        "letters-quick (transactions only): cedarfs is 1.11–6.32 times as fast as each of the other 7."
+        "letters-quick (metric transactions): cedarfs is 1.11–6.32 times as fast as each of the other 7."
     ));
     assert!(opens.contains("class=\"bars ratios\"") && opens.contains("<i class=\"first\">"));
     leave("report-verdict-two.html", &judged(verdict::over_rounds(12), None));
