@@ -12,6 +12,8 @@ use crate::store::Run;
 const COUNTED: usize = 2;
 /// If there are more comparisons than this, the printed table has only ratios and ranks.
 const MEANS: usize = 3;
+/// If there are more comparisons than this, the chart alone has the intervals.
+const INTERVALS: usize = 2;
 /// The largest number of lines, over all comparisons, that fit into the chart.
 const LINES: usize = 20;
 
@@ -26,7 +28,7 @@ struct Page<'r> {
     notes: &'r [String],
     /// Whether means fit into the table.
     has_means: bool,
-    /// Whether the table has intervals, because the chart does not show all comparisons.
+    /// Whether the table has intervals: they fit, or the chart does not show all comparisons.
     has_intervals: bool,
     /// The chart as SVG markup.
     picture: Option<String>,
@@ -60,8 +62,9 @@ pub fn of(report: &Report<'_>) -> anyhow::Result<String> {
     let damage = summary.damage.iter().map(|line| format!("damaged: {line}")).collect();
     let notes = summary.notes.as_slice();
     let heading = &summary.heading;
-    let has_means = heading.table.as_ref().is_some_and(|glance| glance.columns.len() <= MEANS);
-    let has_intervals = left_out > 0 || picture.is_none();
+    let columns = heading.table.as_ref().map_or(0, |glance| glance.columns.len());
+    let has_intervals = left_out > 0 || picture.is_none() || columns <= INTERVALS;
+    let has_means = (1..=MEANS).contains(&columns);
     let page = Page {
         run: report.run,
         heading,
