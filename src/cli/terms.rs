@@ -156,8 +156,8 @@ pub static TERMS: [Term; 28] = [
         name: "worst corner",
         also: &["corner"],
         meaning: "Each uncertain property of a modelled disk has two extreme values. The worst corner is the \
-                  combination of extremes in which the difference of two candidates is predicted to be \
-                  smallest. fsderby runs trials with this combination, and a finding must hold in these trials too.",
+                  combination of extremes in which a finding about two candidates is predicted to fail most easily. \
+                  fsderby runs trials with this combination, and a finding must hold in these trials too.",
     },
     Term {
         name: "disk-model overhead",
