@@ -217,7 +217,7 @@ pub fn after_first_rounds(run: &Run) -> Option<String> {
     let planned = foresight.rows.iter().rfind(|row| row.is_planned)?;
     let (range, found) = (foresight.range(), planned.found());
     Some(format!(
-        "after {had} rounds, figures vary by {range} between rounds; {planned} rounds detect {found}",
+        "after {had} rounds, figures vary by {range} between rounds; with {planned} rounds, {found}",
         planned = planned.rounds
     ))
 }
@@ -279,8 +279,10 @@ impl Foresight {
         }
         lines.extend(rows.iter().map(Row::line));
         lines.push(match self.equivalent {
-            Some(rounds) => format!("  Equivalence within {margin} is found after about {rounds} rounds."),
-            None => format!("  Equivalence within {margin} takes more rounds than are practical."),
+            Some(rounds) => format!(
+                "  If two candidates do not differ, equivalence within {margin} is found after about {rounds} rounds."
+            ),
+            None => format!("  To find equivalence within {margin} takes more rounds than are practical."),
         });
         lines
     }

@@ -34,9 +34,9 @@ impl Paper {
         self.tables.iter().for_each(|table| text.push_str(&table.shown()));
         if !self.claims.is_empty() {
             text.push_str(
-                "\nBelow are the paper's claims and fsderby's tests of each claim. A test must hold\n\
-                 for each metric, filesystem and workload that the test names. In tests, the word\n\
-                 \"about\" allows 10 % more or less.\n",
+                "\nBelow are the paper's claims and fsderby's tests of each claim. A claim holds if\n\
+                 all its tests hold, for each metric, filesystem and workload that is named. In\n\
+                 tests, the word \"about\" allows 10 % more or less.\n",
             );
         }
         self.claims.iter().enumerate().for_each(|(at, claim)| text.push_str(&claim.shown(at + 1, self)));

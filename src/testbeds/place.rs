@@ -5,7 +5,7 @@ use crate::schema::units::Bytes;
 use crate::text::names;
 
 /// How the kernel's names of disks begin.
-const DISKS: [&str; 7] = ["/dev/", "sd", "nvme", "vd", "mmcblk", "dm-", "md"];
+const DISKS: [&str; 6] = ["/dev/", "sd", "nvme", "vd", "mmcblk", "dm-"];
 
 /// Prefix of the guest kernel's release in a testbed's text.
 const KERNEL: &str = "kernel=";
@@ -121,6 +121,7 @@ mod tests {
         assert!(place.testbed().is_err(), "the file is not there");
         assert!(Place::parse("model:/nowhere/disk.toml").unwrap().samples());
         assert!(!Place::parse("directory:/nowhere").unwrap().makes_filesystem());
+        assert!(Place::parse("mdoel").is_err_and(|e| e.contains("did you mean 'model'?")));
         for disk in ["/dev/sdb1", "sdb", "nvme0n1"] {
             assert!(Place::parse(disk).is_err_and(|e| e.contains("--on device:ID")), "{disk}");
         }

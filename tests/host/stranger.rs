@@ -317,7 +317,7 @@ type Change = dyn Fn(&mut Plan);
 #[test]
 fn a_plan_that_no_experiment_gives_is_damage() {
     let changes: [(&Change, &str); 5] = [
-        (&|plan| plan.testbed = "/dev/sda".into(), "/dev/sda is a path that can be another disk"),
+        (&|plan| plan.testbed = "/dev/sda".into(), "/dev/sda can be another disk"),
         (
             &|plan| plan.candidates[0].variant.mkfs = vec!["/dev/sda".into()],
             "mkfs options have no effect on a directory",

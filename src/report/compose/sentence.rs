@@ -1,6 +1,8 @@
 //! A comparison in one sentence: which candidate, by how much. Every claim repeats a finding; values and their order decide
 //! nothing here.
 
+use std::collections::BTreeSet;
+
 use super::pairs::{Pair, Pairs};
 use super::words::{Beside, Ends, Words};
 use crate::report::view::comparison::Comparison;
@@ -232,20 +234,31 @@ impl<'t> Told<'t> {
     fn at_most(&self, claims: &[Claim]) -> String {
         let Some(most) = widest(claims) else { return String::new() };
         let Claim { a, b, .. } = most;
-        let (one, than) = (named(a), named(b));
+        let is_of_table = [a, b].contains(&&self.comparison.to) && self.is_in_table();
+        // In the direction of the table.
+        let (one, to) =
+            if self.comparison.to == *a { (b.as_str(), a.as_str()) } else { (a.as_str(), b.as_str()) };
+        let (who, than) = (named(one), named(to));
         match self.about.verdict.basis {
-            Basis::Rounds { .. } if [a, b].contains(&&self.comparison.to) => String::new(),
+            Basis::Rounds { .. } if is_of_table => String::new(),
             Basis::Rounds { .. } => {
                 let needs = if self.words.is_of_amounts() { " needs" } else { "" };
-                let range = self.words.between(self.ends(&[(a.as_str(), b.as_str())]), &than);
+                let range = self.words.between(self.ends(&[(one, to)]), &than);
                 let of_several = if claims.len() > 1 { "widest " } else { "" };
-                format!(" ({of_several}range: {one}{needs} {range})")
+                format!(" ({of_several}range: {who}{needs} {range})")
             }
             Basis::Samples { .. } => {
                 let factor = factor(most).map(ratio).unwrap_or_default();
-                format!(" (in the samples {one} and {than} differ by a factor of up to {factor})")
+                format!(" (in the samples {who} and {than} differ by a factor of up to {factor})")
             }
         }
+    }
+
+    /// Whether the table of the opening has intervals, which it has room for in two columns.
+    fn is_in_table(&self) -> bool {
+        let all = self.about.verdict.findings.iter();
+        let columns: BTreeSet<_> = all.map(|f| (&f.scenario, &f.metric, &f.dimensions)).collect();
+        columns.len() <= 2
     }
 
     fn is_open(&self, a: &str, b: &str) -> bool {

@@ -73,9 +73,9 @@ pub fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
             false => format!(" of {}", these(workloads, &marked)),
         };
         format!(
-            "The machine was not idle: in {n} of {of}{which}, other programs or virtual machines used the CPU for more than a \
-             tenth of the time, or heat slowed it. This hits all candidates alike (random order), but a candidate that needs \
-             more CPU time loses more.{}",
+            "The machine was not idle: in {n} of {of}{which}, other programs or virtual machines used more than a tenth of the \
+             workload's time, or heat slowed the CPU. These trials are counted. The random order favours no candidate, but \
+             ranges are wider, and a candidate that needs more CPU time loses more.{}",
             exaggerated(&marked),
             of = count(sum(|work| work.disturbed_trials[1]), "trial")
         )
@@ -85,32 +85,41 @@ pub fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
 /// Which findings in these workloads may be larger than on an idle machine: those in which the slower candidate needs more CPU time,
 /// by the medians of the trials. Empty if nothing was found.
 fn exaggerated(marked: &[&WorkloadSummary]) -> String {
-    let mut found = 0;
+    let (mut found, mut exaggerated, mut is_unknown) = (0, 0, false);
     let mut larger: Vec<String> = Vec::new();
     for work in marked {
         let row = work.sections.iter().flat_map(|section| &section.rows).find(|row| row.name == CPU);
         let median = |label: &str| {
             row?.cells.iter().find(|cell| cell.filesystem == label).and_then(|cell| cell.median)
         };
-        for claim in
-            work.comparisons.iter().flat_map(|c| &c.sentence.claims).filter(|c| c.said == Said::Better)
-        {
-            let (Some(slower), Some(faster)) = (median(&claim.b), median(&claim.a)) else { continue };
-            let one = format!("{} in {}", named(&claim.b), these(&[], &[work]));
+        let speeds = work.comparisons.iter().filter(|comparison| !comparison.is_of_amounts());
+        for claim in speeds.flat_map(|c| &c.sentence.claims).filter(|claim| claim.said == Said::Better) {
+            let (Some(slower), Some(faster)) = (median(&claim.b), median(&claim.a)) else {
+                is_unknown = true;
+                continue;
+            };
             found += 1;
-            if slower > faster && !larger.contains(&one) {
-                larger.push(one);
+            if slower > faster {
+                exaggerated += 1;
+                let one = format!("{} in {}", named(&claim.b), these(&[], &[work]));
+                if !larger.contains(&one) {
+                    larger.push(one);
+                }
             }
         }
     }
     match (found, larger.len()) {
         (0, _) => String::new(),
-        (_, 0) => " By the median CPU times, this exaggerates no difference that was found.".to_owned(),
+        (_, 0) if is_unknown => String::new(),
+        (_, 0) => {
+            " In no difference that was found has the slower candidate the higher median CPU time.".to_owned()
+        }
         (_, 1..=NAMED) => {
             format!(" By the median CPU times, {} may be less slow on an idle machine.", list(&larger))
         }
-        _ => " By the median CPU times, most differences that were found may be smaller on an idle machine."
-            .to_owned(),
+        _ => format!(
+            " By the median CPU times, {exaggerated} of {found} differences may be smaller on an idle machine."
+        ),
     }
 }
 
@@ -153,7 +162,10 @@ mod tests {
         let claims = &works[0].comparisons[0].sentence.claims;
         let claim = claims.iter().find(|claim| claim.said == Said::Better).unwrap().clone();
         set(&mut works, &claim.a);
-        assert_eq!(ends(&works), "By the median CPU times, this exaggerates no difference that was found.");
+        assert_eq!(
+            ends(&works),
+            "In no difference that was found has the slower candidate the higher median CPU time."
+        );
         set(&mut works, &claim.b);
         let expected = format!(
             "By the median CPU times, {} in the workload letters-quick may be less slow on an idle machine.",

@@ -100,7 +100,7 @@ impl TestbedKind for ModelKind {
                      and the CPU speed. Trust a difference only if it holds in all samples. In the model, every \
                      instruction takes the same time. CPU caches, memory latency and parallel CPUs are not modelled, \
                      and the disk model uses the guest's only vCPU. The CPU speed can be set to 100 to 8000 million \
-                     instructions per second. Most samples run at half or twice that speed, to show whether a finding \
+                     instructions per second. Most samples run at half or twice the set speed, to show whether a finding \
                      depends on the CPU speed.",
         }
     }

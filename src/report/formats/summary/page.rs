@@ -12,7 +12,7 @@ use crate::store::Run;
 const COUNTED: usize = 2;
 /// If there are more comparisons than this, the printed table has only ratios and ranks.
 const MEANS: usize = 3;
-/// If there are more comparisons than this, the chart alone has the intervals.
+/// If there are more comparisons than this, an interval stands below its ratio, or only in the chart.
 const INTERVALS: usize = 2;
 /// The largest number of lines, over all comparisons, that fit into the chart.
 const LINES: usize = 20;
