@@ -176,7 +176,7 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line], is_on_models: b
     let ranks = lines.iter().flat_map(|line| &line.cells).find(|cell| cell.rank.contains('–'));
     let ranks = ranks.map_or_else(String::new, |cell| {
         format!(
-            " Of candidates that share a rank such as {}, none was found better. Not told apart means undecided, not equal.",
+            " Candidates that share a rank such as {} were not told apart (undecided), or are equivalent.",
             cell.rank
         )
     });

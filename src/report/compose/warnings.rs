@@ -75,7 +75,7 @@ pub fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
         format!(
             "The machine was not idle: in {n} of {of}{which}, other programs or virtual machines used more than a tenth of the \
              workload's time, or heat slowed the CPU. These trials are counted. The random order favours no candidate, but \
-             ranges are wider, and a candidate that needs more CPU time loses more.{}",
+             ranges are wider, and a candidate that takes more CPU time loses more.{}",
             exaggerated(&marked),
             of = count(sum(|work| work.disturbed_trials[1]), "trial")
         )
@@ -112,7 +112,7 @@ fn exaggerated(marked: &[&WorkloadSummary]) -> String {
         (0, _) => String::new(),
         (_, 0) if is_unknown => String::new(),
         (_, 0) => {
-            " In no difference that was found has the slower candidate the higher median CPU time.".to_owned()
+            " In no difference that was found does the loser have the higher median CPU time.".to_owned()
         }
         (_, 1..=NAMED) => {
             format!(" By the median CPU times, {} may be less slow on an idle machine.", list(&larger))
@@ -142,11 +142,11 @@ fn first(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::examples;
+    use crate::report::examples::{self, verdict};
 
     #[test]
     fn a_busy_machine_exaggerates_what_needs_more_cpu_time() {
-        let mut works = examples::rounds(12).report().summary.workloads;
+        let mut works = examples::rounds(12).judged(verdict::over_rounds(12), None).summary.workloads;
         works.truncate(1);
         works[0].disturbed = "disturbed".to_owned();
         let ends =
@@ -164,7 +164,7 @@ mod tests {
         set(&mut works, &claim.a);
         assert_eq!(
             ends(&works),
-            "In no difference that was found has the slower candidate the higher median CPU time."
+            "In no difference that was found does the loser have the higher median CPU time."
         );
         set(&mut works, &claim.b);
         let expected = format!(
@@ -173,7 +173,7 @@ mod tests {
         );
         assert_eq!(ends(&works), expected);
         works[0].comparisons.clear();
-        assert!(ends(&works).ends_with("a candidate that needs more CPU time loses more."));
+        assert!(ends(&works).ends_with("a candidate that takes more CPU time loses more."));
     }
 
     #[test]
