@@ -469,7 +469,7 @@ fn conclusion(standing: Standing, progress: Progress, next: Option<&Next>, lacks
     }
 }
 
-/// What trials that are too short lack: `Preliminary because all workloads are short (no trial took more than 4.8 s): …`
+/// What trials that are too short lack: `Preliminary because all workloads are short (no trial took more than 4.8 s). …`
 fn too_short(run: &Run, workloads: &[WorkloadSummary], next: Option<&Next>) -> String {
     let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
     let times: Vec<(f64, f64)> =
