@@ -15,6 +15,7 @@ use shell_words::quote;
 
 use super::compare::usable;
 use super::config::checked;
+use super::dry_run::WHOLE;
 use super::kit;
 use super::output::{print, print_json, print_with, say, terminal_width};
 use super::report::write_file;
@@ -47,8 +48,9 @@ pub struct Arguments {
     /// Judge the paper by these existing runs, and run nothing
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with_all = ["column", "on", "scale", "budget", "rounds", "output", "dry_run"])]
     from: Vec<PathBuf>,
-    /// Modelled disks and machines to run on: the paper's (`then`), today's (`now`) or both; each is a column of the results
-    /// page
+    /// What to run on: a model of the paper's disk and machine (`then`), the same with the default mkfs and mount options of the
+    /// paper's time (`era`), a model of today's disk and machine (`now`), or `then` and `now` (`both`); each is a column of the
+    /// results page
     #[arg(long, value_enum, default_value = "both")]
     column: Which,
     /// Run on this testbed instead of the modelled disks and machines of --column
@@ -116,6 +118,7 @@ pub struct Arguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Which {
     Then,
+    Era,
     Now,
     Both,
 }
@@ -125,6 +128,8 @@ struct Planned<'p> {
     run: &'p Repeat,
     /// Absent: the experiment's own.
     on: Option<String>,
+    /// The era of the filesystems' options; absent: today's options.
+    era: Option<&'p str>,
     folder: PathBuf,
 }
 
@@ -232,20 +237,30 @@ fn planned<'p>(arguments: &Arguments, paper: &'p Paper, folder: &Path) -> Result
         );
         return Err(Failure::usage(text));
     }
-    let columns: Vec<(&str, Option<String>)> = match (&arguments.on, arguments.column) {
-        (Some(on), _) => vec![("here", Some(on.clone()))],
-        (None, Which::Then) => vec![("then", None)],
-        (None, Which::Now) => vec![("now", Some(NOW.to_owned()))],
-        (None, Which::Both) => vec![("then", None), ("now", Some(NOW.to_owned()))],
+    let now = || Some(NOW.to_owned());
+    let era = paper.reproduction.era.as_deref();
+    let columns: Vec<(&str, Option<String>, Option<&str>)> = match (&arguments.on, arguments.column) {
+        (Some(on), _) => vec![("here", Some(on.clone()), None)],
+        (None, Which::Then) => vec![("then", None, None)],
+        (None, Which::Era) if era.is_none() => {
+            let text = format!(
+                "{} names no era, so the default options of its time are not known\n  try: --column then",
+                arguments.paper
+            );
+            return Err(Failure::usage(text));
+        }
+        (None, Which::Era) => vec![("era", None, era)],
+        (None, Which::Now) => vec![("now", now(), None)],
+        (None, Which::Both) => vec![("then", None, None), ("now", now(), None)],
     };
-    let of = |(column, on): &(&str, Option<String>)| -> Vec<Planned<'p>> {
+    let of = |(column, on, era): &(&str, Option<String>, Option<&'p str>)| -> Vec<Planned<'p>> {
         let one = |(at, run): (usize, &'p Repeat)| {
             let plain = Path::new(&run.experiment).file_stem().unwrap_or_default().to_string_lossy();
             // One experiment may stand in several rows.
             let is_first = runs[..at].iter().all(|other| other.experiment != run.experiment);
             let number = if is_first { String::new() } else { format!("-{}", at + 1) };
             let folder = folder.join(column).join(format!("{plain}{number}"));
-            Planned { run, on: on.clone(), folder }
+            Planned { run, on: on.clone(), era: *era, folder }
         };
         runs.iter().enumerate().map(one).collect()
     };
@@ -262,6 +277,7 @@ fn child(arguments: &Arguments, one: &Planned<'_>, n: usize) -> Command {
     } else {
         command.arg(&one.run.experiment).arg("--output").arg(&one.folder);
         command.args(one.on.iter().flat_map(|on| ["--on", on]));
+        command.args(one.era.iter().flat_map(|era| ["--era", era]));
         command.args(arguments.guest.iter().flat_map(|id| ["--guest", id]));
         if !one.run.workloads.is_empty() {
             command.arg("--workloads").arg(one.run.workloads.join(","));
@@ -289,8 +305,8 @@ fn foretell(arguments: &Arguments, all: &[Planned<'_>]) -> anyhow::Result<()> {
             return Err(Failure::new(code, text).into());
         }
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let expected = text.lines().filter(|line| line.contains("expected for the whole run"));
-        expected.for_each(|line| say(&format!("{}: {line}", one.folder.display())));
+        let expected = text.lines().filter_map(|line| Some(&line[line.find(WHOLE)?..]));
+        expected.for_each(|expected| say(&format!("{}: {expected}", one.folder.display())));
     }
     Ok(())
 }
@@ -368,7 +384,8 @@ fn command(arguments: &Arguments) -> String {
     if let Some(on) = &arguments.on {
         words.push(format!("--on {}", quote(on)));
     } else if arguments.column != Which::Both {
-        words.push(format!("--column {}", if arguments.column == Which::Then { "then" } else { "now" }));
+        let name = arguments.column.to_possible_value();
+        words.extend(name.map(|name| format!("--column {}", name.get_name())));
     }
     words.extend(arguments.guest.as_ref().map(|id| format!("--guest {}", quote(id))));
     words.extend(arguments.scale.map(|Scale { of, by }| format!("--scale {of}/{by}")));

@@ -49,6 +49,8 @@ pub struct Reproduction {
     pub memory: Option<Bytes>,
     /// The size of the paper's volume, unless an experiment states it.
     pub size: Option<Bytes>,
+    /// The era that has the default options of the paper's time, if there is one.
+    pub era: Option<String>,
     /// Measured once at full size.
     pub written: Vec<Amount>,
     pub why: Vec<Why>,

@@ -65,6 +65,7 @@ fn a_kit_is_found_equal_by_another_build_elsewhere_and_an_altered_byte_is_found(
         .concat(),
     );
     assert_eq!(made.code, 0, "{made:#?}");
+    assert!(made.err.contains("made/then/own: The whole run takes about "), "{made:#?}");
     let again = at_home(&["reproduce", "own/paper.toml", "--from", "made/then/own", "--kit", "a.kit"]);
     desk.refused(&again, i32::from(exit::USAGE), &["a.kit already exists and is not overwritten"]);
 

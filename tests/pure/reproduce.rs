@@ -177,6 +177,34 @@ fn scaled_work_and_too_few_rounds_cannot_tell_and_say_what_it_would_take() {
     assert_eq!(page(&text, &both).columns.len(), 2, "a column for each testbed");
 }
 
+/// ext4 had no options in 2006, so it has the same ones in both columns.
+#[test]
+fn filesystems_with_the_options_of_an_era_are_judged_in_a_column_of_their_own() {
+    let kept = tempfile::tempdir().unwrap();
+    let era = "era = \"2006\"\nrounds = 13";
+    let runs =
+        [run(&kept.path().join("era"), DISK, era), run(&kept.path().join("plain"), DISK, "rounds = 13")];
+    let options = &runs[0].plan.candidates.iter().find(|c| c.kind == "ext2").unwrap().variant;
+    assert_eq!(options.mount, ["strictatime"], "{options:?}");
+    let whole = page(PAPER, &runs);
+    let titles: Vec<&str> = whole.columns.iter().map(|column| column.title.as_str()).collect();
+    assert_eq!(titles, [format!("{DISK}, default options of 2006").as_str(), DISK]);
+    for column in &whole.columns {
+        assert_eq!(column.runs.len(), 1, "{column:?}");
+        let told: Vec<&str> = column.claims.iter().map(|claim| claim.verdict()).collect();
+        assert_eq!(told, KNOWN, "{column:?}");
+        assert_eq!(column.agreement, Order { same: 1, opposite: 0, tied: 0 });
+    }
+    // Other options than those of the era and of the paper.
+    let other = "rounds = 13\n[[filesystem]]\nkind = 'ext2'\nera = '2006'\nmount = ['noatime']";
+    let plan =
+        Experiment::parse(&format!("{}{other}", EXPERIMENT.replace("\"ext2\", ", "")), "test").unwrap();
+    let other =
+        carry_out(&kept.path().join("other"), &plan.plan(DISK.into(), 7).unwrap(), &testbed(DISK), &[], None);
+    let because = page(PAPER, &[other]).columns[0].claims[0].because.join(" ");
+    assert!(because.contains("has ext2 with the paper's options"), "{because}");
+}
+
 /// The space of a new filesystem does not depend on the work, and a smaller volume is another filesystem.
 #[test]
 fn scaled_work_tells_of_a_new_filesystem_on_the_papers_volume() {

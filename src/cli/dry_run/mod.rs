@@ -5,7 +5,7 @@ mod shard;
 
 pub use said::{Shown, notes};
 
-use self::said::{LACKS_ONE, about, besides, guessed, lines_of, reasons, verbose};
+use self::said::{LACKS_ONE, about, besides, guessed, lines_of, long, reasons, verbose};
 use self::shard::OfShard;
 use super::foresight::{self, Guess, Known};
 use super::output::{print_json, print_line};
@@ -23,6 +23,9 @@ use crate::schema::units::Bytes;
 use crate::storage;
 use crate::store::Run;
 use crate::testbeds::Testbeds;
+
+/// The beginning of the sentence that says how long a run takes.
+pub const WHOLE: &str = "The whole run takes";
 
 /// `at_once` is the number of trials that run at the same time.
 pub fn print(
@@ -114,10 +117,10 @@ pub fn print(
     let all = all.saturating_add(took.a_round.saturating_mul(further).as_secs());
     let besides = besides(filled, resets);
     lines.push(format!(
-        "The integrity checks and one round take about {one} s, with {} written by the workloads{besides}. The whole run takes \
-            about {} min{}.",
+        "The integrity checks and one round take about {one} s, with {} written by the workloads{besides}. {WHOLE} \
+            about {}{}.",
         Bytes(total),
-        all.div_ceil(60),
+        long(all),
         plan.budget.filter(|b| b.0.as_secs() > all).map_or(String::new(), |b| format!(", and further rounds follow if they fit into {b}")),
     ));
     lines.push(match known {

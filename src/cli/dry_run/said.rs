@@ -96,6 +96,15 @@ pub fn notes(plan: &Plan, took: Time) -> Vec<String> {
     scaled.chain(plan.workloads.iter().flat_map(of_job)).collect()
 }
 
+/// A length of seconds: `16 min`, from two hours `2.4 h`.
+pub fn long(seconds: u64) -> String {
+    if seconds < 7200 {
+        format!("{} min", seconds.div_ceil(60))
+    } else {
+        format!("{:.1} h", seconds as f64 / 3600.0)
+    }
+}
+
 /// The basis of the time estimate, as a sentence.
 pub fn guessed(paces: &[&Pace], copies: bool, at_once: usize) -> String {
     let of = |pace: &&Pace| {

@@ -125,12 +125,14 @@ impl FilesystemEntry {
         }
     }
 
-    /// Puts the options of its era before its own, so that its own win. `conversion` is a way to create it, and stays.
+    /// Puts the options of its era before its own, so that its own win. `conversion` is a way to create it, and stays. An entry that
+    /// states no era has the common one, if this era covers its kind.
     ///
     /// # Errors
-    /// If there is no such era, or it does not cover the kind.
-    pub fn of_its_era(mut self) -> Result<Self, String> {
-        let Some(era) = self.era.take() else { return Ok(self) };
+    /// If there is no such era, or its own does not cover the kind.
+    pub fn of_its_era(mut self, common: Option<&str>) -> Result<Self, String> {
+        let common = common.filter(|era| self.has_era.is_none() && eras::options(era, &self.kind).is_ok());
+        let Some(era) = self.era.take().or_else(|| common.map(str::to_owned)) else { return Ok(self) };
         let Options { mkfs, mount, .. } = eras::options(&era, &self.kind)?;
         self.label.get_or_insert_with(|| format!("{}, {era}", self.kind));
         self.mkfs = [mkfs, self.mkfs].concat();
@@ -242,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_options_of_an_era_come_first_and_its_own_win() {
-        let read = |text: &str| text.parse::<FilesystemEntry>().unwrap().of_its_era();
+        let read = |text: &str| text.parse::<FilesystemEntry>().unwrap().of_its_era(None);
         let entry = read("ext3-ordered era=2006 mount=barrier=1").unwrap();
         assert_eq!(entry.label(), "ext3-ordered, 2006");
         assert_eq!(entry.mkfs[..2], ["-I", "128"]);

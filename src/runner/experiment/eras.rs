@@ -9,6 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::entry::FilesystemEntry;
 use crate::filesystems;
 use crate::schema::plan::Candidate;
 use crate::schema::setup::Variant;
@@ -66,18 +67,42 @@ pub fn options(name: &str, kind: &str) -> Result<Options, String> {
     })
 }
 
+/// # Errors
+/// If there is no such era, or none of these entries has its options.
+pub fn covers_one<'e>(
+    name: &str,
+    mut entries: impl Iterator<Item = &'e FilesystemEntry>,
+) -> Result<(), String> {
+    let known: Vec<String> = find(name)?.kinds.into_iter().flat_map(|options| options.names).collect();
+    match entries.any(|entry| entry.has_era.as_deref() == Some(name)) {
+        true => Ok(()),
+        false => {
+            Err(format!("the era {name} has options only for {}\n  try: without --era", known.join(", ")))
+        }
+    }
+}
+
+/// The candidate's own options, without those of its era; `None` if its plan states other options of this era.
+pub fn own_options(candidate: &Candidate) -> Option<Variant> {
+    let Some(era) = &candidate.era else { return Some(candidate.variant.clone()) };
+    let of = options(era, &candidate.kind).ok()?;
+    let Variant { mkfs, mount, conversion } = &candidate.variant;
+    let (mkfs, mount) = (mkfs.strip_prefix(&of.mkfs[..])?, mount.strip_prefix(&of.mount[..])?);
+    Some(Variant { mkfs: mkfs.to_vec(), mount: mount.to_vec(), conversion: *conversion })
+}
+
 /// The options of this candidate's era that today's tools and drivers no longer support; `None` if it has no era, or differs from
 /// what its plan states.
 pub fn lost(candidate: &Candidate) -> Option<String> {
     let of = options(candidate.era.as_deref()?, &candidate.kind).ok()?;
-    let Variant { mkfs, mount, .. } = &candidate.variant;
-    (mkfs.starts_with(&of.mkfs) && mount.starts_with(&of.mount)).then_some(of.lost)
+    own_options(candidate).map(|_| of.lost)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::filesystems::accept;
+    use crate::runner::experiment::Experiment;
 
     #[test]
     fn every_era_has_a_source_and_options_that_its_kinds_accept() {
@@ -116,6 +141,25 @@ mod tests {
             "it has not the options that it should have"
         );
         assert_eq!(lost(&candidate(Some("2060"), mount)), None);
+    }
+
+    #[test]
+    fn a_common_era_gives_its_options_to_what_it_covers_and_states_no_other() {
+        let plan = |text: &str| {
+            let experiment =
+                Experiment::parse(&format!("workloads = ['postmark-quick']\n{text}"), "test").unwrap();
+            experiment.plan("loop".into(), 1)
+        };
+        let text = "era = '2006'\nfilesystems = ['ext2', 'ext4']\n[[filesystem]]\nkind = 'xfs'\nmkfs = ['-d', 'agcount=2']";
+        let candidates = plan(text).unwrap().candidates;
+        let eras: Vec<Option<&str>> = candidates.iter().map(|candidate| candidate.era.as_deref()).collect();
+        assert_eq!(eras, [Some("2006"), None, Some("2006")]);
+        assert_eq!((candidates[0].label.as_str(), candidates[1].label.as_str()), ("ext2, 2006", "ext4"));
+        let own = own_options(&candidates[2]).unwrap();
+        assert_eq!((own.mkfs, own.mount), (vec!["-d".to_owned(), "agcount=2".to_owned()], Vec::new()));
+        let refused = |text: &str| plan(text).unwrap_err().to_string();
+        assert!(refused("era = '2006'\nfilesystems = ['ext4']").contains("has options only for ext2"));
+        assert!(refused("era = '1999'\nfilesystems = ['ext2']").contains("unknown era '1999'"));
     }
 
     #[test]

@@ -92,6 +92,8 @@ pub struct Experiment {
     pub layers: Vec<String>,
     /// Initial content of the filesystem: `filled 80%`, `aged by SET`.
     pub state: Option<String>,
+    /// The era whose options all filesystems get that it covers and that state no era of their own.
+    pub era: Option<String>,
     pub cold: Option<bool>,
     pub power_cut: Option<PowerCut>,
     pub clients: Option<u32>,
@@ -355,8 +357,15 @@ impl Experiment {
                 listed.push(FilesystemEntry::of_kind(name));
             }
         }
-        let own = self.filesystem.iter().cloned().map(FilesystemEntry::of_its_era);
-        let own = own.collect::<Result<Vec<_>, _>>().map_err(Failure::usage)?;
+        let era = self.era.as_deref();
+        let in_era = |entries: Vec<FilesystemEntry>| {
+            let entries = entries.into_iter().map(|entry| entry.of_its_era(era));
+            entries.collect::<Result<Vec<_>, _>>().map_err(Failure::usage)
+        };
+        let (listed, own) = (in_era(listed)?, in_era(self.filesystem.clone())?);
+        if let Some(era) = era {
+            eras::covers_one(era, listed.iter().chain(&own)).map_err(Failure::usage)?;
+        }
         let crossed = self.cross.on.iter().map(String::as_str);
         let common: Vec<&str> = self.on.as_deref().into_iter().chain(crossed).collect();
         let entries = self.cross.apply(mounted::rows(listed, own, &common)?)?;

@@ -134,3 +134,15 @@ fn a_state_that_cannot_be_is_refused_and_one_that_does_not_fit_skips() {
     let words = ["of which the initial state leaves 1%", "try: --size or --scale"];
     Desk::new().refuses(&[&full[..], &["--output", "out"]].concat(), USAGE, &words);
 }
+
+#[test]
+fn an_era_that_no_filesystem_or_paper_has_is_refused() {
+    flags(&["--era", "1999"], &["unknown era '1999'"]);
+    flags(
+        &["--era", "2006", "--filesystems", "ext4"],
+        &["the era 2006 has options only for ext2", "try: without --era"],
+    );
+    let column = ["reproduce", "lauper-2002", "--column", "era", "--output", "out"];
+    let words = ["lauper-2002 names no era", "try: --column then"];
+    Desk::new().refuses(&column, USAGE, &words);
+}

@@ -1,7 +1,7 @@
 //! Judges a paper's claims by runs of its experiments, and puts its tables beside them.
 //!
 //! ```text
-//! runs ── one column per testbed ──▶ for each claim: its comparisons, each with a range of `analysis::range`
+//! runs ── one column per testbed and era ──▶ for each claim: its comparisons, each with a range of `analysis::range`
 //!                                    ──▶ gates ──▶ `papers::here`: holds, does not hold, cannot tell
 //! ```
 
@@ -11,7 +11,7 @@ mod ranges;
 
 use fsderby_stats::agreement;
 
-use self::places::{Full, Place};
+use self::places::{Full, Place, Where};
 use self::ranges::{Reason, Runs};
 use super::known::Known;
 use super::published::Ours;
@@ -53,22 +53,22 @@ pub fn of(
     let verdicts: Vec<Verdict> =
         runs.iter().zip(&datasets).map(|(run, data)| verdict::of(run, data)).collect();
     let full = Full::of(paper);
-    let mut columns: Vec<(String, Vec<Place<'_>>)> = Vec::new();
+    let mut columns: Vec<(Where, Vec<Place<'_>>)> = Vec::new();
     for ((run, dataset), verdict) in runs.iter().zip(&datasets).zip(&verdicts) {
-        for testbed in run.plan.testbeds() {
-            let place = Place::of(paper, run, dataset, verdict, (testbed, &asked));
+        for column in Where::all(&run.plan) {
+            let place = Place::of(paper, run, dataset, verdict, (&column, &asked));
             if place.works.is_empty() || place.candidates.is_empty() {
                 return Err(nothing_of(paper, &place));
             }
-            match columns.iter_mut().find(|(title, _)| title == testbed) {
+            match columns.iter_mut().find(|(known, _)| *known == column) {
                 Some((_, places)) => places.push(place),
-                None => columns.push((testbed.to_owned(), vec![place])),
+                None => columns.push((column, vec![place])),
             }
         }
     }
-    let columns = columns.into_iter().map(|(title, places)| {
+    let columns = columns.into_iter().map(|(column, places)| {
         let here = Runs { paper, full: &full, places };
-        here.column(title, known)
+        here.column(column.title(), known)
     });
     let offer = |why: &crate::papers::Why| Offer { change: why.change.clone(), command: why.command.clone() };
     Ok(Reproduced {

@@ -1,13 +1,13 @@
-//! The runs in which a paper's workloads and filesystems occur, by their testbed.
+//! The runs in which a paper's workloads and filesystems occur, by their testbed and the era of their options.
 
 use std::collections::BTreeMap;
 
 use crate::analysis::dataset::{Dataset, Work};
 use crate::analysis::range::Ranges;
 use crate::papers::{Paper, Table};
-use crate::runner::experiment::Experiment;
+use crate::runner::experiment::{Experiment, eras};
 use crate::schema::finding::Verdict;
-use crate::schema::plan::{Candidate, PlannedWork};
+use crate::schema::plan::{Candidate, Plan, PlannedWork};
 use crate::schema::scenario::Stage;
 use crate::schema::units::{Bytes, Scale};
 use crate::store::Run;
@@ -48,11 +48,55 @@ impl Full {
         full
     }
 
-    /// Whether this candidate has the paper's options: none, or those of one of the paper's experiments.
-    pub fn is_papers(&self, candidate: &Candidate) -> bool {
-        let is_plain = candidate.variant.mkfs.is_empty() && candidate.variant.mount.is_empty();
-        let same = |known: &Candidate| known.kind == candidate.kind && known.variant == candidate.variant;
-        candidate.era.is_none() && (is_plain || self.candidates.iter().any(same))
+    /// Whether this candidate has the paper's options: none, or those of one of the paper's experiments. Options of an era may
+    /// stand before them.
+    fn is_papers(&self, candidate: &Candidate) -> bool {
+        let Some(own) = eras::own_options(candidate) else { return false };
+        let is_plain = own.mkfs.is_empty() && own.mount.is_empty();
+        let same = |known: &Candidate| known.kind == candidate.kind && known.variant == own;
+        is_plain || self.candidates.iter().any(same)
+    }
+}
+
+/// A column of the page: the candidates on one testbed, with the options of one era or with today's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Where {
+    pub testbed: String,
+    pub era: Option<String>,
+}
+
+impl Where {
+    /// The columns of a run, those without an era first. Kinds that an era does not cover had the same options then, and stand
+    /// beside those that it covers.
+    pub fn all(plan: &Plan) -> Vec<Where> {
+        let of = |candidate: &Candidate| {
+            let Candidate { era, .. } = candidate;
+            Where { testbed: plan.setup(candidate).testbed.to_owned(), era: era.clone() }
+        };
+        let of_eras: Vec<Where> = plan.candidates.iter().filter(|c| c.era.is_some()).map(of).collect();
+        let is_in_era = |candidate: &&Candidate| of_eras.iter().any(|column| column.has(plan, candidate));
+        let others = plan.candidates.iter().filter(|candidate| !is_in_era(candidate)).map(of);
+        let mut all: Vec<Where> = Vec::new();
+        for column in others.chain(of_eras.iter().cloned()) {
+            if !all.contains(&column) {
+                all.push(column);
+            }
+        }
+        all
+    }
+
+    /// Whether this candidate belongs to the column.
+    fn has(&self, plan: &Plan, candidate: &Candidate) -> bool {
+        let is_uncovered =
+            |era: &String| candidate.era.is_none() && eras::options(era, &candidate.kind).is_err();
+        plan.setup(candidate).testbed == self.testbed
+            && (candidate.era == self.era || self.era.as_ref().is_some_and(is_uncovered))
+    }
+
+    /// `model:DISK, default options of 2006`
+    pub fn title(&self) -> String {
+        let era = self.era.as_ref().map_or_else(String::new, |era| format!(", default options of {era}"));
+        format!("{}{era}", self.testbed)
     }
 }
 
@@ -73,14 +117,12 @@ impl<'r> Place<'r> {
         run: &'r Run,
         dataset: &'r Dataset<'r>,
         verdict: &'r Verdict,
-        (testbed, asked): (&str, &[&str]),
+        (column, asked): (&Where, &[&str]),
     ) -> Self {
         let full = Full::of(paper);
         let copy = run.plan.guard.as_ref().map(|twice| twice.copy.as_str());
         let is_here = |candidate: &&Candidate| {
-            run.plan.setup(candidate).testbed == testbed
-                && copy != Some(&candidate.label)
-                && full.is_papers(candidate)
+            column.has(&run.plan, candidate) && copy != Some(&candidate.label) && full.is_papers(candidate)
         };
         let mut names: Vec<&str> = paper.tables.iter().flat_map(Table::workloads).collect();
         for test in paper.claims.iter().flat_map(|claim| claim.tests.iter().map(move |test| (claim, test))) {

@@ -154,6 +154,17 @@ pub static TABLE: &[Setting] = &[
         ..Setting::KEY
     },
     Setting {
+        name: "era",
+        flag: Some(|| {
+            let help = "Default mkfs and mount options of a past period for every filesystem that the period covers, such as \
+                        2006 (`fsderby explain 2006` lists them); options of the experiment come after them and override them";
+            flag("era", "era", "ERA", help)
+        }),
+        // Its effect is on the candidates, which a plan stores.
+        read: |flags, to| flags.replace("era", &mut to.era),
+        ..Setting::KEY
+    },
+    Setting {
         name: "layers",
         flag: Some(|| {
             let help = "RAID or encryption (a layer) between disks and filesystem: md:raid5,chunk=64k or \
