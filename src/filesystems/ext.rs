@@ -219,6 +219,10 @@ impl Filesystem for Ext {
         vec![mke2fs(self.types[0], variant)]
     }
 
+    fn rehearsal(&self) -> Option<&'static str> {
+        Some("-n")
+    }
+
     /// With lazy initialisation, a kernel thread writes the inode tables after the mount, unless the mount option noinit_itable is
     /// given, and the journal is written on first use (mke2fs(8), ext4(5)). Within `-E` the last value counts.
     fn defers(&self, variant: &Variant) -> Option<String> {

@@ -111,6 +111,10 @@ pub trait Filesystem: Sync {
     /// Command lines that make the filesystem, in order: mkfs, and if `variant.conversion` is set, the conversion into this
     /// kind.
     fn make(&self, variant: &Variant) -> Vec<Argv>;
+    /// The flag with which the first of these programs checks its arguments and writes nothing, if it has one.
+    fn rehearsal(&self) -> Option<&'static str> {
+        None
+    }
     /// Command lines that undo the conversion; empty without a conversion.
     fn revert(&self, _variant: &Variant) -> Vec<Argv> {
         Vec::new()

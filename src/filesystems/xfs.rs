@@ -105,6 +105,10 @@ impl Filesystem for Xfs {
         vec![mkfs(["mkfs.xfs", "-q", "-f", "-K"], variant)]
     }
 
+    fn rehearsal(&self) -> Option<&'static str> {
+        Some("-N")
+    }
+
     fn check(&self) -> Option<Check> {
         full_check(["xfs_repair", "-n", DEVICE])
     }

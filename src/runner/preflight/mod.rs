@@ -3,4 +3,5 @@
 pub mod at_once;
 pub mod machine;
 pub mod pace;
+pub mod rehearsal;
 pub mod skips;

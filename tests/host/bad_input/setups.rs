@@ -146,3 +146,17 @@ fn an_era_that_no_filesystem_or_paper_has_is_refused() {
     let words = ["lauper-2002 names no era", "try: --column then"];
     Desk::new().refuses(&column, USAGE, &words);
 }
+
+#[test]
+fn a_dry_run_refuses_options_that_mkfs_refuses_and_leaves_nothing() {
+    let desk = Desk::new();
+    let refused = |filesystem: &str, words: &[&str]| {
+        let run = ["run", "quick", "--on", "loop", "--filesystem", filesystem, "--dry-run"];
+        desk.refuses(&run, USAGE, words);
+    };
+    refused("ext4 mkfs='-O bogus'", &["ext4: mke2fs refuses its options: ", "bogus"]);
+    refused("xfs label=odd mkfs='-m crc=7'", &["odd: mkfs.xfs refuses its options: ", "crc"]);
+    let taken = ["run", "quick", "--on", "loop", "--filesystem", "xfs mkfs='-m reflink=0'", "--dry-run"];
+    let taken = run(&mut desk.fsderby(&taken));
+    assert_eq!(taken.code, 0, "{taken:?}");
+}
