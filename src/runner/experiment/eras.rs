@@ -147,7 +147,8 @@ mod tests {
     fn a_common_era_gives_its_options_to_what_it_covers_and_states_no_other() {
         let plan = |text: &str| {
             let experiment =
-                Experiment::parse(&format!("workloads = ['postmark-quick']\n{text}"), "test").unwrap();
+                Experiment::parse(&format!("rounds = 1\nworkloads = ['postmark-quick']\n{text}"), "test")
+                    .unwrap();
             experiment.plan("loop".into(), 1)
         };
         let text = "era = '2006'\nfilesystems = ['ext2', 'ext4']\n[[filesystem]]\nkind = 'xfs'\nmkfs = ['-d', 'agcount=2']";
