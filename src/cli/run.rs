@@ -597,6 +597,11 @@ mod tests {
         let given = ["fileserver", "--scale", "1/8", "--memory", "100m", "--state", "fresh"];
         assert_eq!(of(&given), full("12g", "100m", "fresh"), "nothing fills it");
         assert_eq!(of(&["mail-2008", "--scale", "1/16", "--on", "loop"]), full("1638m", "32m", ""));
+        let provao = |filesystem: &'static str| {
+            of(&["provao", "--workloads", "provao-1g", "--scale", "1/26", "--filesystems", filesystem])
+        };
+        assert_eq!(provao("ext3-ordered"), full("16g", "20m", ""));
+        assert_eq!(provao("ext3-journal"), full("16g", "61m", ""), "its journal pins data");
         assert_eq!(of(&["fileserver", "--scale", "2"]), full("12g", "512m", "filled 40%"));
         assert_eq!(
             of(&["hard-disk", "--scale", "1/2"]),

@@ -130,6 +130,11 @@ pub trait Filesystem: Sync {
     fn commits_after(&self) -> Fact<u64> {
         fact(30, "Documentation/admin-guide/sysctl/vm.rst: dirty_expire_centisecs")
     }
+    /// Memory that data pins until the next commit on a volume of this size, because the kernel cannot free it before: below it, the
+    /// work runs out of memory.
+    fn pins(&self, _variant: &Variant, _volume: Bytes) -> Bytes {
+        Bytes(0)
+    }
     /// Seconds of work after which a mount option with this key (`background_gc`) first does something; `None` if it acts at once.
     /// Omits the commit interval, whose seconds the user chooses: see [`commit_seconds`].
     fn acts_after(&self, _key: &str) -> Option<Fact<u64>> {

@@ -17,7 +17,7 @@ use super::{Experiment, SIZE};
 use crate::exit::Failure;
 use crate::filesystems;
 use crate::runner::plan::values;
-use crate::schema::plan::{Plan, Shortfall};
+use crate::schema::plan::{Candidate, Plan, Shortfall};
 use crate::schema::units::{Bytes, MIB, Scale};
 use crate::testbeds;
 
@@ -116,7 +116,8 @@ impl Experiment {
         Ok(short)
     }
 
-    /// The least memory for the page cache and all clients of the most demanding work, on this experiment's testbeds.
+    /// The least memory for the page cache, all clients of the most demanding work, and what a filesystem pins, on this experiment's
+    /// testbeds.
     fn least_memory(&self) -> Result<Bytes, Failure> {
         let entries = self.filesystem.iter().filter_map(|entry| entry.on.as_deref());
         let on = entries.chain(self.on.as_deref()).chain(self.cross.on.iter().map(String::as_str));
@@ -134,7 +135,11 @@ impl Experiment {
             let clients = u64::from(work.clients.or(self.clients).unwrap_or(1));
             own = own.max(Some(clients.saturating_mul(known.needs().memory.0.saturating_add(CLIENT))));
         }
-        Ok(whole(least.0.saturating_add(own.unwrap_or(CLIENT))))
+        let volume = self.size.unwrap_or(SIZE);
+        let candidates = self.candidates().unwrap_or_default();
+        let pinned = |c: &Candidate| Some(filesystems::find(&c.kind)?.pins(&c.variant, volume));
+        let pinned = candidates.iter().filter_map(pinned).max().unwrap_or_default();
+        Ok(whole(least.0.saturating_add(own.unwrap_or(CLIENT)).saturating_add(pinned.0)))
     }
 }
 
