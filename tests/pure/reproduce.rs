@@ -89,7 +89,7 @@ memory = "64m"
 fn testbed(on: &str) -> Scripted {
     let change = |job: &fsderby::schema::job::Job, event: &mut Event| {
         let Event::Phase(phase) = event else { return };
-        let whole = if job.trial.ends_with("/ext2") { 100_000_000 } else { 200_000_000 };
+        let whole = if job.trial.contains("/ext2") { 100_000_000 } else { 200_000_000 };
         let mips = job.storage.settings::<Modelled>().map_or(1000, |modelled| u64::from(modelled.mips));
         phase.ns = whole * 9 / 10 + whole / 10 * 1000 / mips;
     };
