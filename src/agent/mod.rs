@@ -18,6 +18,7 @@ mod clients;
 mod harmless;
 mod init;
 mod mishap;
+pub mod mkfs_check;
 pub mod mounting;
 mod power;
 mod raw;

@@ -1,5 +1,6 @@
 //! The command line: one file per subcommand.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -129,6 +130,14 @@ enum Command {
     /// Run the programs of a work once, to learn which files they open
     #[command(hide = true)]
     Rehearse,
+    /// Let mkfs check its options, and make nothing
+    #[command(hide = true)]
+    CheckMkfs {
+        size: u64,
+        program: PathBuf,
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
     /// Print the report of a run in the terminal, or write it in another format
     Report(report::Options),
 }
@@ -163,6 +172,9 @@ impl Cli {
             Command::Init { mishap, waits } => Ok(ExitCode::from(crate::agent::init_main(mishap, waits)?)),
             Command::Worker => Ok(ExitCode::from(crate::agent::worker_main()?)),
             Command::Rehearse => Ok(ExitCode::from(crate::agent::rehearsal_main()?)),
+            Command::CheckMkfs { size, program, arguments } => {
+                Ok(ExitCode::from(crate::agent::mkfs_check::main(size, &program, &arguments)?))
+            }
             Command::Report(options) => report::run(&options),
         }
     }

@@ -32,7 +32,6 @@ use crate::runner::experiment::{Experiment, RoundsAsked};
 use crate::runner::experiment::{mounted, planned};
 use crate::runner::plan::resolved::Resolved;
 use crate::runner::preflight::pace::{self, Time};
-use crate::runner::preflight::rehearsal;
 use crate::runner::preflight::skips::Skip;
 use crate::runner::verify::verify;
 use crate::schema::plan::{Plan, Rounds};
@@ -141,7 +140,7 @@ fn begin(arguments: &Arguments, ending: &Ending) -> anyhow::Result<ExitCode> {
     let Checked { mut skips, machine } = checked.all()?;
     if arguments.dry_run {
         if !experiment.takes_all() {
-            rehearsal::of_mkfs(&plan, &testbeds)?;
+            dry_run::mkfs_options::check(&plan, &testbeds)?;
         }
         let known = Known::beside(&arguments.experiment, &plan);
         let shown = Shown { as_json: arguments.json, is_verbose: arguments.verbose };

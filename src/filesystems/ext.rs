@@ -227,7 +227,7 @@ impl Filesystem for Ext {
         if is_journaled { Bytes(journal(variant, volume).0 / 3) } else { Bytes(0) }
     }
 
-    fn rehearsal(&self) -> Option<&'static str> {
+    fn only_checks(&self) -> Option<&'static str> {
         Some("-n")
     }
 

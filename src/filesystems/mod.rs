@@ -112,7 +112,7 @@ pub trait Filesystem: Sync {
     /// kind.
     fn make(&self, variant: &Variant) -> Vec<Argv>;
     /// The flag with which the first of these programs checks its arguments and writes nothing, if it has one.
-    fn rehearsal(&self) -> Option<&'static str> {
+    fn only_checks(&self) -> Option<&'static str> {
         None
     }
     /// Command lines that undo the conversion; empty without a conversion.

@@ -105,7 +105,7 @@ impl Filesystem for Xfs {
         vec![mkfs(["mkfs.xfs", "-q", "-f", "-K"], variant)]
     }
 
-    fn rehearsal(&self) -> Option<&'static str> {
+    fn only_checks(&self) -> Option<&'static str> {
         Some("-N")
     }
 

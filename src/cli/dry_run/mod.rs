@@ -1,5 +1,6 @@
 //! `fsderby run --dry-run`: prints the jobs of a run without running them.
 
+pub mod mkfs_options;
 mod said;
 mod shard;
 

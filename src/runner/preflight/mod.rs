@@ -3,5 +3,4 @@
 pub mod at_once;
 pub mod machine;
 pub mod pace;
-pub mod rehearsal;
 pub mod skips;

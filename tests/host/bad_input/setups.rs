@@ -147,16 +147,29 @@ fn an_era_that_no_filesystem_or_paper_has_is_refused() {
     Desk::new().refuses(&column, USAGE, &words);
 }
 
+/// `-d file` and `-z` make mkfs create files, also when it only checks.
 #[test]
-fn a_dry_run_refuses_options_that_mkfs_refuses_and_leaves_nothing() {
+fn a_dry_run_refuses_options_that_mkfs_refuses_and_makes_nothing() {
     let desk = Desk::new();
-    let refused = |filesystem: &str, words: &[&str]| {
-        let run = ["run", "quick", "--on", "loop", "--filesystem", filesystem, "--dry-run"];
-        desk.refuses(&run, USAGE, words);
+    let words = |filesystem: &str| -> Vec<String> {
+        let words = ["run", "quick", "--on", "loop", "--filesystem", filesystem, "--dry-run"];
+        words.map(str::to_owned).to_vec()
+    };
+    let refused = |filesystem: &str, said: &[&str]| {
+        let words = words(filesystem);
+        desk.refuses(&words.iter().map(String::as_str).collect::<Vec<_>>(), USAGE, said);
     };
     refused("ext4 mkfs='-O bogus'", &["ext4: mke2fs refuses its options: ", "bogus"]);
     refused("xfs label=odd mkfs='-m crc=7'", &["odd: mkfs.xfs refuses its options: ", "crc"]);
-    let taken = ["run", "quick", "--on", "loop", "--filesystem", "xfs mkfs='-m reflink=0'", "--dry-run"];
-    let taken = run(&mut desk.fsderby(&taken));
+    let dry_run = |filesystem: &str| {
+        let words = words(filesystem);
+        run(&mut desk.fsderby(&words.iter().map(String::as_str).collect::<Vec<_>>()))
+    };
+    let taken = dry_run("xfs mkfs='-m reflink=0'");
     assert_eq!(taken.code, 0, "{taken:?}");
+    let made = desk.path("made");
+    for options in ["xfs mkfs='-d file,name=MADE,size=1g'", "ext4 mkfs='-z MADE'"] {
+        dry_run(&options.replace("MADE", made.to_str().unwrap()));
+        assert!(!made.exists(), "{options}");
+    }
 }
