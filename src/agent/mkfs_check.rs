@@ -15,7 +15,7 @@ use rustix::mount::{MountFlags, mount};
 use super::sandbox::WORKER;
 use crate::schema::setup::DEVICE;
 
-/// What of its output is no answer of the program: the sandbox could not be made.
+/// Exit code if there is no sandbox on this machine, so that the program was not asked.
 pub const NO_SANDBOX: u8 = 99;
 const VOLUME: &str = "/tmp/volume";
 
@@ -23,10 +23,9 @@ const VOLUME: &str = "/tmp/volume";
 /// bytes.
 ///
 /// # Errors
-/// If there is no sandbox, or the program cannot be started.
+/// If the program cannot be started.
 pub fn main(size: u64, program: &Path, arguments: &[String]) -> anyhow::Result<u8> {
-    if let Err(e) = enclose(size) {
-        eprintln!("{e:#}");
+    if enclose(size).is_err() {
         return Ok(NO_SANDBOX);
     }
     let arguments = arguments.iter().map(|word| word.replace(DEVICE, VOLUME));

@@ -300,7 +300,8 @@ fn foretell(arguments: &Arguments, all: &[Planned<'_>]) -> anyhow::Result<()> {
         let output = child(arguments, one, all.len()).arg("--dry-run").output();
         let output = output.context("could not start fsderby")?;
         if !output.status.success() {
-            let text = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+            let text = String::from_utf8_lossy(&output.stderr);
+            let text = text.trim_end().trim_start_matches("fsderby: ").to_owned();
             let code = output.status.code().map_or(exit::USAGE, |code| code as u8);
             return Err(Failure::new(code, text).into());
         }

@@ -196,7 +196,7 @@ fn filesystems_with_the_options_of_an_era_are_judged_in_a_column_of_their_own() 
         assert_eq!(column.agreement, Order { same: 1, opposite: 0, tied: 0 });
     }
     // Other options than those of the era and of the paper.
-    let other = "rounds = 13\n[[filesystem]]\nkind = 'ext2'\nera = '2006'\nmount = ['noatime']";
+    let other = "rounds = 13\n[[filesystem]]\nkind = 'ext2'\nera = '2006'\nmount = ['nodev']";
     let plan =
         Experiment::parse(&format!("{}{other}", EXPERIMENT.replace("\"ext2\", ", "")), "test").unwrap();
     let other =

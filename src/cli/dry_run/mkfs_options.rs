@@ -2,6 +2,7 @@
 //! run refuses what the run would.
 
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use crate::agent::mkfs_check;
 use crate::exit::Failure;
@@ -11,8 +12,11 @@ use crate::runner::plan::resolved::Resolved;
 use crate::schema::plan::Candidate;
 use crate::testbeds::Testbeds;
 
+/// A program that takes longer is not asked: it waits for something that an option names.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Lets mkfs check the options of each candidate that has any. A program of a guest bundle is not tried, because it does not run on
-/// this machine, nor a program that is missing, which is another error.
+/// this machine, nor a program that is missing, which is another error, nor on layers, whose size only they know.
 ///
 /// # Errors
 /// Names every candidate whose options mkfs refuses, with its words.
@@ -21,7 +25,8 @@ pub fn check(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()>
     for candidate in plan.candidates.iter().filter(|candidate| !candidate.variant.mkfs.is_empty()) {
         let testbed = testbeds.of(plan, candidate);
         let is_bundled = testbed.guests().is_some_and(|guests| guests.starts().bundle().is_some());
-        if !is_bundled && testbed.traits().fidelity.makes_filesystem() {
+        let has_layers = !plan.setup(candidate).layers.is_empty();
+        if !is_bundled && !has_layers && testbed.traits().fidelity.makes_filesystem() {
             refused.extend(refusal(plan, candidate)?);
         }
     }
@@ -40,13 +45,23 @@ fn refusal(plan: &Resolved<'_>, candidate: &Candidate) -> anyhow::Result<Option<
     let Some(path) = programs::find(program) else { return Ok(None) };
     let arguments = [&[flag.to_owned()], arguments].concat();
     let mut command = mkfs_check::command(plan.setup(candidate).size.0, &path, &arguments)?;
-    let output = command.stdin(Stdio::null()).output()?;
-    if output.status.success() || output.status.code() == Some(i32::from(mkfs_check::NO_SANDBOX)) {
-        return Ok(None);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let begin = Instant::now();
+    while child.try_wait()?.is_none() && begin.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(5));
     }
+    // Of a program that has ended nothing is left to kill.
+    let _ = child.kill();
+    let output = child.wait_with_output()?;
+    // What is killed, or crashes, refuses nothing.
+    let is_refused =
+        output.status.code().is_some_and(|code| code != 0 && code != i32::from(mkfs_check::NO_SANDBOX));
     let said =
         [output.stderr, output.stdout].map(|said| String::from_utf8_lossy(&said).into_owned()).join("\n");
-    let status = output.status.to_string();
-    let said = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or(&status);
-    Ok(Some(format!("{}: {program} refuses its options: {said}", candidate.label)))
+    let mut said =
+        said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Warning"));
+    Ok(said
+        .next()
+        .filter(|_| is_refused)
+        .map(|said| format!("{}: {program} refuses its options: {said}", candidate.label)))
 }

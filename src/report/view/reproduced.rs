@@ -119,7 +119,9 @@ impl Reproduced {
         ["".to_owned(), "claim".to_owned()]
             .into_iter()
             .chain(
-                self.columns.iter().map(|column| column.title.replacen("model:", "", 1).replace(',', ", ")),
+                self.columns.iter().map(|column| {
+                    column.title.replacen("model:", "", 1).replace(", ", ",").replace(',', ", ")
+                }),
             )
             .collect()
     }

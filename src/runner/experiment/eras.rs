@@ -9,7 +9,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::FilesystemEntry;
 use crate::filesystems;
 use crate::schema::plan::Candidate;
 use crate::schema::setup::Variant;
@@ -67,14 +66,13 @@ pub fn options(name: &str, kind: &str) -> Result<Options, String> {
     })
 }
 
+/// Refuses an era whose options no filesystem has, given the era of each.
+///
 /// # Errors
-/// If there is no such era, or none of these entries has its options.
-pub fn covers_one<'e>(
-    name: &str,
-    mut entries: impl Iterator<Item = &'e FilesystemEntry>,
-) -> Result<(), String> {
+/// If there is no such era, or it is none of these.
+pub fn is_among<'e>(name: &str, mut eras: impl Iterator<Item = Option<&'e str>>) -> Result<(), String> {
     let known: Vec<String> = find(name)?.kinds.into_iter().flat_map(|options| options.names).collect();
-    match entries.any(|entry| entry.has_era.as_deref() == Some(name)) {
+    match eras.any(|era| era == Some(name)) {
         true => Ok(()),
         false => {
             Err(format!("the era {name} has options only for {}\n  try: without --era", known.join(", ")))

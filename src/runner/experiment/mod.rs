@@ -363,14 +363,15 @@ impl Experiment {
             entries.collect::<Result<Vec<_>, _>>().map_err(Failure::usage)
         };
         let (listed, own) = (in_era(listed)?, in_era(self.filesystem.clone())?);
-        if let Some(era) = era {
-            eras::covers_one(era, listed.iter().chain(&own)).map_err(Failure::usage)?;
-        }
         let crossed = self.cross.on.iter().map(String::as_str);
         let common: Vec<&str> = self.on.as_deref().into_iter().chain(crossed).collect();
         let entries = self.cross.apply(mounted::rows(listed, own, &common)?)?;
         let candidates: Vec<Candidate> =
             entries.into_iter().map(|entry| self.candidate(entry)).collect::<Result<_, _>>()?;
+        if let Some(era) = era {
+            let eras = candidates.iter().map(|candidate| candidate.era.as_deref());
+            eras::is_among(era, eras).map_err(Failure::usage)?;
+        }
         mounted::comparable(&candidates, self.on.as_deref().unwrap_or(testbeds::AUTO))?;
         Ok(candidates)
     }

@@ -2,8 +2,8 @@
 
 use shell_words::quote;
 
-use super::Experiment;
 use super::entry::FilesystemEntry;
+use super::{Experiment, eras};
 use crate::filesystems::TABLE;
 use crate::schema::plan::{Candidate, Factors, Plan};
 use crate::schema::setup::Variant;
@@ -62,8 +62,21 @@ fn candidate(candidate: &Candidate) -> String {
     if candidate.label != candidate.kind {
         words.push(format!("label={}", in_quotes(&candidate.label)));
     }
-    words.extend(options(candidate));
+    match of_its_era(candidate) {
+        Some((era, own)) => {
+            words.push(format!("era={}", in_quotes(era)));
+            words.extend(options(&own));
+        }
+        None => words.extend(options(candidate)),
+    }
     words.join(" ")
+}
+
+/// The era of a candidate, and the candidate with its own options alone; `None` without an era, or with other options than its
+/// era's now.
+fn of_its_era(candidate: &Candidate) -> Option<(&str, Candidate)> {
+    let (era, variant) = (candidate.era.as_deref()?, eras::own_options(candidate)?);
+    Some((era, Candidate { variant, era: None, ..candidate.clone() }))
 }
 
 /// What is typed after kind and label: `mount=noatime`, `mkfs="-O quota"`, `memory=64m`.
@@ -105,13 +118,31 @@ fn in_quotes(word: &str) -> String {
 /// The entry that the command line must yield for this candidate.
 fn entry(candidate: &Candidate) -> FilesystemEntry {
     let has_own_label = candidate.label != candidate.kind;
-    let entry = FilesystemEntry::of_candidate(candidate.clone());
+    let of = |candidate: &Candidate| FilesystemEntry::of_candidate(candidate.clone());
+    let entry = match of_its_era(candidate) {
+        Some((era, own)) => FilesystemEntry { era: Some(era.to_owned()), ..of(&own) },
+        None => of(candidate),
+    };
     FilesystemEntry { label: entry.label.filter(|_| has_own_label), ..entry }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_era_is_typed_instead_of_its_options() {
+        let typed = |text: &str| {
+            let entry: FilesystemEntry = text.parse().unwrap();
+            let FilesystemEntry { label, kind, mkfs, mount, has_era: era, .. } =
+                entry.of_its_era(None).unwrap();
+            let variant = Variant { mkfs, mount, conversion: false };
+            candidate(&Candidate { label: label.unwrap(), kind, variant, era, ..Candidate::default() })
+        };
+        let text = r#"ext2 label="ext2, 2006" era=2006 mount=nodev"#;
+        assert_eq!(typed(text), text);
+        assert_eq!(typed("ext2 era=2006 mount=nodev"), text);
+    }
 
     #[test]
     fn a_candidate_is_read_as_it_was_written_whatever_its_label() {

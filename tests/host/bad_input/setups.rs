@@ -138,10 +138,9 @@ fn a_state_that_cannot_be_is_refused_and_one_that_does_not_fit_skips() {
 #[test]
 fn an_era_that_no_filesystem_or_paper_has_is_refused() {
     flags(&["--era", "1999"], &["unknown era '1999'"]);
-    flags(
-        &["--era", "2006", "--filesystems", "ext4"],
-        &["the era 2006 has options only for ext2", "try: without --era"],
-    );
+    let words = ["the era 2006 has options only for ext2", "try: without --era"];
+    flags(&["--era", "2006", "--filesystems", "ext4"], &words);
+    flags(&["--era", "2006", "--on", "directory:/"], &words);
     let column = ["reproduce", "lauper-2002", "--column", "era", "--output", "out"];
     let words = ["lauper-2002 names no era", "try: --column then"];
     Desk::new().refuses(&column, USAGE, &words);
@@ -165,6 +164,7 @@ fn a_dry_run_refuses_options_that_mkfs_refuses_and_makes_nothing() {
         let words = words(filesystem);
         run(&mut desk.fsderby(&words.iter().map(String::as_str).collect::<Vec<_>>()))
     };
+    refused("ext4 mkfs='-T nosuch -I 100'", &["refuses its options: ", "invalid inode size 100"]);
     let taken = dry_run("xfs mkfs='-m reflink=0'");
     assert_eq!(taken.code, 0, "{taken:?}");
     let made = desk.path("made");

@@ -55,11 +55,16 @@ pub fn of(
     let full = Full::of(paper);
     let mut columns: Vec<(Where, Vec<Place<'_>>)> = Vec::new();
     for ((run, dataset), verdict) in runs.iter().zip(&datasets).zip(&verdicts) {
-        for column in Where::all(&run.plan) {
+        let places = Where::all(&run.plan).into_iter().map(|column| {
             let place = Place::of(paper, run, dataset, verdict, (&column, &asked));
-            if place.works.is_empty() || place.candidates.is_empty() {
-                return Err(nothing_of(paper, &place));
-            }
+            (column, place)
+        });
+        let (of_paper, others): (Vec<_>, Vec<_>) =
+            places.partition(|(_, place)| !place.works.is_empty() && !place.candidates.is_empty());
+        if let (true, Some((_, place))) = (of_paper.is_empty(), others.first()) {
+            return Err(nothing_of(paper, place));
+        }
+        for (column, place) in of_paper {
             match columns.iter_mut().find(|(known, _)| *known == column) {
                 Some((_, places)) => places.push(place),
                 None => columns.push((column, vec![place])),

@@ -53,7 +53,9 @@ impl Full {
     fn is_papers(&self, candidate: &Candidate) -> bool {
         let Some(own) = eras::own_options(candidate) else { return false };
         let is_plain = own.mkfs.is_empty() && own.mount.is_empty();
-        let same = |known: &Candidate| known.kind == candidate.kind && known.variant == own;
+        let same = |known: &Candidate| {
+            known.kind == candidate.kind && eras::own_options(known).is_some_and(|known| known == own)
+        };
         is_plain || self.candidates.iter().any(same)
     }
 }
