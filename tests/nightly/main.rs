@@ -39,6 +39,7 @@ mod large_volume;
 mod machine_speeds;
 mod made_up;
 mod modelled;
+mod reproduce;
 mod states;
 #[path = "../support/mod.rs"]
 mod support;
