@@ -11,6 +11,7 @@ use anyhow::Context;
 use fsderby_sys::process::{become_user, die_with_parent, own_mounts};
 use fsderby_sys::sandbox;
 use rustix::mount::{MountFlags, mount};
+use rustix::thread::set_no_new_privs;
 
 use super::sandbox::WORKER;
 use crate::schema::setup::DEVICE;
@@ -48,7 +49,9 @@ fn enclose(size: u64) -> anyhow::Result<()> {
         fchown(&volume, Some(WORKER.uid), Some(WORKER.gid))?;
         sandbox::renounce(WORKER.uid, WORKER.gid)?;
     }
-    Ok(())
+    // A device is no file of a read-only mount, and the user may have rights to one.
+    set_no_new_privs(true)?;
+    Ok(sandbox::confine(&[Path::new("/tmp")])?)
 }
 
 /// The command that starts this role. The first argument of mkfs is the flag with which it only checks.

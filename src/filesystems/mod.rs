@@ -111,7 +111,8 @@ pub trait Filesystem: Sync {
     /// Command lines that make the filesystem, in order: mkfs, and if `variant.conversion` is set, the conversion into this
     /// kind.
     fn make(&self, variant: &Variant) -> Vec<Argv>;
-    /// The flag with which the first of these programs checks its arguments and writes nothing, if it has one.
+    /// The flag with which the first of these programs only checks its arguments, if it has one. Files that other arguments name may
+    /// still be created, so the program needs a sandbox.
     fn only_checks(&self) -> Option<&'static str> {
         None
     }

@@ -156,8 +156,8 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "era",
         flag: Some(|| {
-            let help = "Default mkfs and mount options of a past period for every filesystem that the period covers, such as \
-                        2006 (`fsderby explain 2006` lists them); options of the experiment come after them";
+            let help = "Give every filesystem the default mkfs and mount options of this era, such as 2006, if the era covers it \
+                        (`fsderby explain 2006` lists them); options of the experiment come after them";
             flag("era", "era", "ERA", help)
         }),
         // Its effect is on the candidates, which a plan stores.
