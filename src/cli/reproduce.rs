@@ -279,8 +279,9 @@ fn child(arguments: &Arguments, one: &Planned<'_>, n: usize) -> Command {
         command.args(one.on.iter().flat_map(|on| ["--on", on]));
         command.args(one.era.iter().flat_map(|era| ["--era", era]));
         command.args(arguments.guest.iter().flat_map(|id| ["--guest", id]));
-        if !one.run.workloads.is_empty() {
-            command.arg("--workloads").arg(one.run.workloads.join(","));
+        let lists = [("--workloads", &one.run.workloads), ("--filesystems", &one.run.filesystems)];
+        for (option, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+            command.arg(option).arg(list.join(","));
         }
         let scale = arguments.scale.or(one.run.scale);
         let scale = scale.map(|Scale { of, by }| format!("{of}/{by}"));

@@ -40,7 +40,7 @@
 //! memory = "512m"                       # of the paper's machine, unless an experiment states it
 //! era = "2006"                          # default options of the paper's time, for `--column era`
 //! written = [{ workload = "some-set", kind = "some-kind", ratio = 1.1 }]   # device bytes written ÷ bytes of the work, at full size
-//! run = [{ experiment = "some-experiment", scale = "1/16" }]               # name or path; both columns of a page
+//! run = [{ experiment = "some-experiment", scale = "1/16" }]               # name or path; also workloads and filesystems
 //! why = [{ change = "the barrier", command = "fsderby run …" }]            # a run in which only this changes
 //!
 //! A paper's own figures are also tested against its claims. If the figures contradict a claim, the data must say so

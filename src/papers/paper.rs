@@ -65,6 +65,9 @@ pub struct Repeat {
     /// Instead of the experiment's workloads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<String>,
+    /// Only these of the experiment's filesystems; default: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filesystems: Vec<String>,
     /// The scale at which the runs of a paper take about half an hour on two cores; absent: full size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,

@@ -297,6 +297,9 @@ fn every_paper_plans_its_runs() {
             let experiment = Experiment::load(&run.experiment).unwrap();
             let works = if run.workloads.is_empty() { &experiment.workloads } else { &run.workloads };
             assert!(works.iter().all(|work| known.contains(work)), "{name}: {works:?}");
+            let plan = experiment.plan("loop".into(), 1).unwrap();
+            let is_in_it = |kind: &String| plan.candidates.iter().any(|candidate| candidate.kind == *kind);
+            assert!(run.filesystems.iter().all(is_in_it), "{name}: {:?}", run.filesystems);
             assert!(experiment.memory.is_some(), "{name}");
         }
         for why in &paper.reproduction.why {
