@@ -57,13 +57,13 @@ pub struct Arguments {
     #[arg(long, value_name = "TESTBED", conflicts_with = "column")]
     on: Option<String>,
     /// Scale of workloads and memory, such as 1/16; default: the scale in the paper's file, at which the runs of one
-    /// column take about half an hour on two cores
+    /// column take an estimated half hour or less on two cores
     #[arg(long, value_name = "N/M")]
     scale: Option<Scale>,
-    /// Time limit for all runs together
-    #[arg(long, value_name = "TIME")]
+    /// Time limit for all runs together; each run gets an equal share
+    #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
     budget: Option<Span>,
-    /// Number of rounds of each run; default: the smallest number with which a ratio gets a range
+    /// Number of rounds of each run; default: 13, the smallest number with which a ratio gets a range on a modelled disk
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
     /// Folder for the runs and the page of results; if it exists, its runs are continued
@@ -75,8 +75,8 @@ pub struct Arguments {
     /// Also print the ranges of the ratios of all comparisons
     #[arg(long)]
     all: bool,
-    /// Also print commands for further runs that show why results differ: each changes one thing only, such as options of the
-    /// paper's time, the write barrier, memory or the disk
+    /// Also print the paper's commands for further runs that show why results differ: each compares one change only, such as
+    /// options of the paper's time, the write barrier, memory or the disk
     #[arg(long)]
     why: bool,
     /// Write one HTML file that opens from disk, without network or scripts
@@ -289,7 +289,7 @@ fn child(arguments: &Arguments, one: &Planned<'_>, n: usize) -> Command {
     }
     let budget = arguments.budget.map(|budget| format!("{}s", (budget.0 / n as u32).as_secs().max(1)));
     match &budget {
-        Some(budget) if arguments.rounds.is_none() => command.args(["--budget", budget.as_str()]),
+        Some(budget) => command.args(["--budget", budget.as_str()]),
         _ => command.args(["--rounds", rounds.as_str()]),
     };
     command

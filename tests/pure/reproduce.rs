@@ -108,6 +108,7 @@ fn page(text: &str, runs: &[Run]) -> Reproduced {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("paper.toml");
     fs::write(&path, text).unwrap();
+    fs::write(folder.path().join("made-up.toml"), EXPERIMENT).unwrap();
     let paper = papers::load(path.to_str().unwrap()).unwrap();
     report::reproduced("paper.toml", &paper, runs, true).unwrap()
 }
@@ -156,6 +157,7 @@ fn a_made_up_paper_has_its_known_answers_and_a_change_by_hand_changes_its_own_an
     assert_eq!(elsewhere.columns[0].counts.cannot_tell, 5);
     let because = elsewhere.columns[0].claims[0].because.join(" ");
     assert!(because.contains("needs 128 MiB"), "{because}");
+    assert_eq!(elsewhere.columns[0].claims[0].takes, ["--memory 128m"]);
 }
 
 #[test]
@@ -166,6 +168,10 @@ fn scaled_work_and_too_few_rounds_cannot_tell_and_say_what_it_would_take() {
     let claim = page(&text, &scaled).columns[0].claims[0].clone();
     assert_eq!(claim.verdict(), "cannot tell");
     assert!(claim.because.iter().any(|why| why.contains("three commit intervals are")), "{claim:?}");
+    // A quarter of 64 MiB is less than a trial needs.
+    let text = format!("{PAPER}run = [{{ experiment = \"made-up.toml\" }}]");
+    let takes = page(&text, &scaled).columns[0].claims[0].takes.join(" ");
+    assert!(takes.contains("--scale 1/") && takes.contains("does not fit into less"), "{takes}");
     let range = &claim.ranges[0];
     assert!(range.range.is_none() && range.unusable.is_some_and(|[low, high]| low <= high), "{range:?}");
     assert!(range.cells()[3].starts_with('(') && claim.notes().len() == 1, "{range:?}");
@@ -174,7 +180,7 @@ fn scaled_work_and_too_few_rounds_cannot_tell_and_say_what_it_would_take() {
     assert!(claim.because.iter().any(|why| why.contains("2 rounds of the 6")), "{claim:?}");
     assert!(claim.takes.iter().any(|takes| takes.ends_with("--rounds 6")), "{claim:?}");
     let both = [scaled, few].concat();
-    assert_eq!(page(&text, &both).columns.len(), 2, "a column for each testbed");
+    assert_eq!(page(PAPER, &both).columns.len(), 2, "a column for each testbed");
 }
 
 /// ext4 had no options in 2006, so it has the same ones in both columns.

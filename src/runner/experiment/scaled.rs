@@ -118,7 +118,10 @@ impl Experiment {
 
     /// The least memory for the page cache, all clients of the most demanding work, and what a filesystem pins, on this experiment's
     /// testbeds.
-    fn least_memory(&self) -> Result<Bytes, Failure> {
+    ///
+    /// # Errors
+    /// If a testbed or a workload is unknown.
+    pub fn least_memory(&self) -> Result<Bytes, Failure> {
         let entries = self.filesystem.iter().filter_map(|entry| entry.on.as_deref());
         let on = entries.chain(self.on.as_deref()).chain(self.cross.on.iter().map(String::as_str));
         let mut on: Vec<&str> = on.collect();

@@ -53,7 +53,7 @@ impl Runs<'_> {
             return Ok(());
         }
         let said = format!("{} had a volume of {own}; the paper's has {wanted}.", candidate.label);
-        Err(Reason::takes(said, format!("--size {}", wanted.0)))
+        Err(Reason::takes(said, format!("--size {}", wanted.written())))
     }
 
     /// Data ÷ memory as published.
@@ -73,16 +73,19 @@ impl Runs<'_> {
                 "{} had no memory limit, so its ratio of data to memory differs from the paper's.",
                 candidate.label
             );
-            return Err(Reason::takes(said, format!("--memory {}", wanted.0)));
+            return Err(Reason::takes(said, format!("--memory {}", wanted.written())));
         };
         let apart = own.0 as f64 / wanted.0 as f64;
         if (1.0 / MEMORY..=MEMORY).contains(&apart) {
             return Ok(());
         }
         let said = format!("{name} had {own} of memory; the paper's ratio of data to memory needs {wanted}.");
-        let takes = match place.run.plan.shortfall.and_then(|short| short.memory) {
-            Some(_) => "a larger scale, because a trial does not fit into less memory".to_owned(),
-            None => format!("--memory {}", wanted.0),
+        let takes = match self.full.least.get(name).filter(|least| wanted < **least) {
+            Some(least) => format!(
+                "--scale 1/{} or larger, because a trial does not fit into less memory",
+                (full.0 / least.0).max(1)
+            ),
+            None => format!("--memory {}", wanted.written()),
         };
         Err(Reason::takes(said, takes))
     }

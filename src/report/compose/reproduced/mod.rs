@@ -17,7 +17,7 @@ use super::known::Known;
 use super::published::Ours;
 use super::sections;
 use crate::analysis::dataset::Dataset;
-use crate::analysis::verdict;
+use crate::analysis::{metrics, verdict};
 use crate::papers::here::{self, Here, Leg};
 use crate::papers::{Claim, Paper, Table};
 use crate::report::view::entry::Entry;
@@ -162,8 +162,8 @@ impl Runs<'_> {
     fn to_tell(&self, leg: &Leg<Reason>) -> Option<String> {
         let [low, high] = leg.seen.as_ref().ok()?.map(f64::ln);
         if self.places.iter().any(Place::is_modelled) {
-            let is_scaled =
-                self.places.iter().any(|place| place.works.iter().any(|(.., scale)| scale.shrinks()));
+            let is_scaled = !metrics::is_before_work(&leg.metric)
+                && self.places.iter().any(|place| place.works.iter().any(|(.., scale)| scale.shrinks()));
             let other = if is_scaled { "a larger scale, or " } else { "" };
             let text = "a difference larger than the model's uncertainty, because further rounds do not narrow this range";
             return Some(format!("{other}{text}"));

@@ -17,9 +17,12 @@ use crate::workloads;
 const SMALLEST: u64 = 4096;
 
 /// What the paper's experiments state at full size.
+#[derive(Default)]
 pub struct Full {
     /// Memory, by workload.
     pub memory: BTreeMap<String, Bytes>,
+    /// The least memory with which a trial runs, by workload.
+    pub least: BTreeMap<String, Bytes>,
     /// Size of the volume, by workload.
     pub size: BTreeMap<String, Bytes>,
     /// The candidates of all experiments, with their options.
@@ -28,12 +31,13 @@ pub struct Full {
 
 impl Full {
     pub fn of(paper: &Paper) -> Self {
-        let mut full = Full { memory: BTreeMap::new(), size: BTreeMap::new(), candidates: Vec::new() };
+        let mut full = Full::default();
         let runs = paper.reproduction.runs.iter();
         for (run, experiment) in runs.filter_map(|run| Some((run, Experiment::load(&run.experiment).ok()?))) {
             for workload in experiment.workloads.iter().chain(&run.workloads) {
                 full.memory.extend(experiment.memory.map(|memory| (workload.clone(), memory)));
                 full.size.extend(experiment.size.map(|size| (workload.clone(), size)));
+                full.least.extend(experiment.least_memory().map(|least| (workload.clone(), least)));
             }
             full.candidates
                 .extend(experiment.plan("loop".into(), 1).map(|plan| plan.candidates).unwrap_or_default());
