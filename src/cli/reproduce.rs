@@ -28,6 +28,7 @@ use crate::papers::{self, Paper, Repeat};
 use crate::report;
 use crate::report::formats::{html, markdown, terminal};
 use crate::report::view::reproduced::Reproduced;
+use crate::runner::experiment::eras;
 use crate::schema::units::{Bytes, Scale, Span};
 use crate::store::keys::Key;
 use crate::store::{Door, Run};
@@ -139,6 +140,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return kit::check(&kit::Asked { file, share, seed: *seed, jobs: *jobs, key: key.as_deref() });
     }
     let paper = papers::load(&arguments.paper)?;
+    if let Some(era) = &paper.reproduction.era {
+        eras::find(era).map_err(|wrong| Failure::usage(format!("{}: {wrong}", arguments.paper)))?;
+    }
     let runs = read(&arguments.from)?;
     let key = read_key(arguments.sign.as_deref())?;
     if let Some(to) = &arguments.kit {

@@ -269,6 +269,11 @@ fn what_cannot_be_judged_is_refused_with_the_reason_and_every_format_has_the_ver
     assert_eq!(fs::read_to_string(path.join("own/reproduced.html")).unwrap(), "mine");
     let said = refused(&["./paper.toml"], path);
     assert!(said.contains("names no experiment to run"), "{said}");
+    fs::write(path.join("later.toml"), format!("{PAPER}era = \"2600\"")).unwrap();
+    let said = refused(&["./later.toml", "--from", "run"], path);
+    assert!(said.contains("./later.toml: unknown era '2600'"), "{said}");
+    let said = refused(&["djordjevic-2008", "--budget", "1h", "--rounds", "13"], path);
+    assert!(said.contains("cannot be used with"), "{said}");
     for (options, says) in [
         (&["--html", "-"][..], "? cannot tell"),
         (&["--markdown", "-"], "**cannot tell.**"),
