@@ -57,11 +57,11 @@ pub struct Arguments {
     /// Run on this testbed instead of the modelled disks and machines of --column
     #[arg(long, value_name = "TESTBED", conflicts_with = "column")]
     on: Option<String>,
-    /// Scale of workloads and memory, such as 1/16; default: the scale in the paper's file, at which the runs of one
-    /// column take an estimated half hour or less on two cores
+    /// Scale of workloads and memory, such as 1/16; default: the scale in the paper's file, otherwise full size; a column
+    /// then takes an estimated half hour on two cores
     #[arg(long, value_name = "N/M")]
     scale: Option<Scale>,
-    /// Time limit for all runs together; each run gets an equal share
+    /// Run as many rounds as fit into this time, of which each run gets an equal share; a modelled disk always has 13 rounds
     #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
     budget: Option<Span>,
     /// Number of rounds of each run; default: 13, the smallest number with which a ratio gets a range on a modelled disk
@@ -176,7 +176,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let stop = signals::stop()?;
     let mut worst = exit::OK;
     for one in &all {
-        say(&format!("run {}: {}", one.run.experiment, one.folder.display()));
+        let how = if one.folder.exists() { ", continued with its own plan and options" } else { "" };
+        say(&format!("run {}: {}{how}", one.run.experiment, one.folder.display()));
         // The page has all figures, so the report of each run is not printed.
         let status = carried_out(child(arguments, one, all.len()).stdout(Stdio::null()), &stop);
         let status = status.context("could not start fsderby")?;
@@ -291,10 +292,14 @@ fn child(arguments: &Arguments, one: &Planned<'_>, n: usize) -> Command {
         let scale = scale.map(|Scale { of, by }| format!("{of}/{by}"));
         command.args(scale.iter().flat_map(|scale| ["--scale", scale.as_str()]));
     }
-    let budget = arguments.budget.map(|budget| format!("{}s", (budget.0 / n as u32).as_secs().max(1)));
-    match &budget {
-        Some(budget) => command.args(["--budget", budget.as_str()]),
-        _ => command.args(["--rounds", rounds.as_str()]),
+    match arguments.budget {
+        None => command.args(["--rounds", &rounds]),
+        // A plan has its own.
+        Some(_) if one.folder.exists() => &mut command,
+        Some(budget) => {
+            let share = format!("{}s", (budget.0 / n as u32).as_secs().max(1));
+            command.args(["--rounds", "auto", "--budget", &share])
+        }
     };
     command
 }

@@ -68,7 +68,7 @@ pub struct Repeat {
     /// Only these of the experiment's filesystems; default: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filesystems: Vec<String>,
-    /// The scale at which the runs of a paper take about half an hour on two cores; absent: full size.
+    /// The default scale; absent: full size. The runs of a paper should take about half an hour on two cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
 }

@@ -157,7 +157,7 @@ fn a_made_up_paper_has_its_known_answers_and_a_change_by_hand_changes_its_own_an
     assert_eq!(elsewhere.columns[0].counts.cannot_tell, 5);
     let because = elsewhere.columns[0].claims[0].because.join(" ");
     assert!(because.contains("needs 128 MiB"), "{because}");
-    assert_eq!(elsewhere.columns[0].claims[0].takes, ["--memory 128m"]);
+    assert_eq!(elsewhere.columns[0].claims[0].takes, ["fsderby run with --memory 128m, and --from"]);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn scaled_work_and_too_few_rounds_cannot_tell_and_say_what_it_would_take() {
     // A quarter of 64 MiB is less than a trial needs.
     let text = format!("{PAPER}run = [{{ experiment = \"made-up.toml\" }}]");
     let takes = page(&text, &scaled).columns[0].claims[0].takes.join(" ");
-    assert!(takes.contains("--scale 1/") && takes.contains("does not fit into less"), "{takes}");
+    assert!(takes.contains("--scale 1/3 or larger, because"), "{takes}");
     let range = &claim.ranges[0];
     assert!(range.range.is_none() && range.unusable.is_some_and(|[low, high]| low <= high), "{range:?}");
     assert!(range.cells()[3].starts_with('(') && claim.notes().len() == 1, "{range:?}");

@@ -93,7 +93,7 @@ impl Experiment {
 
     /// Returns the scaled memory if it must stay larger.
     fn scale_memory(&mut self, by: Scale) -> Result<Option<Bytes>, Failure> {
-        let least = self.least_memory()?;
+        let least = self.least_memory(&self.candidates().unwrap_or_default())?;
         let mut short: Option<Bytes> = None;
         let own = self.filesystem.iter_mut().filter_map(|entry| entry.memory.as_mut());
         for memory in own.chain(&mut self.memory).chain(&mut self.cross.memory) {
@@ -116,12 +116,12 @@ impl Experiment {
         Ok(short)
     }
 
-    /// The least memory for the page cache, all clients of the most demanding work, and what a filesystem pins, on this experiment's
-    /// testbeds.
+    /// The least memory for the page cache, all clients of the most demanding work, and what one of these filesystems pins, on this
+    /// experiment's testbeds.
     ///
     /// # Errors
     /// If a testbed or a workload is unknown.
-    pub fn least_memory(&self) -> Result<Bytes, Failure> {
+    pub fn least_memory(&self, candidates: &[Candidate]) -> Result<Bytes, Failure> {
         let entries = self.filesystem.iter().filter_map(|entry| entry.on.as_deref());
         let on = entries.chain(self.on.as_deref()).chain(self.cross.on.iter().map(String::as_str));
         let mut on: Vec<&str> = on.collect();
@@ -139,7 +139,6 @@ impl Experiment {
             own = own.max(Some(clients.saturating_mul(known.needs().memory.0.saturating_add(CLIENT))));
         }
         let volume = self.size.unwrap_or(SIZE);
-        let candidates = self.candidates().unwrap_or_default();
         let pinned = |c: &Candidate| Some(filesystems::find(&c.kind)?.pins(&c.variant, volume));
         let pinned = candidates.iter().filter_map(pinned).max().unwrap_or_default();
         Ok(whole(least.0.saturating_add(own.unwrap_or(CLIENT)).saturating_add(pinned.0)))
@@ -147,7 +146,7 @@ impl Experiment {
 }
 
 /// Guest memory and images are whole mebibytes.
-fn whole(bytes: u64) -> Bytes {
+pub fn whole(bytes: u64) -> Bytes {
     Bytes(bytes.div_ceil(MIB).saturating_mul(MIB))
 }
 
@@ -174,8 +173,8 @@ pub fn no_longer_tested(plan: &Plan) -> Vec<String> {
     said
 }
 
-/// A sentence that names the smallest scale of the form 1/n that reaches this minimum.
-fn remedy(asked: Bytes, had: Bytes, by: Scale) -> String {
+/// Names the smallest scale of the form 1/n that reaches this minimum.
+pub fn remedy(asked: Bytes, had: Bytes, by: Scale) -> String {
     // had ÷ asked × scale, rounded so that the floor is reached.
     let n = (by.by as f64 / by.of as f64) * asked.0 as f64 / had.0.max(1) as f64;
     match n.floor() as u64 {

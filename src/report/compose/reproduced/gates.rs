@@ -10,6 +10,8 @@
 use super::places::Place;
 use super::ranges::{Reason, Runs};
 use crate::analysis::{metrics, stationary};
+use crate::runner::experiment::Experiment;
+use crate::runner::experiment::scaled::{remedy, whole};
 use crate::schema::plan::Candidate;
 use crate::schema::units::{Bytes, Scale};
 
@@ -53,7 +55,7 @@ impl Runs<'_> {
             return Ok(());
         }
         let said = format!("{} had a volume of {own}; the paper's has {wanted}.", candidate.label);
-        Err(Reason::takes(said, format!("--size {}", wanted.written())))
+        Err(Reason::takes(said, of_run("--size", *wanted)))
     }
 
     /// Data ÷ memory as published.
@@ -67,25 +69,28 @@ impl Runs<'_> {
         let Some(full) = self.full.memory.get(name) else {
             return Err(Reason::only(format!("The paper's data do not state the memory size for {name}.")));
         };
-        let wanted = Bytes(scale.apply(full.0));
+        let wanted = whole(scale.apply(full.0));
         let Some(own) = place.run.plan.setup(candidate).memory else {
             let said = format!(
                 "{} had no memory limit, so its ratio of data to memory differs from the paper's.",
                 candidate.label
             );
-            return Err(Reason::takes(said, format!("--memory {}", wanted.written())));
+            return Err(Reason::takes(said, of_run("--memory", wanted)));
         };
         let apart = own.0 as f64 / wanted.0 as f64;
         if (1.0 / MEMORY..=MEMORY).contains(&apart) {
             return Ok(());
         }
         let said = format!("{name} had {own} of memory; the paper's ratio of data to memory needs {wanted}.");
-        let takes = match self.full.least.get(name).filter(|least| wanted < **least) {
-            Some(least) => format!(
-                "--scale 1/{} or larger, because a trial does not fit into less memory",
-                (full.0 / least.0).max(1)
-            ),
-            None => format!("--memory {}", wanted.written()),
+        let least = self.full.experiments.get(name).and_then(|experiment| {
+            let scaled = Experiment { scale: Some(scale), ..experiment.clone() };
+            scaled.least_memory(&place.run.plan.candidates).ok()
+        });
+        let takes = match least.filter(|least| wanted < *least) {
+            Some(least) => {
+                format!("{}, because a trial does not fit into less memory", remedy(wanted, least, scale))
+            }
+            None => of_run("--memory", wanted),
         };
         Err(Reason::takes(said, takes))
     }
@@ -127,6 +132,11 @@ impl Runs<'_> {
         };
         if seen { Ok(()) } else { Err(lacks()) }
     }
+}
+
+/// An option that only `run` has.
+fn of_run(option: &str, size: Bytes) -> String {
+    format!("fsderby run with {option} {}, and --from", size.written())
 }
 
 /// Three commit intervals of its filesystem.

@@ -21,8 +21,8 @@ const SMALLEST: u64 = 4096;
 pub struct Full {
     /// Memory, by workload.
     pub memory: BTreeMap<String, Bytes>,
-    /// The least memory with which a trial runs, by workload.
-    pub least: BTreeMap<String, Bytes>,
+    /// The experiment, with this workload alone, by workload.
+    pub experiments: BTreeMap<String, Experiment>,
     /// Size of the volume, by workload.
     pub size: BTreeMap<String, Bytes>,
     /// The candidates of all experiments, with their options.
@@ -37,7 +37,8 @@ impl Full {
             for workload in experiment.workloads.iter().chain(&run.workloads) {
                 full.memory.extend(experiment.memory.map(|memory| (workload.clone(), memory)));
                 full.size.extend(experiment.size.map(|size| (workload.clone(), size)));
-                full.least.extend(experiment.least_memory().map(|least| (workload.clone(), least)));
+                let alone = Experiment { workloads: vec![workload.clone()], ..experiment.clone() };
+                full.experiments.insert(workload.clone(), alone);
             }
             full.candidates
                 .extend(experiment.plan("loop".into(), 1).map(|plan| plan.candidates).unwrap_or_default());
