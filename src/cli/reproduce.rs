@@ -61,7 +61,7 @@ pub struct Arguments {
     /// then takes an estimated half hour on two cores
     #[arg(long, value_name = "N/M")]
     scale: Option<Scale>,
-    /// Run as many rounds as fit into this time, of which each run gets an equal share; a modelled disk always has 13 rounds
+    /// Run as many rounds as fit into this time, of which each run gets an equal share; on a modelled disk at least 13
     #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
     budget: Option<Span>,
     /// Number of rounds of each run; default: 13, the smallest number with which a ratio gets a range on a modelled disk

@@ -13,8 +13,9 @@ on = "model:samsung-pm9a3-1920"
 size = "512m"
 memory = "64m"
 workloads = ["maildir-quick"]
-filesystems = ["ext4", "xfs"]
+filesystems = ["ext4", "xfs", "btrfs"]
 scale = "1/32"
+rounds = 2
 seed = 7
 "#;
 
@@ -36,7 +37,7 @@ workloads = ["maildir-quick"]
 tests = [{ metrics = ["transactions.rate"], of = ["ext4"], than = ["xfs"], relation = "more" }]
 
 [reproduction]
-run = [{ experiment = "own.toml" }]
+run = [{ experiment = "own.toml", filesystems = ["ext4", "xfs"] }]
 "#;
 
 #[test]
@@ -57,6 +58,11 @@ fn a_kit_is_found_equal_by_another_build_elsewhere_and_an_altered_byte_is_found(
     assert_eq!(at_home(&["key", "a.key"]).code, 0);
     let without = at_home(&["reproduce", "own/paper.toml", "--column", "then", "--kit", "a.kit"]);
     desk.refused(&without, i32::from(exit::USAGE), &["no guest bundle is named", "fsderby guest build"]);
+    // Whatever number of rounds the experiment has.
+    let fitting = ["reproduce", "own/paper.toml", "--column", "then", "--budget", "1h", "--dry-run"];
+    let fitting = at_home(&fitting);
+    assert!(fitting.out.contains("2 filesystems (ext4, xfs)"), "{fitting:#?}");
+    assert!(fitting.out.contains("at least 13 rounds, each with 2 trials"), "{fitting:#?}");
     let made = at_home(
         &[
             &["reproduce", "own/paper.toml", "--column", "then", "--rounds", "1", "--output", "made"][..],
