@@ -134,6 +134,18 @@ fn every_format_is_written_and_holds_the_run() {
 }
 
 #[test]
+fn nothing_is_recommended_where_nothing_is_to_choose() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let alone = EXPERIMENT.replace(r#"["fat16", "fat32", "ext4", "xfs"]"#, r#"["ext4"]"#);
+    let plan = Experiment::parse(&alone, "test").unwrap().plan("loop".into(), 1).unwrap();
+    quiet::run(&path, &plan, &Testbeds::one(&Scripted::well()), &[]);
+    let json: serde_json::Value = serde_json::from_str(&printed(&path, &["--json"])).unwrap();
+    assert!(json["summary"]["recommendation"].is_null(), "{}", json["summary"]);
+    assert!(!printed(&path, &[]).contains("xcluded"));
+}
+
+#[test]
 fn a_file_that_is_there_is_refused_and_stays_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let run = compared(folder.path());
