@@ -229,6 +229,7 @@ fn scaled_work_tells_of_a_new_filesystem_on_the_papers_volume() {
     let claim = |size, metric| page(&text(size, metric), &scaled).columns[0].claims[0].clone();
     let told = claim("1g", "capacity.initial");
     assert_eq!(told.verdict(), "holds here", "{told:?}");
+    assert_eq!(told.ranges[0].cells()[1], "usable after mkfs, %");
     assert_eq!(claim("1g", "capacity.residual").verdict(), "cannot tell");
     let other = claim("2g", "capacity.initial");
     assert!(

@@ -82,7 +82,7 @@ pub struct ClaimShown {
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct RangeShown {
     pub workload: String,
-    /// The metric's name and title.
+    /// The metric's name, and its title, with the unit if values are compared.
     pub metric: String,
     pub title: String,
     pub what: String,

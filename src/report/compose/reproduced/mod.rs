@@ -284,14 +284,19 @@ fn summed(legs: &[Leg<Reason>], here: Here) -> Vec<String> {
 
 fn shown(leg: &Leg<Reason>, known: Known) -> RangeShown {
     let declared = declared_of(&leg.workload, known);
-    let title = declared::find(&declared, &leg.metric).map_or(leg.metric.clone(), |d| d.heading().to_owned());
+    let found = declared::find(&declared, &leg.metric);
+    let title = found.map_or(leg.metric.clone(), |declared| declared.heading().to_owned());
+    let unit = found.map(|declared| declared.unit).filter(|unit| !unit.is_empty());
     // A ratio has no end at 0, and no value is infinite.
     let open = |end: f64| Some(end).filter(|end| end.is_finite() && *end != 0.0);
     let is_ratio = leg.what.contains('÷');
     RangeShown {
         workload: leg.workload.clone(),
         metric: leg.metric.clone(),
-        title,
+        title: match unit.filter(|_| !is_ratio) {
+            Some(unit) => format!("{title}, {unit}"),
+            None => title,
+        },
         what: leg.what.clone(),
         allowed: leg.allowed.map(|end| if is_ratio { open(end) } else { Some(end) }),
         range: leg.seen.as_ref().ok().copied(),
