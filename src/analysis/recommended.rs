@@ -18,7 +18,7 @@ pub struct Known {
     pub metrics: fn(&str) -> Vec<&'static Declared>,
 }
 
-/// The run's recommendation; `None` if the plan states no needs, or has one filesystem only.
+/// The run's recommendation; `None` if the plan states no needs.
 pub fn of(run: &Run, dataset: &Dataset<'_>, verdict: &Verdict, known: Known) -> Option<Recommendation> {
     let needs = run.plan.needs.as_ref()?;
     let lacks = |label: &str| lacks(&run.plan, needs, known, label);
@@ -27,9 +27,6 @@ pub fn of(run: &Run, dataset: &Dataset<'_>, verdict: &Verdict, known: Known) -> 
     let is_copy = |label: &str| run.plan.guard.as_ref().is_some_and(|twice| twice.copy == label);
     let candidates: Vec<String> =
         dataset.filesystems.iter().filter(|label| !is_copy(label)).cloned().collect();
-    if run.plan.candidates.iter().filter(|candidate| !is_copy(&candidate.label)).count() < 2 {
-        return None;
-    }
     let (candidates, margin) = (&candidates, run.plan.margin);
     let asked = Asked { dataset, candidates, needs, margin, lacks: &lacks, aspect_of: &aspect_of };
     Some(recommend(&asked, &by_findings(verdict)))

@@ -15,7 +15,7 @@ use shell_words::quote;
 
 use super::compare::usable;
 use super::config::checked;
-use super::dry_run::WHOLE;
+use super::dry_run::{VERBOSE, WHOLE};
 use super::kit;
 use super::output::{print, print_json, print_with, say, terminal_width};
 use super::report::write_file;
@@ -28,7 +28,7 @@ use crate::papers::{self, Paper, Repeat};
 use crate::report;
 use crate::report::formats::{html, markdown, terminal};
 use crate::report::view::reproduced::Reproduced;
-use crate::runner::experiment::eras;
+use crate::runner::experiment::{Experiment, eras};
 use crate::schema::units::{Bytes, Scale, Span};
 use crate::store::keys::Key;
 use crate::store::{Door, Run};
@@ -143,6 +143,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(era) = &paper.reproduction.era {
         eras::find(era).map_err(|wrong| Failure::usage(format!("{}: {wrong}", arguments.paper)))?;
     }
+    for run in &paper.reproduction.runs {
+        Experiment::load(&run.experiment)?;
+    }
     let runs = read(&arguments.from)?;
     let key = read_key(arguments.sign.as_deref())?;
     if let Some(to) = &arguments.kit {
@@ -163,12 +166,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             return Err(Failure::usage(what).into());
         }
         for one in &all {
-            say(&format!("{}:", one.folder.display()));
-            let status = child(arguments, one, all.len()).arg("--dry-run").status();
-            let status = status.context("could not start fsderby")?;
-            if !status.success() {
-                return Ok(ExitCode::from(status.code().map_or(exit::USAGE, |code| code as u8)));
+            let mut command = child(arguments, one, all.len());
+            let output = command.arg("--dry-run").stderr(Stdio::inherit()).output();
+            let output = output.context("could not start fsderby")?;
+            if !output.status.success() {
+                return Ok(ExitCode::from(output.status.code().map_or(exit::USAGE, |code| code as u8)));
             }
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            print(&format!("{}:\n{}", one.folder.display(), text.replace(VERBOSE, "")))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -323,6 +328,13 @@ fn foretell(arguments: &Arguments, all: &[Planned<'_>]) -> anyhow::Result<()> {
 }
 
 fn read(folders: &[PathBuf]) -> anyhow::Result<Vec<Run>> {
+    let places: Vec<PathBuf> =
+        folders.iter().map(|path| path.canonicalize().unwrap_or(path.clone())).collect();
+    if let Some((_, twice)) = folders.iter().enumerate().find(|(at, _)| places[..*at].contains(&places[*at]))
+    {
+        let text = format!("the run {} is given twice\n  try: each run once", twice.display());
+        return Err(Failure::usage(text).into());
+    }
     folders.iter().map(|folder| usable(folder).map(|(run, _)| run)).collect()
 }
 

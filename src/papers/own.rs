@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Claim, Paper, TABLE, find};
+use super::{Claim, Paper, Relation, TABLE, find};
 use crate::exit::Failure;
 use crate::host::given;
 use crate::schema::units::Bytes;
@@ -79,6 +79,12 @@ impl Paper {
                 }
             }
         }
+        for run in &self.reproduction.runs {
+            run.workloads.iter().try_for_each(|workload| is_workload(workload))?;
+            if let Some(unknown) = run.filesystems.iter().find(|kind| filesystems::find(kind).is_none()) {
+                return Err(filesystems::unknown(unknown));
+            }
+        }
         self.claims.iter().try_for_each(|claim| {
             self.is_claim(claim).map_err(|wrong| format!("the claim \"{}\": {wrong}", claim.says))
         })
@@ -101,6 +107,11 @@ impl Paper {
             if test.has_others() != test.relation.is_of_pairs() {
                 let needs = if test.relation.is_of_pairs() { "needs" } else { "takes no" };
                 return Err(format!("the relation '{}' {needs} other side (than)", test.relation));
+            }
+            if let Relation::Within([low, high]) | Relation::Ratio([low, high]) = test.relation
+                && low > high
+            {
+                return Err(format!("the relation '{}' has its ends in the wrong order", test.relation));
             }
             if let Some(same) = test.of.iter().find(|one| test.than.contains(one)) {
                 return Err(format!("{same} is compared with itself"));
@@ -143,6 +154,9 @@ mod tests {
             ("of = [\"reiserfs\"]", "of = [\"riserfs\"]", "riserfs"),
             ("relation = \"more\"", "relation = \"falling\"", "takes no other side"),
             ("year = 2008", "yaer = 2008", "yaer"),
+            ("scale = \"1/18\"", "filesystems = [\"ext3-ordred\"]", "ext3-ordred"),
+            ("scale = \"1/18\"", "workloads = [\"mail-2008-9\"]", "unknown workload 'mail-2008-9'"),
+            ("relation = \"more\"", "relation = { ratio = [2.0, 1.0] }", "in the wrong order"),
         ] {
             let text = whole.replacen(was, is, 1);
             assert_ne!(text, *whole, "{was}");

@@ -142,6 +142,8 @@ fn nothing_is_recommended_where_nothing_is_to_choose() {
     quiet::run(&path, &plan, &Testbeds::one(&Scripted::well()), &[]);
     let json: serde_json::Value = serde_json::from_str(&printed(&path, &["--json"])).unwrap();
     assert!(json["summary"]["recommendation"].is_null(), "{}", json["summary"]);
+    let sound = fsderby().arg("verify").arg(&path).output().unwrap();
+    assert!(sound.status.success(), "{}", String::from_utf8_lossy(&sound.stderr));
     assert!(!printed(&path, &[]).contains("xcluded"));
 }
 

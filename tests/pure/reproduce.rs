@@ -164,6 +164,8 @@ fn a_made_up_paper_has_its_known_answers_and_a_change_by_hand_changes_its_own_an
 fn scaled_work_and_too_few_rounds_cannot_tell_and_say_what_it_would_take() {
     let kept = tempfile::tempdir().unwrap();
     let scaled = [run(&kept.path().join("scaled"), DISK, "rounds = 13\nscale = \"1/4\"")];
+    let tables = &page(PAPER, &scaled).columns[0].tables;
+    assert!(tables[0].sentences[0].contains("did 1/4 of the paper's work"), "{tables:?}");
     let text = PAPER.replace("memory = \"64m\"", "memory = \"256m\"");
     let claim = page(&text, &scaled).columns[0].claims[0].clone();
     assert_eq!(claim.verdict(), "cannot tell");
@@ -273,6 +275,12 @@ fn what_cannot_be_judged_is_refused_with_the_reason_and_every_format_has_the_ver
     fs::write(path.join("later.toml"), format!("{PAPER}era = \"2600\"")).unwrap();
     let said = refused(&["./later.toml", "--from", "run"], path);
     assert!(said.contains("./later.toml: unknown era '2600'"), "{said}");
+    let said = refused(&["./paper.toml", "--from", "run", "./run/"], path);
+    assert!(said.contains("is given twice"), "{said}");
+    fs::write(path.join("other.toml"), format!("{PAPER}run = [{{ experiment = \"fileserver-2007\" }}]"))
+        .unwrap();
+    let said = refused(&["./other.toml", "--from", "run"], path);
+    assert!(said.contains("fileserver-2007"), "{said}");
     let said = refused(&["djordjevic-2008", "--budget", "1h", "--rounds", "13"], path);
     assert!(said.contains("cannot be used with"), "{said}");
     for (options, says) in [

@@ -25,6 +25,8 @@ use crate::storage;
 use crate::store::Run;
 use crate::testbeds::Testbeds;
 
+/// The end of a dry run without commands; `reproduce` has no such option.
+pub const VERBOSE: &str = " With --verbose, every command is printed.";
 /// The beginning of the sentence that says how long a run takes.
 pub const WHOLE: &str = "The whole run takes";
 
@@ -136,7 +138,7 @@ pub fn print(
         lines.push(String::new());
         lines.extend(foresight.lines());
     }
-    let commands = if is_verbose { "" } else { " With --verbose, every command is printed." };
+    let commands = if is_verbose { "" } else { VERBOSE };
     print_line(&format!("{}\nNothing was done.{commands}", lines.join("\n")))
 }
 

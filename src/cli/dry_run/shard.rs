@@ -104,7 +104,7 @@ impl OfShard<'_, '_> {
         lines.push(guessed(&paces, plan.copies_from_beside(), self.at_once));
         lines.extend(notes);
         lines.extend(amounts.lack_one().then(|| LACKS_ONE.to_owned()));
-        let commands = if is_verbose { "" } else { " With --verbose, every command is printed." };
+        let commands = if is_verbose { "" } else { super::VERBOSE };
         print_line(&format!("{}\nNothing was done.{commands}", lines.join("\n")))
     }
 }

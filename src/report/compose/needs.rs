@@ -16,7 +16,7 @@ use crate::schema::metric::Better;
 use crate::schema::needs::Aspect;
 use crate::store::Run;
 
-/// `None` unless the plan states needs.
+/// `None` unless the plan states needs, and several filesystems to choose from.
 pub fn of(
     run: &Run,
     dataset: &Dataset<'_>,
@@ -24,6 +24,10 @@ pub fn of(
     (standing, progress): (Standing, Progress),
     known: Known,
 ) -> Option<ToChoose> {
+    let is_copy = |label: &str| run.plan.guard.as_ref().is_some_and(|twice| twice.copy == label);
+    if run.plan.candidates.iter().filter(|candidate| !is_copy(&candidate.label)).count() < 2 {
+        return None;
+    }
     let Known { kind, metrics, .. } = known;
     let found = recommended::of(run, dataset, verdict, recommended::Known { kind, metrics })?;
     let titles: Vec<String> = found.needs.iter().map(|weighed| title(&weighed.need)).collect();

@@ -62,7 +62,8 @@ impl Ours<'_> {
             None => metric.clone(),
         };
         let titles: Vec<String> = table.metrics.iter().map(title).collect();
-        let sentences = if is_measured { order(&titles, &lines, self.margin) } else { Vec::new() };
+        let what = if self.averages { "averages" } else { "medians" };
+        let sentences = if is_measured { order(&titles, &lines, (self.margin, what)) } else { Vec::new() };
         Some(Compared { table, titles, lines, averages: self.averages, is_measured, sentences })
     }
 
@@ -95,10 +96,10 @@ fn cell<'r>(rows: &[&'r Row], metric: &str, label: &str) -> Option<(&'r str, &'r
 }
 
 /// Sentences on the order of the filesystems: one for each metric, or a single one if it is the same for all metrics.
-fn order(titles: &[String], lines: &[Line], margin: Percent) -> Vec<String> {
+fn order(titles: &[String], lines: &[Line], how: (Percent, &str)) -> Vec<String> {
     let metrics = titles.iter().enumerate();
     let orders: Vec<(&String, String)> =
-        metrics.map(|(at, title)| (title, order_of(lines, at, margin))).collect();
+        metrics.map(|(at, title)| (title, order_of(lines, at, how))).collect();
     let Some((_, first)) = orders.first() else { return Vec::new() };
     if orders.iter().all(|(_, order)| order == first) {
         return vec![sentence(&list(titles), first)];
@@ -115,7 +116,8 @@ fn sentence(metrics: &str, order: &str) -> String {
 /// A filesystem, its figure in the paper, and ours.
 type Of<'l> = (&'l Line, f64, f64);
 
-fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
+/// `what`: medians or averages.
+fn order_of(lines: &[Line], metric: usize, (margin, what): (Percent, &str)) -> String {
     let figures = lines.iter().filter_map(|l| {
         let Figure { published, here, .. } = l.figures[metric];
         Some((l, published, here?))
@@ -146,13 +148,13 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
             format!("none of {all} of filesystems has a clear order both in the paper and in this run.{tied}")
         }
         (same, []) if tied.is_empty() => {
-            format!("the medians of this run are in the paper's order ({}).", count(same, "pair"))
+            format!("the {what} of this run are in the paper's order ({}).", count(same, "pair"))
         }
-        (same, []) => format!("the medians of this run are in the paper's order in {same} of {all}.{tied}"),
+        (same, []) => format!("the {what} of this run are in the paper's order in {same} of {all}.{tied}"),
         (_, opposite) => {
             let (number, said) = (opposite.len(), opposite.join("; "));
             format!(
-                "the medians of this run are in a different order than the paper's in {number} of {all} \
+                "the {what} of this run are in a different order than the paper's in {number} of {all} \
                  (paper: {said}).{tied}"
             )
         }

@@ -158,12 +158,13 @@ impl Compared {
         let published = figures().map(|f| f.published.to_string()).collect();
         let mut columns = vec![(column("published", unit), published)];
         if self.is_measured {
-            let numbers = |value: fn(&Figure) -> Option<f64>, unit: &str| -> Vec<String> {
-                let scale = Scale::of(unit, figures().filter_map(value));
+            // The heading has the paper's unit, so no figure has another.
+            let numbers = |value: fn(&Figure) -> Option<f64>| -> Vec<String> {
+                let scale = Scale::of("", figures().filter_map(value));
                 figures().map(|f| value(f).map_or_else(|| "–".to_owned(), |v| scale.number(v))).collect()
             };
-            columns.push((column("here", unit), numbers(|f| f.here, unit)));
-            columns.push((column("here ÷", "published"), numbers(|f| f.ratio, "")));
+            columns.push((column("here", unit), numbers(|f| f.here)));
+            columns.push((column("here ÷", "published"), numbers(|f| f.ratio)));
         }
         columns
     }

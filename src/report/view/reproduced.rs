@@ -145,9 +145,14 @@ impl Column {
     pub fn answer(&self) -> String {
         let Counts { holds, does_not_hold, cannot_tell, untested } = self.counts;
         let verb = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+        let which = |here: Here| {
+            let of = self.claims.iter().filter(|claim| claim.verdict == Some(here));
+            let numbers: Vec<String> = of.map(|claim| claim.number.to_string()).collect();
+            if numbers.is_empty() { String::new() } else { format!(" ({})", numbers.join(", ")) }
+        };
         let said = [
-            verb(holds, "holds here", "hold here"),
-            verb(does_not_hold, "does not hold here", "do not hold here"),
+            verb(holds, "holds here", "hold here") + &which(Here::Holds),
+            verb(does_not_hold, "does not hold here", "do not hold here") + &which(Here::DoesNotHold),
             format!("{cannot_tell} cannot be judged"),
         ];
         let untested = match untested {

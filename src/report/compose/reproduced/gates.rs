@@ -35,12 +35,18 @@ impl Runs<'_> {
             self.volume(place, name, candidate)?;
             return self.memory(place, name, WHOLE, candidate);
         }
-        self.memory(place, name, scale, candidate)?;
+        let memory = self.memory(place, name, scale, candidate);
         if !scale.shrinks() {
-            return Ok(());
+            return memory;
         }
-        commits(place, (name, scenario, scale), candidate)?;
-        self.written(scale)
+        match (memory, commits(place, (name, scenario, scale), candidate)) {
+            (Ok(()), Ok(())) => self.written(scale),
+            // The scale that the commits need has more memory too.
+            (Err(memory), Err(commits)) => {
+                Err(Reason { said: format!("{} {}", memory.said, commits.said), ..commits })
+            }
+            (memory, commits) => memory.and(commits),
+        }
     }
 
     /// The paper's volume.

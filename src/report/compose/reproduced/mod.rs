@@ -135,7 +135,7 @@ impl Runs<'_> {
         if let Some(why) = &claim.untested {
             because.push(flat(why));
         } else {
-            because.extend(summed(&legs, here));
+            because.extend(summed(&legs, here, known));
             if here == Here::CannotTell {
                 let reasons: Vec<&Reason> = legs.iter().filter_map(|leg| leg.seen.as_ref().err()).collect();
                 reasons.iter().for_each(|reason| once(&mut because, reason.said.clone()));
@@ -213,7 +213,7 @@ impl Runs<'_> {
     }
 
     fn table(&self, place: &Place<'_>, table: &Table, known: Known) -> Option<Compared> {
-        let (label, _) = place.work(&table.workload)?;
+        let (label, scale) = place.work(&table.workload)?;
         let work = place.dataset_of(label)?;
         let declared = declared_of(&table.workload, known);
         let sections = sections::of(&work.series, &declared, place.is_modelled());
@@ -223,7 +223,14 @@ impl Runs<'_> {
         let compared: Vec<Entry> = place.candidates.iter().map(entry).collect();
         let (averages, margin) = (self.paper.averages, place.run.plan.margin);
         let ours = Ours { rows: &rows, compared: &compared, declared: &declared, averages, margin };
-        ours.beside(table.clone()).filter(|compared| compared.is_measured)
+        let mut compared = ours.beside(table.clone()).filter(|compared| compared.is_measured)?;
+        if scale.shrinks() {
+            compared.sentences.insert(
+                0,
+                format!("This run did {scale} of the paper's work, so times and counts of the work differ."),
+            );
+        }
+        Some(compared)
     }
 }
 
@@ -254,7 +261,7 @@ impl Place<'_> {
 }
 
 /// How many comparisons lie inside, outside, or neither.
-fn summed(legs: &[Leg<Reason>], here: Here) -> Vec<String> {
+fn summed(legs: &[Leg<Reason>], here: Here, known: Known) -> Vec<String> {
     let number = |wanted| legs.iter().filter(|leg| leg.here == wanted).count();
     let all = count(legs.len(), "comparison");
     match here {
@@ -262,8 +269,10 @@ fn summed(legs: &[Leg<Reason>], here: Here) -> Vec<String> {
         Here::Holds => vec![format!("The ranges of all {all} lie within the limits of the claim.")],
         Here::DoesNotHold => {
             let first = legs.iter().find(|leg| leg.here == here);
-            let example =
-                first.map(|leg| format!(" First such comparison: {} (workload {}).", leg.what, leg.workload));
+            let example = first.map(|leg| {
+                let [_, metric, what, range, claimed, _] = shown(leg, known).cells();
+                format!(" First such comparison: {metric}: {what}: {range} here, {claimed} claimed.")
+            });
             let of = if legs.len() == 1 {
                 "the only comparison".into()
             } else {

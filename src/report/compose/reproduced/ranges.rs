@@ -131,6 +131,15 @@ impl Runs<'_> {
                 "The claim is about the average of {n} figures of {}; fsderby computes no range for such an average.",
                 point.metric
             )),
+            Unknown::Few { has, needed } if place.verdict.basis.complete() as usize >= needed => {
+                Reason::only(format!(
+                    "Only {} of {folder} could measure the metric {} of {} in the workload {}; a range needs {needed}.",
+                    count(has, unit),
+                    point.metric,
+                    point.candidate,
+                    point.workload
+                ))
+            }
             Unknown::Few { has, needed } => Reason::takes(
                 format!("{folder} has {} of the {needed} that a range needs.", count(has, unit)),
                 further(needed),
