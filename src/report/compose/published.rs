@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn the_order_is_told_and_what_the_margin_makes_of_it() {
         let lines = [line("a", [3.0, 30.0]), line("b", [3.05, 20.0]), line("c", [9.0, 40.0])];
-        let order = |lines: &[Line]| order_of(lines, 0, Percent(3.0));
+        let order = |lines: &[Line]| order_of(lines, 0, (Percent(3.0), "medians"));
         assert_eq!(
             order(&lines),
             "the medians of this run are in the paper's order in 2 of 3 pairs. 1 pair differs by at most 3% \
