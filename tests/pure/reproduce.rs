@@ -170,10 +170,11 @@ fn scaled_work_and_too_few_rounds_cannot_tell_and_say_what_it_would_take() {
     let claim = page(&text, &scaled).columns[0].claims[0].clone();
     assert_eq!(claim.verdict(), "cannot tell");
     assert!(claim.because.iter().any(|why| why.contains("three commit intervals are")), "{claim:?}");
-    // A quarter of 64 MiB is less than a trial needs.
+    // A quarter of 64 MiB is less than a trial needs, and the scale with more memory is too short as well.
     let text = format!("{PAPER}run = [{{ experiment = \"made-up.toml\" }}]");
-    let takes = page(&text, &scaled).columns[0].claims[0].takes.join(" ");
-    assert!(takes.contains("--scale 1/3 or larger, because"), "{takes}");
+    let short = page(&text, &scaled).columns[0].claims[0].clone();
+    assert!(short.because.join(" ").contains("needs 16 MiB. postmark-quick took"), "{short:?}");
+    assert_eq!(short.takes, ["a run at full size"]);
     let range = &claim.ranges[0];
     assert!(range.range.is_none() && range.unusable.is_some_and(|[low, high]| low <= high), "{range:?}");
     assert!(range.cells()[3].starts_with('(') && claim.notes().len() == 1, "{range:?}");
