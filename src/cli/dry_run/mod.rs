@@ -4,7 +4,7 @@ pub mod mkfs_options;
 mod said;
 mod shard;
 
-pub use said::{Shown, notes};
+pub use said::{Shown, VERBOSE, notes};
 
 use self::said::{LACKS_ONE, about, besides, guessed, lines_of, long, reasons, verbose};
 use self::shard::OfShard;
@@ -25,8 +25,6 @@ use crate::storage;
 use crate::store::Run;
 use crate::testbeds::Testbeds;
 
-/// The end of a dry run without commands; `reproduce` has no such option.
-pub const VERBOSE: &str = " With --verbose, every command is printed.";
 /// The beginning of the sentence that says how long a run takes.
 pub const WHOLE: &str = "The whole run takes";
 

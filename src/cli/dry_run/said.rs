@@ -27,6 +27,9 @@ pub struct Shown {
     pub is_verbose: bool,
 }
 
+/// The end of a dry run without commands; `reproduce` has no such option.
+pub const VERBOSE: &str = " With --verbose, every command is printed.";
+
 pub const LACKS_ONE: &str =
     "The estimate leaves out data of unknown size: of programs, and of workloads that fill the volume.";
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use super::said::{LACKS_ONE, Shown, about, besides, guessed, lines_of, notes, reasons, verbose};
+use super::said::{LACKS_ONE, Shown, VERBOSE, about, besides, guessed, lines_of, notes, reasons, verbose};
 use crate::cli::output::{print_json, print_line};
 use crate::cli::pages::{DryRun, DryShare, VERSION};
 use crate::report::view::number::count;
@@ -104,7 +104,7 @@ impl OfShard<'_, '_> {
         lines.push(guessed(&paces, plan.copies_from_beside(), self.at_once));
         lines.extend(notes);
         lines.extend(amounts.lack_one().then(|| LACKS_ONE.to_owned()));
-        let commands = if is_verbose { "" } else { super::VERBOSE };
+        let commands = if is_verbose { "" } else { VERBOSE };
         print_line(&format!("{}\nNothing was done.{commands}", lines.join("\n")))
     }
 }
