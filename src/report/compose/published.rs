@@ -196,6 +196,18 @@ mod tests {
     }
 
     #[test]
+    fn figures_stand_in_the_unit_of_their_heading_however_small_they_are() {
+        let mut compared = table(&example::on_loop());
+        compared.table.unit = "s".into();
+        for figure in compared.lines.iter_mut().flat_map(|line| &mut line.figures) {
+            figure.here = Some(0.487);
+        }
+        let shown = compared.shown();
+        let at = shown.columns.iter().position(|column| column.what == "here").expect("a column of ours");
+        assert_eq!((shown.columns[at].under.as_str(), shown.lines[0].1[at].as_str()), ("s", "0.487"));
+    }
+
+    #[test]
     fn a_kind_counts_under_any_label_and_by_conversion_but_not_with_options() {
         let table = table(&example::on_loop());
         let lines: Vec<&str> = table.lines.iter().map(|l| l.filesystem.as_str()).collect();
