@@ -405,6 +405,20 @@ fn a_files_own_scale_stands_beside_its_own_memory_and_another_one_is_taken_from_
     assert_eq!(at_scale(&own, "1/4", Given::default()), as_it_is);
 }
 
+/// Published figures and claims belong to work that has exactly the parameters of its set.
+#[test]
+fn a_scale_of_one_leaves_all_work_as_it_is() {
+    for (name, text) in SHIPPED {
+        let plain = Experiment::parse(text, name).unwrap();
+        if plain.scale.is_none() {
+            let mut whole = plain.clone();
+            whole.take_scale("1".parse().unwrap(), Given::default()).unwrap();
+            let works = |experiment: Experiment| experiment.plan("loop".into(), 1).unwrap().workloads;
+            assert_eq!(works(whole), works(plain), "{name}");
+        }
+    }
+}
+
 /// It is stored with the plan, so that the report says it too, and a plan read back has it.
 #[test]
 fn what_a_scaled_plan_no_longer_tests_is_said_by_its_report() {

@@ -178,6 +178,11 @@ impl Scale {
         Some(Scale { of: u64::try_from(of / common).ok()?, by: u64::try_from(by / common).ok()? })
     }
 
+    /// Whether the work stays as it is.
+    pub fn is_whole(self) -> bool {
+        self.of == self.by
+    }
+
     /// Whether this scale makes the work smaller.
     pub fn shrinks(self) -> bool {
         self.of < self.by

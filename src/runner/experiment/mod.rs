@@ -506,7 +506,8 @@ fn planned(
     scale: Option<Scale>,
 ) -> Result<PlannedWork, Failure> {
     let fault = |e: String| Failure::usage(format!("workload {label}: {e}"));
-    if let Some(scale) = scale {
+    // An engine writes out defaults that it scales; the full work keeps its parameters, by which it is recognised.
+    if let Some(scale) = scale.filter(|scale| !scale.is_whole()) {
         parameters = engine.scale(&parameters, scale).map_err(fault)?;
     }
     engine.parse(&parameters).map_err(fault)?;

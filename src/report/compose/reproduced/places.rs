@@ -11,7 +11,7 @@ use crate::schema::plan::{Candidate, Plan, PlannedWork};
 use crate::schema::scenario::Stage;
 use crate::schema::units::{Bytes, Scale};
 use crate::store::Run;
-use crate::workloads;
+use crate::workloads::{self, Workload};
 
 /// The largest divisor of a scale that is recognised in a run's parameters.
 const SMALLEST: u64 = 4096;
@@ -180,13 +180,33 @@ fn scale(name: &str, planned: &PlannedWork, run: &Run) -> Option<Scale> {
     if planned.work.engine != engine.name() || !is_alone || !is_one {
         return None;
     }
-    let parameters = set.file().parameters;
-    let whole = Scale { of: 1, by: 1 };
-    if planned.work.parameters == parameters {
-        return Some(whole);
+    scale_of(engine, &set.file().parameters, &planned.work.parameters)
+}
+
+/// The scale that makes the work `did` of the whole work; `None` if none does.
+fn scale_of(engine: &dyn Workload, whole: &toml::Table, did: &toml::Table) -> Option<Scale> {
+    let mut scales = (1..=SMALLEST).map(|by| Scale { of: 1, by });
+    // A run may also have written out the defaults of the full work, as a scale of 1 once did.
+    scales.find(|scale| {
+        scale.is_whole() && did == whole || engine.scale(whole, *scale).is_ok_and(|scaled| scaled == *did)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_full_work_is_known_with_and_without_its_defaults_and_part_of_it_by_its_scale() {
+        let (engine, set) = workloads::find("raid-backup").expect("shipped");
+        let whole = set.file().parameters;
+        let part = |by| engine.scale(&whole, Scale { of: 1, by }).expect("a scale");
+        assert_ne!(part(1), whole, "the engine writes out what it scales");
+        for (did, by) in [(whole.clone(), 1), (part(1), 1), (part(4), 4)] {
+            assert_eq!(scale_of(engine, &whole, &did), Some(Scale { of: 1, by }));
+        }
+        let mut other = whole.clone();
+        other.insert("seeks".into(), 7.into());
+        assert_eq!(scale_of(engine, &whole, &other), None);
     }
-    let scales = (2..=SMALLEST).map(|by| Scale { of: 1, by });
-    let mut scales =
-        scales.filter(|scale| engine.scale(&parameters, *scale).is_ok_and(|p| p == planned.work.parameters));
-    scales.next()
 }
