@@ -73,7 +73,7 @@ pub struct Arguments {
     /// Print what would run, and run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Also print the ranges of the ratios of all comparisons
+    /// Print every claim with all reasons and with the ranges of all comparisons
     #[arg(long)]
     all: bool,
     /// Also print the paper's commands for further runs that show why results differ: each compares one change only, such as

@@ -168,6 +168,14 @@ impl Paper {
     pub fn candidate(&self, name: &str) -> Option<&Candidate> {
         self.candidates.iter().find(|candidate| candidate.name == name)
     }
+
+    /// Why fsderby has no metric like the paper's.
+    pub fn unmatched(&self, workload: &str, metric: &str) -> Option<&str> {
+        let of_it = |table: &&Table| {
+            table.metrics.iter().any(|own| own == metric) && table.workloads().any(|own| own == workload)
+        };
+        self.tables.iter().filter(of_it).find_map(|table| table.unmatched.as_deref())
+    }
 }
 
 impl Table {

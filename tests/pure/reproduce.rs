@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::support::carry::carry_out;
 use crate::support::fsderby;
 use crate::support::scripted::Scripted;
-use fsderby::report::view::reproduced::{Order, Reproduced};
+use fsderby::report::view::reproduced::{Grouped, Order, Reproduced};
 use fsderby::runner::experiment::Experiment;
 use fsderby::schema::event::Event;
 use fsderby::schema::setup::Modelled;
@@ -160,6 +160,42 @@ fn a_made_up_paper_has_its_known_answers_and_a_change_by_hand_changes_its_own_an
     assert_eq!(elsewhere.columns[0].claims[0].takes, ["fsderby run with --memory 128m, and --from"]);
 }
 
+/// The terminal names a reason once, however many claims it is about.
+#[test]
+fn each_reason_stands_once_with_the_claims_it_is_about() {
+    let kept = tempfile::tempdir().unwrap();
+    let runs = [run(&kept.path().join("run"), DISK, "rounds = 13")];
+    let lines = |text: &str| {
+        let page = page(text, &runs);
+        let all = page.columns[0].reasons().into_iter().flat_map(|(_, grouped)| grouped);
+        all.map(Grouped::line).collect::<Vec<_>>()
+    };
+    let absent = |kinds: &str, takes: &str| {
+        [
+            "claim 4: A range lies partly inside and partly outside of the limits of the claim.".to_owned(),
+            format!("claim 5: No run of postmark-quick has {kinds} with the paper's options."),
+            "claim 6: No figure says so.".to_owned(),
+            "claim 4: a difference larger than the model's uncertainty, because further rounds do not narrow this range"
+                .to_owned(),
+            format!("claim 5: a run of postmark-quick with {takes}"),
+        ]
+    };
+    assert_eq!(lines(PAPER), absent("xfs", "xfs"));
+    let memory = lines(&PAPER.replace("memory = \"64m\"", "memory = \"128m\""));
+    let needs =
+        "claims 1–4: postmark-quick had 64 MiB of memory; the paper's ratio of data to memory needs 128 MiB.";
+    assert!(memory.iter().any(|line| line == needs), "{memory:#?}");
+    assert_eq!(memory.iter().filter(|line| line.contains("128 MiB")).count(), 1, "{memory:#?}");
+
+    let scaled = [run(&kept.path().join("scaled"), DISK, "rounds = 13\nscale = \"1/4\"")];
+    let column = &page(PAPER, &scaled).columns[0];
+    let short: Vec<String> =
+        column.open.iter().map(|one| one.line()).filter(|line| line.contains("commit intervals")).collect();
+    assert_eq!(short.len(), 1, "{:#?}", column.open);
+    assert!(short[0].starts_with("claims 1–4: ") && short[0].contains(" s on ext2 and "), "{short:?}");
+    assert!(short[0].ends_with(" s on ext4."), "{short:?}");
+}
+
 #[test]
 fn scaled_work_and_too_few_rounds_cannot_tell_and_say_what_it_would_take() {
     let kept = tempfile::tempdir().unwrap();
@@ -169,7 +205,7 @@ fn scaled_work_and_too_few_rounds_cannot_tell_and_say_what_it_would_take() {
     let text = PAPER.replace("memory = \"64m\"", "memory = \"256m\"");
     let claim = page(&text, &scaled).columns[0].claims[0].clone();
     assert_eq!(claim.verdict(), "cannot tell");
-    assert!(claim.because.iter().any(|why| why.contains("three commit intervals are")), "{claim:?}");
+    assert!(claim.because.iter().any(|why| why.contains("less than three commit intervals")), "{claim:?}");
     // A quarter of 64 MiB is less than a trial needs, and the scale with more memory is too short as well.
     let text = format!("{PAPER}run = [{{ experiment = \"made-up.toml\" }}]");
     let short = page(&text, &scaled).columns[0].claims[0].clone();
@@ -236,7 +272,8 @@ fn scaled_work_tells_of_a_new_filesystem_on_the_papers_volume() {
     assert_eq!(claim("1g", "capacity.residual").verdict(), "cannot tell");
     let other = claim("2g", "capacity.initial");
     assert!(
-        other.verdict() == "cannot tell" && other.because.join(" ").contains("a volume of 1 GiB"),
+        other.verdict() == "cannot tell"
+            && other.because.join(" ").contains("has 1 GiB; the paper's has 2 GiB"),
         "{other:?}"
     );
 }

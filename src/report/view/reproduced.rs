@@ -31,6 +31,9 @@ pub struct Column {
     pub counts: Counts,
     /// All claims of the paper, in its order.
     pub claims: Vec<ClaimShown>,
+    /// Why claims cannot be judged or tested, and what it takes to judge them.
+    pub open: Vec<Grouped>,
+    pub takes: Vec<Grouped>,
     pub tables: Vec<Compared>,
     /// Tables without figures of these runs, and the paper's filesystems that cannot run: each with the reason.
     pub missing: Vec<String>,
@@ -58,6 +61,14 @@ pub struct Order {
     pub same: usize,
     pub opposite: usize,
     pub tied: usize,
+}
+
+/// A sentence that is true of several claims.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Grouped {
+    pub said: String,
+    /// The claims' numbers, ascending.
+    pub claims: Vec<usize>,
 }
 
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -103,6 +114,8 @@ pub struct Offer {
 
 impl Reproduced {
     pub const CLAIMS: &'static str = "Claims";
+    pub const OPEN: &'static str = "Why claims have no verdict";
+    pub const TAKES: &'static str = "What a verdict would need";
     pub const TABLES: &'static str = "Tables";
     pub const RANGES: &'static str = "Ranges";
     pub const WHY: &'static str = "Runs that change one thing alone";
@@ -142,13 +155,19 @@ impl Reproduced {
 }
 
 impl Column {
+    /// Why claims have no verdict, and what it takes: each list that is not empty, with its heading.
+    pub fn reasons(&self) -> Vec<(&'static str, &[Grouped])> {
+        let all = [(Reproduced::OPEN, self.open.as_slice()), (Reproduced::TAKES, self.takes.as_slice())];
+        all.into_iter().filter(|(_, grouped)| !grouped.is_empty()).collect()
+    }
+
     pub fn answer(&self) -> String {
         let Counts { holds, does_not_hold, cannot_tell, untested } = self.counts;
         let verb = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
         let which = |here: Here| {
             let of = self.claims.iter().filter(|claim| claim.verdict == Some(here));
-            let numbers: Vec<String> = of.map(|claim| claim.number.to_string()).collect();
-            if numbers.is_empty() { String::new() } else { format!(" ({})", numbers.join(", ")) }
+            let numbers: Vec<usize> = of.map(|claim| claim.number).collect();
+            if numbers.is_empty() { String::new() } else { format!(" ({})", spans(&numbers)) }
         };
         let said = [
             verb(holds, "holds here", "hold here") + &which(Here::Holds),
@@ -205,21 +224,25 @@ impl ClaimShown {
         }
     }
 
+    /// Whether nobody can tell, or no figure can test it.
+    pub fn is_open(&self) -> bool {
+        matches!(self.verdict, Some(Here::CannotTell) | None)
+    }
+
     /// The first reason why nobody can tell.
     pub fn reason(&self) -> Option<&str> {
-        let is_open = matches!(self.verdict, Some(Here::CannotTell) | None);
-        self.because.first().map(String::as_str).filter(|_| is_open)
+        self.because.first().map(String::as_str).filter(|_| self.is_open())
+    }
+
+    pub fn contradiction(&self) -> Option<String> {
+        self.contradicted.as_ref().map(|how| format!("The paper's own figures contradict the claim. {how}"))
     }
 
     /// All sentences after the verdict.
     pub fn sentences(&self) -> Vec<String> {
         let takes = Some(format!("A verdict would need: {}.", self.takes.join("; ")))
             .filter(|_| !self.takes.is_empty());
-        let contradicted = self
-            .contradicted
-            .iter()
-            .map(|how| format!("The paper's own figures contradict the claim. {how}"));
-        self.because.iter().cloned().chain(takes).chain(contradicted).collect()
+        self.because.iter().cloned().chain(takes).chain(self.contradiction()).collect()
     }
 
     /// The comparisons with a range.
@@ -251,6 +274,12 @@ impl ClaimShown {
 }
 
 impl RangeShown {
+    /// `postmark-2008, transactions: a ÷ b: 1.2 to 1.4 here, above 1.03 claimed: holds here`
+    pub fn line(&self) -> String {
+        let [workload, metric, what, range, claimed, verdict] = self.cells();
+        format!("{workload}, {metric}: {what}: {range} here, {claimed} claimed: {verdict}")
+    }
+
     pub fn cells(&self) -> [String; 6] {
         [
             self.workload.clone(),
@@ -270,6 +299,23 @@ impl RangeShown {
             self.verdict.to_string(),
         ]
     }
+}
+
+impl Grouped {
+    /// `claims 16, 23–25: No run has …`
+    pub fn line(&self) -> String {
+        let claims = if self.claims.len() == 1 { "claim" } else { "claims" };
+        format!("{claims} {}: {}", spans(&self.claims), self.said)
+    }
+}
+
+/// Ascending numbers, more than two in a row as a span: `1, 2, 4–7`.
+fn spans(numbers: &[usize]) -> String {
+    let rows = numbers.chunk_by(|a, b| a + 1 == *b).map(|row| match row {
+        [first, _, .., last] => format!("{first}–{last}"),
+        few => few.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+    });
+    rows.collect::<Vec<_>>().join(", ")
 }
 
 /// A value may be negative or zero, a ratio may not.

@@ -8,7 +8,8 @@
 //! needs no work of the paper's, but its volume and its memory in full.
 
 use super::places::Place;
-use super::ranges::{Reason, Runs};
+use super::ranges::Runs;
+use super::reasons::{Reason, Said};
 use crate::analysis::{metrics, stationary};
 use crate::runner::experiment::Experiment;
 use crate::runner::experiment::scaled::{remedy, whole};
@@ -43,7 +44,7 @@ impl Runs<'_> {
             (Ok(()), Ok(())) => self.written(scale),
             // The scale that the commits need has more memory too.
             (Err(memory), Err(commits)) => {
-                Err(Reason { said: format!("{} {}", memory.said, commits.said), ..commits })
+                Err(Reason { said: [memory.said, commits.said].concat(), ..commits })
             }
             (memory, commits) => memory.and(commits),
         }
@@ -60,7 +61,8 @@ impl Runs<'_> {
         if own == *wanted {
             return Ok(());
         }
-        let said = format!("{} had a volume of {own}; the paper's has {wanted}.", candidate.label);
+        let sizes = format!(" has {own}; the paper's has {wanted}.");
+        let said = Said::about("The volume of ", &candidate.label, sizes);
         Err(Reason::takes(said, of_run("--size", *wanted)))
     }
 
@@ -77,10 +79,8 @@ impl Runs<'_> {
         };
         let wanted = whole(scale.apply(full.0));
         let Some(own) = place.run.plan.setup(candidate).memory else {
-            let said = format!(
-                "{} had no memory limit, so its ratio of data to memory differs from the paper's.",
-                candidate.label
-            );
+            let differs = " had no memory limit, so the ratio of data to memory differs from the paper's.";
+            let said = Said::about("", &candidate.label, differs);
             return Err(Reason::takes(said, of_run("--memory", wanted)));
         };
         let apart = own.0 as f64 / wanted.0 as f64;
@@ -161,8 +161,11 @@ fn commits(
     if took >= needed {
         return Ok(());
     }
-    let said =
-        format!("{name} took {took:.1} s on {}; three commit intervals are {needed:.0} s.", candidate.label);
+    let said = Said::about(
+        format!("{name} took less than three commit intervals: "),
+        format!("{took:.1} of {needed:.0} s on {}", candidate.label),
+        ".",
+    );
     let larger = ((scale.by as f64 * took / needed) / scale.of as f64).floor().max(1.0);
     let takes =
         if larger <= 1.0 { "a run at full size".to_owned() } else { format!("--scale 1/{larger:.0}") };

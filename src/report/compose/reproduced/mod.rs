@@ -8,11 +8,13 @@
 mod gates;
 mod places;
 mod ranges;
+mod reasons;
 
 use fsderby_stats::agreement;
 
 use self::places::{Full, Place, Where};
-use self::ranges::{Reason, Runs};
+use self::ranges::Runs;
+use self::reasons::{Open, Reason, Said, grouped, joined, once};
 use super::known::Known;
 use super::published::Ours;
 use super::sections;
@@ -33,6 +35,8 @@ use crate::schema::plan::Candidate;
 use crate::schema::units::Scale;
 use crate::store::Run;
 use crate::workloads;
+
+const PARTLY: &str = "lies partly inside and partly outside of the limits of the claim.";
 
 /// More rounds than this are no advice.
 const MOST_ROUNDS: f64 = 1000.0;
@@ -111,7 +115,13 @@ fn asked(paper: &Paper) -> Vec<&str> {
 impl Runs<'_> {
     fn column(&self, title: String, known: Known) -> Column {
         let claims = self.paper.claims.iter().enumerate();
-        let claims: Vec<ClaimShown> = claims.map(|(at, claim)| self.claim(at + 1, claim, known)).collect();
+        let (claims, open): (Vec<ClaimShown>, Vec<Open>) =
+            claims.map(|(at, claim)| self.claim(at + 1, claim, known)).unzip();
+        let numbered = |said: fn(&Open) -> &Vec<Said>| {
+            let of = open.iter().enumerate().map(move |(at, open)| (at + 1, said(open)));
+            grouped(of.flat_map(|(number, said)| said.iter().map(move |said| (number, said.clone()))))
+        };
+        let (open, takes) = (numbered(|open| &open.because), numbered(|open| &open.takes));
         let (tables, missing) = self.tables(known);
         let margin = self.places.first().map_or(0.0, |place| place.run.plan.margin.0 / 100.0);
         let agreement = tables.iter().fold(Order::default(), |sum, table| added(sum, table, margin));
@@ -125,37 +135,41 @@ impl Runs<'_> {
             counts
         });
         let runs = self.places.iter().map(Place::said).collect();
-        Column { title, runs, counts, claims, tables, missing, agreement }
+        Column { title, runs, counts, claims, open, takes, tables, missing, agreement }
     }
 
-    fn claim(&self, number: usize, claim: &Claim, known: Known) -> ClaimShown {
+    /// The claim, and for the column's lists why it has no verdict.
+    fn claim(&self, number: usize, claim: &Claim, known: Known) -> (ClaimShown, Open) {
         let legs = claim.legs(self);
         let here = here::together(&legs);
-        let (mut because, mut takes) = (Vec::new(), Vec::new());
-        if let Some(why) = &claim.untested {
-            because.push(flat(why));
-        } else {
-            because.extend(summed(&legs, here, known));
-            if here == Here::CannotTell {
+        let partly: Vec<_> =
+            legs.iter().filter(|leg| leg.here == Here::CannotTell && leg.seen.is_ok()).collect();
+        let (summed, mut open) = match &claim.untested {
+            Some(why) => (None, Open { because: vec![flat(why).into()], takes: Vec::new() }),
+            None if here == Here::CannotTell => {
                 let reasons: Vec<&Reason> = legs.iter().filter_map(|leg| leg.seen.as_ref().err()).collect();
-                reasons.iter().for_each(|reason| once(&mut because, reason.said.clone()));
-                reasons
-                    .iter()
-                    .for_each(|reason| reason.takes.iter().for_each(|t| once(&mut takes, t.clone())));
-                let open = legs.iter().filter(|leg| leg.here == Here::CannotTell && leg.seen.is_ok());
-                open.filter_map(|leg| self.to_tell(leg)).for_each(|t| once(&mut takes, t));
+                let own = partly.iter().filter_map(|leg| self.to_tell(leg)).map(Said::from);
+                let takes = reasons.iter().filter_map(|reason| reason.takes.clone()).chain(own);
+                let because = joined(reasons.iter().flat_map(|reason| reason.said.clone()));
+                (summed(&legs, here, known), Open { because, takes: joined(takes) })
             }
-        }
-        ClaimShown {
+            None => (summed(&legs, here, known), Open::default()),
+        };
+        let texts = |said: &[Said]| said.iter().map(Said::text).collect::<Vec<_>>();
+        let shown = ClaimShown {
             number,
             says: claim.says.clone(),
             place: claim.place.clone(),
             verdict: claim.untested.is_none().then_some(here),
-            because,
-            takes,
+            because: summed.into_iter().chain(texts(&open.because)).collect(),
+            takes: texts(&open.takes),
             contradicted: claim.contradicted.as_deref().map(flat),
             ranges: legs.iter().map(|leg| shown(leg, known)).collect(),
+        };
+        if here == Here::CannotTell && !partly.is_empty() {
+            open.because.insert(0, format!("A range {PARTLY}").into());
         }
+        (shown, open)
     }
 
     /// What it would take for a range that lies partly outside of its claim.
@@ -261,12 +275,12 @@ impl Place<'_> {
 }
 
 /// How many comparisons lie inside, outside, or neither.
-fn summed(legs: &[Leg<Reason>], here: Here, known: Known) -> Vec<String> {
+fn summed(legs: &[Leg<Reason>], here: Here, known: Known) -> Option<String> {
     let number = |wanted| legs.iter().filter(|leg| leg.here == wanted).count();
     let all = count(legs.len(), "comparison");
     match here {
-        Here::Holds if legs.len() == 1 => vec!["The range lies within the limits of the claim.".into()],
-        Here::Holds => vec![format!("The ranges of all {all} lie within the limits of the claim.")],
+        Here::Holds if legs.len() == 1 => Some("The range lies within the limits of the claim.".into()),
+        Here::Holds => Some(format!("The ranges of all {all} lie within the limits of the claim.")),
         Here::DoesNotHold => {
             let first = legs.iter().find(|leg| leg.here == here);
             let example = first.map(|leg| {
@@ -278,15 +292,14 @@ fn summed(legs: &[Leg<Reason>], here: Here, known: Known) -> Vec<String> {
             } else {
                 format!("{} of {all}", number(here))
             };
-            vec![format!(
+            Some(format!(
                 "The range of {of} lies wholly outside of the limits of the claim.{}",
                 example.unwrap_or_default()
-            )]
+            ))
         }
         Here::CannotTell => {
             let open = legs.iter().filter(|leg| leg.here == here && leg.seen.is_ok()).count();
-            let text = "lies partly inside and partly outside of the limits of the claim.";
-            (open > 0).then(|| format!("The range of {open} of {all} {text}")).into_iter().collect()
+            (open > 0).then(|| format!("The range of {open} of {all} {PARTLY}"))
         }
     }
 }
@@ -341,12 +354,6 @@ fn added(sum: Order, table: &Compared, margin: f64) -> Order {
         }
     }
     all
-}
-
-fn once(all: &mut Vec<String>, text: String) {
-    if !all.contains(&text) {
-        all.push(text);
-    }
 }
 
 /// Text of a file on one line.

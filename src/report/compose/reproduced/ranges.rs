@@ -1,6 +1,7 @@
 //! The range of a comparison over all runs that have it, or why there is none.
 
 use super::places::{Full, Place};
+use super::reasons::{Reason, Said};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::analysis::range::{Range, Side, Unknown};
 use crate::analysis::robust::Lacking;
@@ -8,24 +9,6 @@ use crate::papers::here::{self, Ends};
 use crate::papers::{Paper, Point};
 use crate::report::view::number::count;
 use crate::schema::plan::Candidate;
-
-pub struct Reason {
-    pub said: String,
-    pub takes: Option<String>,
-    /// The range of work that is not the paper's: no verdict may rest on it. Logarithms of a ratio, or values.
-    pub range: Option<Ends>,
-}
-
-impl Reason {
-    pub fn only(said: impl Into<String>) -> Self {
-        Reason { said: said.into(), takes: None, range: None }
-    }
-
-    /// With what it takes to tell.
-    pub fn takes(said: impl Into<String>, takes: impl Into<String>) -> Self {
-        Reason { takes: Some(takes.into()), ..Reason::only(said) }
-    }
-}
 
 /// The runs of a column.
 pub struct Runs<'r> {
@@ -52,6 +35,9 @@ impl Runs<'_> {
     /// The range over all runs and candidates that have these points in one setup.
     fn over(&self, points: &[&Point<'_>], judge: &Judge<'_>) -> Result<Ends, Reason> {
         for point in points {
+            if let Some(why) = self.paper.unmatched(point.workload, point.metric) {
+                return Err(Reason::only(format!("The metric {} cannot be measured: {why}.", point.metric)));
+            }
             let candidate = self.paper.candidate(point.candidate);
             if let Some(missing) = candidate.and_then(|candidate| candidate.missing.as_ref()) {
                 let text = format!("{} cannot be run here: {missing}.", point.candidate);
@@ -98,7 +84,10 @@ impl Runs<'_> {
         let has = |point: &&&Point<'_>| self.places.iter().any(|place| place.work(point.workload).is_some());
         if let Some(point) = points.iter().find(|point| !has(point)) {
             let work = point.workload;
-            return Reason::takes(format!("No run has the workload {work}."), format!("a run of {work}"));
+            return Reason::takes(
+                Said::about("No run has the workload ", work, "."),
+                Said::about("a run of ", work, ""),
+            );
         }
         let is_in = |place: &Place<'_>, point: &Point<'_>| {
             place.work(point.workload).is_some() && place.of_kind(point.candidate).next().is_some()
@@ -107,8 +96,8 @@ impl Runs<'_> {
         if let Some(point) = points.iter().find(|point| !takes_part(point)) {
             let (work, candidate) = (point.workload, point.candidate);
             return Reason::takes(
-                format!("No run of {work} has {candidate} with the paper's options."),
-                format!("a run of {work} with {candidate}"),
+                Said::about(format!("No run of {work} has "), candidate, " with the paper's options."),
+                Said::about(format!("a run of {work} with "), candidate, ""),
             );
         }
         Reason::only("No single run has both sides of the comparison in one setup.")
@@ -123,21 +112,24 @@ impl Runs<'_> {
         };
         let unit = if place.is_modelled() { "sample" } else { "round" };
         match unknown {
-            Unknown::NotMeasured => Reason::only(format!(
-                "No valid trial in {folder} has the metric {} of {} in the workload {}.",
-                point.metric, point.candidate, point.workload
+            Unknown::NotMeasured => Reason::only(Said::about(
+                format!("No valid trial of {} in {folder} has the metric ", point.workload),
+                format!("{} of {}", point.metric, point.candidate),
+                ".",
             )),
             Unknown::Averaged(n) => Reason::only(format!(
                 "The claim is about the average of {n} figures of {}; fsderby computes no range for such an average.",
                 point.metric
             )),
             Unknown::Few { has, needed } if place.verdict.basis.complete() as usize >= needed => {
-                Reason::only(format!(
-                    "Only {} of {folder} could measure the metric {} of {} in the workload {}; a range needs {needed}.",
-                    count(has, unit),
-                    point.metric,
-                    point.candidate,
-                    point.workload
+                Reason::only(Said::about(
+                    format!(
+                        "A ratio needs {} with a value other than 0; {} in {folder} has fewer of ",
+                        count(needed, unit),
+                        point.workload
+                    ),
+                    format!("{} of {} ({has})", point.metric, point.candidate),
+                    ".",
                 ))
             }
             Unknown::Few { has, needed } => Reason::takes(

@@ -29,6 +29,11 @@ fn column(column: &Column) -> String {
     let runs =
         column.runs.iter().map(|run| format!("- `{}`: {}", visible_line(&run.folder), escaped(&run.said)));
     out.push(runs.collect::<Vec<_>>().join("\n"));
+    for (heading, reasons) in column.reasons() {
+        out.push(format!("### {heading}"));
+        let lines = reasons.iter().map(|one| format!("- {}", escaped(&one.line())));
+        out.push(lines.collect::<Vec<_>>().join("\n"));
+    }
     out.push(format!("### {}", Reproduced::CLAIMS));
     out.extend(column.claims.iter().map(claim));
     out.push(format!("### {}", Reproduced::TABLES));
