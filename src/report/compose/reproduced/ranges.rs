@@ -85,8 +85,8 @@ impl Runs<'_> {
         if let Some(point) = points.iter().find(|point| !has(point)) {
             let work = point.workload;
             return Reason::takes(
-                Said::about("No run has the workload ", work, "."),
-                Said::about("a run of ", work, ""),
+                Said::about("The runs lack ", work, "."),
+                Said::about("runs of ", work, ""),
             );
         }
         let is_in = |place: &Place<'_>, point: &Point<'_>| {
@@ -96,8 +96,8 @@ impl Runs<'_> {
         if let Some(point) = points.iter().find(|point| !takes_part(point)) {
             let (work, candidate) = (point.workload, point.candidate);
             return Reason::takes(
-                Said::about(format!("No run of {work} has "), candidate, " with the paper's options."),
-                Said::about(format!("a run of {work} with "), candidate, ""),
+                Said::about(format!("The runs of {work} lack "), candidate, " with the paper's options."),
+                Said::about(format!("runs of {work} with "), candidate, ""),
             );
         }
         Reason::only("No single run has both sides of the comparison in one setup.")
@@ -121,14 +121,14 @@ impl Runs<'_> {
                 "The claim is about the average of {n} figures of {}; fsderby computes no range for such an average.",
                 point.metric
             )),
-            Unknown::Few { has, needed } if place.verdict.basis.complete() as usize >= needed => {
+            Unknown::Few { needed, .. } if place.verdict.basis.complete() as usize >= needed => {
                 Reason::only(Said::about(
                     format!(
                         "A ratio needs {} with a value other than 0; {} in {folder} has fewer of ",
                         count(needed, unit),
                         point.workload
                     ),
-                    format!("{} of {} ({has})", point.metric, point.candidate),
+                    format!("{} of {}", point.metric, point.candidate),
                     ".",
                 ))
             }
