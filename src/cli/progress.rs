@@ -29,6 +29,9 @@ use crate::text::visible::{visible, visible_line};
 /// Interval of lines about a trial in virtual time, if there is no terminal.
 const SELDOM: Duration = Duration::from_secs(60);
 
+/// A shorter time left is not worth a word.
+const MINUTE: Duration = Duration::from_secs(60);
+
 /// Workloads whose figures are printed after each round.
 const SHOWN: usize = 4;
 
@@ -45,6 +48,8 @@ pub struct Progress {
     told: HashMap<String, Instant>,
     log: Option<File>,
     figures: BTreeMap<Headline, Means>,
+    /// Estimated from the trials so far, when the last trial began.
+    left: Option<Duration>,
 }
 
 impl Progress {
@@ -69,7 +74,7 @@ impl Progress {
             }
         });
         let plain = plain && !quiet;
-        Progress { bar, plain, told: HashMap::new(), log, figures: BTreeMap::new() }
+        Progress { bar, plain, told: HashMap::new(), log, figures: BTreeMap::new(), left: None }
     }
 
     fn say(&mut self, line: &str) {
@@ -187,6 +192,7 @@ impl Watch for Progress {
     fn trial(&mut self, name: &str, far: &Far) {
         self.note(&format!("{name} begins"));
         let [done, of] = far.done;
+        self.left = far.left;
         self.bar.set_length(of.max(done).max(1));
         self.bar.set_position(done);
         self.bar.set_prefix(far.left.map_or("measuring".to_owned(), |left| format!("{} left", clock(left))));
@@ -238,7 +244,10 @@ impl Watch for Progress {
         };
         let lines = if self.plain { Vec::new() } else { self.means() };
         let means = if lines.is_empty() { "" } else { "; geometric means so far:" };
-        self.say(&format!("round {round}{of} is complete{means}"));
+        // On a terminal the bar says it.
+        let left = self.left.filter(|left| self.plain && *left >= MINUTE);
+        let left = left.map_or(String::new(), |left| format!(", about {} min left", left.as_secs().div_ceil(60)));
+        self.say(&format!("round {round}{of} is complete{left}{means}"));
         lines.iter().for_each(|line| self.say(line));
     }
 

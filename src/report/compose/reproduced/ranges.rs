@@ -143,6 +143,13 @@ impl Runs<'_> {
                     Lacking::Costs => "other costs of an instruction",
                     Lacking::Samples => "all samples of the disk",
                 };
+                if place.run.is_complete() && place.verdict.basis.complete() as usize >= SAMPLES_NEEDED {
+                    return Reason::only(Said::about(
+                        format!("In trials of {folder} with {trials} no ratio can be formed of "),
+                        point.metric,
+                        ", because a value is 0 or missing.",
+                    ));
+                }
                 let said = format!("{folder} has no trials of this metric with {trials}.");
                 Reason::takes(said, further(SAMPLES_NEEDED))
             }
