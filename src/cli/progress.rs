@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::foresight;
 use super::output::for_terminal;
 use crate::analysis::metrics;
-use crate::report::view::number::{Scale, count, named};
+use crate::report::view::number::{Scale, count, minutes_or_hours, named};
 use crate::runner::execute::launch::Tick;
 use crate::runner::execute::rounds::{Far, Watch};
 use crate::runner::preflight::skips::Skip;
@@ -48,8 +48,6 @@ pub struct Progress {
     told: HashMap<String, Instant>,
     log: Option<File>,
     figures: BTreeMap<Headline, Means>,
-    /// Estimated from the trials so far, when the last trial began.
-    left: Option<Duration>,
 }
 
 impl Progress {
@@ -74,7 +72,7 @@ impl Progress {
             }
         });
         let plain = plain && !quiet;
-        Progress { bar, plain, told: HashMap::new(), log, figures: BTreeMap::new(), left: None }
+        Progress { bar, plain, told: HashMap::new(), log, figures: BTreeMap::new() }
     }
 
     fn say(&mut self, line: &str) {
@@ -192,7 +190,6 @@ impl Watch for Progress {
     fn trial(&mut self, name: &str, far: &Far) {
         self.note(&format!("{name} begins"));
         let [done, of] = far.done;
-        self.left = far.left;
         self.bar.set_length(of.max(done).max(1));
         self.bar.set_position(done);
         self.bar.set_prefix(far.left.map_or("measuring".to_owned(), |left| format!("{} left", clock(left))));
@@ -237,16 +234,18 @@ impl Watch for Progress {
         }
     }
 
-    fn round(&mut self, round: u32, of: Rounds) {
+    fn round(&mut self, round: u32, of: Rounds, far: &Far) {
+        // On a terminal the bar says it.
+        let left = far.left.filter(|left| self.plain && of != Rounds::Auto && *left >= MINUTE);
+        let left = left.map_or(String::new(), |left| {
+            format!(", about {} left", minutes_or_hours(left.as_secs().div_ceil(60)))
+        });
         let of = match of {
             Rounds::Exactly(n) => format!(" of {n}"),
             Rounds::AtLeast(_) | Rounds::Auto => String::new(),
         };
         let lines = if self.plain { Vec::new() } else { self.means() };
         let means = if lines.is_empty() { "" } else { "; geometric means so far:" };
-        // On a terminal the bar says it.
-        let left = self.left.filter(|left| self.plain && *left >= MINUTE);
-        let left = left.map_or(String::new(), |left| format!(", about {} min left", left.as_secs().div_ceil(60)));
         self.say(&format!("round {round}{of} is complete{left}{means}"));
         lines.iter().for_each(|line| self.say(line));
     }

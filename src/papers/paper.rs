@@ -170,9 +170,11 @@ impl Paper {
     }
 
     /// Why fsderby has no metric like the paper's.
-    pub fn unmatched(&self, workload: &str, metric: &str) -> Option<&str> {
+    pub fn unmatched(&self, point: &Point<'_>) -> Option<&str> {
         let of_it = |table: &&Table| {
-            table.metrics.iter().any(|own| own == metric) && table.workloads().any(|own| own == workload)
+            table.metrics.iter().any(|own| own == point.metric)
+                && table.workloads().any(|own| own == point.workload)
+                && table.at == *point.at
         };
         self.tables.iter().filter(of_it).find_map(|table| table.unmatched.as_deref())
     }

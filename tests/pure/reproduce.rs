@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::support::carry::carry_out;
 use crate::support::fsderby;
 use crate::support::scripted::Scripted;
-use fsderby::report::view::reproduced::{Grouped, Order, Reproduced};
+use fsderby::report::view::reproduced::{OfClaims, Order, Reproduced};
 use fsderby::runner::experiment::Experiment;
 use fsderby::schema::event::Event;
 use fsderby::schema::setup::Modelled;
@@ -167,8 +167,8 @@ fn each_reason_stands_once_with_the_claims_it_is_about() {
     let runs = [run(&kept.path().join("run"), DISK, "rounds = 13")];
     let lines = |text: &str| {
         let page = page(text, &runs);
-        let all = page.columns[0].reasons().into_iter().flat_map(|(_, grouped)| grouped);
-        all.map(Grouped::line).collect::<Vec<_>>()
+        let all = page.columns[0].reasons().into_iter().flat_map(|(_, all)| all);
+        all.map(OfClaims::line).collect::<Vec<_>>()
     };
     let expected = [
         "claim 4: A range lies partly inside and partly outside of the limits of the claim.",
@@ -178,6 +178,22 @@ fn each_reason_stands_once_with_the_claims_it_is_about() {
         "claim 5: runs of postmark-quick with xfs",
     ];
     assert_eq!(lines(PAPER), expected);
+    // A claim that lacks less than another has a line of its own, and two that lack the same have one.
+    let than = |kinds: &str| {
+        format!(
+            "[[claim]]\nsays = \"more\"\nplace = \"section 7\"\nworkloads = [\"postmark-quick\"]\ntests = [{{ metrics = \
+             [\"transactions.rate\"], of = [\"ext2\"], than = [{kinds}], relation = \"more\" }}]\n[reproduction]"
+        )
+    };
+    let more = lines(&PAPER.replace("[reproduction]", &than("\"xfs\", \"jfs\", \"btrfs\"")));
+    let lack: Vec<&str> = more.iter().map(String::as_str).filter(|line| line.contains(" lack ")).collect();
+    assert_eq!(
+        lack,
+        [
+            "claims 5, 7: The runs of postmark-quick lack xfs with the paper's options.",
+            "claim 7: The runs of postmark-quick lack jfs and btrfs with the paper's options."
+        ]
+    );
     let memory = lines(&PAPER.replace("memory = \"64m\"", "memory = \"128m\""));
     let needs =
         "claims 1–4: postmark-quick had 64 MiB of memory; the paper's ratio of data to memory needs 128 MiB.";
@@ -186,9 +202,13 @@ fn each_reason_stands_once_with_the_claims_it_is_about() {
 
     let scaled = [run(&kept.path().join("scaled"), DISK, "rounds = 13\nscale = \"1/4\"")];
     let column = &page(PAPER, &scaled).columns[0];
-    let short: Vec<String> =
-        column.open.iter().map(|one| one.line()).filter(|line| line.contains("commit intervals")).collect();
-    assert_eq!(short.len(), 1, "{:#?}", column.open);
+    let short: Vec<String> = column
+        .because
+        .iter()
+        .map(|one| one.line())
+        .filter(|line| line.contains("commit intervals"))
+        .collect();
+    assert_eq!(short.len(), 1, "{:#?}", column.because);
     assert!(short[0].starts_with("claims 1–4: ") && short[0].contains(" s on ext2 and "), "{short:?}");
     assert!(short[0].ends_with(" s on ext4."), "{short:?}");
 }
@@ -213,10 +233,19 @@ fn scaled_work_and_too_few_rounds_cannot_tell_and_say_what_it_would_take() {
     assert!(range.cells()[3].starts_with('(') && claim.notes().len() == 1, "{range:?}");
     let few = [run(&kept.path().join("few"), "loop", "rounds = 2")];
     let claim = page(PAPER, &few).columns[0].claims[0].clone();
-    assert!(claim.because.iter().any(|why| why.contains("2 rounds of the 6")), "{claim:?}");
+    assert!(
+        claim.because.iter().any(|why| why.ends_with("few has 2 complete rounds; a range needs 6.")),
+        "{claim:?}"
+    );
     assert!(claim.takes.iter().any(|takes| takes.ends_with("--rounds 6")), "{claim:?}");
-    let both = [scaled, few].concat();
+    let both = [scaled.clone(), few].concat();
     assert_eq!(page(PAPER, &both).columns.len(), 2, "a column for each testbed");
+    // Beside a run that decides, another that is too short or scaled changes nothing.
+    let whole = run(&kept.path().join("whole"), DISK, "rounds = 13");
+    let short = run(&kept.path().join("short"), DISK, "rounds = 2");
+    for runs in [[whole.clone(), short.clone()].as_slice(), &[scaled[0].clone(), short, whole]] {
+        assert_eq!(verdicts(&page(PAPER, runs)), KNOWN);
+    }
 }
 
 /// ext4 had no options in 2006, so it has the same ones in both columns.
@@ -270,7 +299,7 @@ fn scaled_work_tells_of_a_new_filesystem_on_the_papers_volume() {
     let other = claim("2g", "capacity.initial");
     assert!(
         other.verdict() == "cannot tell"
-            && other.because.join(" ").contains("has 1 GiB; the paper's has 2 GiB"),
+            && other.because.join(" ").contains("had a volume of 1 GiB; the paper's has 2 GiB"),
         "{other:?}"
     );
 }
@@ -333,6 +362,19 @@ fn what_cannot_be_judged_is_refused_with_the_reason_and_every_format_has_the_ver
         let is_text = options == ["--all"];
         assert!(!is_text || text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
+    let printed = |options: &[&str]| {
+        let mut command = fsderby();
+        command.args(["reproduce", "./paper.toml", "--from", "run"]).args(options).current_dir(path);
+        String::from_utf8(command.output().unwrap().stdout)
+            .unwrap()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let times = |text: &str| text.matches("run has 1 complete round").count();
+    let short = printed(&[]);
+    assert!(times(&short) == 1 && short.contains("claims 1–4: run has 1 complete round"), "{short}");
+    assert!(times(&printed(&["--all"])) == 4);
     let records = path.join("run/trials.jsonl");
     let text = fs::read_to_string(&records).unwrap();
     fs::write(&records, text.replacen("\"round\":1", "\"round\":2", 1)).unwrap();

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use crate::support::scripted::{Scripted, machine};
@@ -20,6 +21,7 @@ use fsderby::testbeds::Testbeds;
 
 /// Longer than anything here takes, and what a test that fails takes.
 const LONG: Duration = Duration::from_secs(20);
+const SHORT: Duration = Duration::from_millis(50);
 
 fn plan(rounds: u32) -> Plan {
     let text = format!(
@@ -30,25 +32,50 @@ fn plan(rounds: u32) -> Plan {
     experiment.plan(experiment.on.clone().unwrap(), 7).unwrap()
 }
 
-/// Keeps which rounds were told as complete.
+/// Keeps which rounds were told as complete, and how far the run was then.
 #[derive(Default)]
-struct Recorded(Vec<u32>);
+struct Recorded {
+    rounds: Vec<u32>,
+    far: Vec<[u64; 2]>,
+}
 
 impl Watch for Recorded {
     fn begins(&mut self, _: &Plan, _: &[Skip]) {}
     fn trial(&mut self, _: &str, _: &Far) {}
     fn tick(&mut self, _: &str, _: Tick) {}
     fn record(&mut self, _: &Record) {}
-    fn round(&mut self, round: u32, _: Rounds) {
-        self.0.push(round);
+    fn round(&mut self, round: u32, _: Rounds, far: &Far) {
+        self.rounds.push(round);
+        self.far.push(far.done);
     }
 }
 
 /// Two trials at a time.
 fn carry_out(run: &Path, plan: &Plan, testbed: &Scripted, stop: &AtomicBool) -> (Finish, Vec<u32>, Run) {
+    let (finish, mut told, run) = told(run, plan, testbed, stop, &[]);
+    told.rounds.sort_unstable();
+    (finish, told.rounds, run)
+}
+
+fn told(
+    run: &Path,
+    plan: &Plan,
+    testbed: &Scripted,
+    stop: &AtomicBool,
+    skips: &[Skip],
+) -> (Finish, Recorded, Run) {
     let testbeds = Testbeds::one(testbed);
+    // Programs that other tests start hold the lock until they are executed.
+    let open = || {
+        (0..100).find_map(|_| {
+            Folder::open(run).ok().or_else(|| {
+                thread::sleep(SHORT);
+                None
+            })
+        })
+    };
     let mut folder = match run.exists() {
-        true => Folder::open(run).unwrap().0,
+        true => open().unwrap().0,
         false => Folder::create(run, plan, &machine(plan, &testbeds)).unwrap(),
     };
     let before = store::read(run).unwrap();
@@ -57,7 +84,7 @@ fn carry_out(run: &Path, plan: &Plan, testbed: &Scripted, stop: &AtomicBool) -> 
         plan: &Resolved::of(plan).unwrap(),
         testbeds: &testbeds,
         folder: &mut folder,
-        skips: &[],
+        skips,
         watch: &mut told,
         jobs: 2,
         stop,
@@ -65,8 +92,7 @@ fn carry_out(run: &Path, plan: &Plan, testbed: &Scripted, stop: &AtomicBool) -> 
     let finish = runner.run(&before).unwrap();
     let run = store::read(run).unwrap();
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
-    told.0.sort_unstable();
-    (finish, told.0, run)
+    (finish, told, run)
 }
 
 /// The first round's trial is launched only once the second's is, or after a long time.
@@ -120,4 +146,34 @@ fn a_run_that_ended_with_several_rounds_open_verifies_and_goes_on() {
     assert!(told.contains(&1) && told.contains(&4), "{told:?}");
     assert_eq!(run.current().len(), 5);
     assert!(run.current().iter().all(|record| record.outcome == Outcome::Done));
+}
+
+/// A skipped filesystem and another shard's trials are not waited for.
+#[test]
+fn how_far_a_run_is_counts_only_its_own_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let well = Scripted::on_model("model:samsung-870-evo", |_, _| {});
+    let text = "on = 'model:samsung-870-evo'\nsize = '1g'\nfilesystems = ['ext2', 'ext4']\n\
+                workloads = ['postmark-quick']\nrounds = 13\nseed = 7";
+    let experiment = Experiment::parse(text, "test").unwrap();
+    let skip = Skip {
+        filesystem: "ext2".into(),
+        scenario: "postmark-quick".into(),
+        reason: "none".into(),
+        by_experiment: false,
+    };
+    let sharded = Experiment { shard: Some("2/3".parse().unwrap()), ..experiment.clone() };
+    for (name, experiment, skips) in
+        [("skip", &experiment, std::slice::from_ref(&skip)), ("shard", &sharded, &[])]
+    {
+        let plan = experiment.plan(experiment.on.clone().unwrap(), 7).unwrap();
+        let (_, told, run) = told(&folder.path().join(name), &plan, &well, &AtomicBool::new(false), skips);
+        let records = run.current().len() as u64;
+        assert!(
+            !told.far.is_empty() && told.far.iter().all(|far| far[1] == records),
+            "{name}: {:?}",
+            told.far
+        );
+        assert!(told.far.windows(2).all(|two| two[0][0] < two[1][0]), "{name}: {:?}", told.far);
+    }
 }

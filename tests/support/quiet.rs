@@ -37,7 +37,7 @@ impl Watch for Quiet {
     fn trial(&mut self, _: &str, _: &Far) {}
     fn tick(&mut self, _: &str, _: Tick) {}
     fn record(&mut self, _: &Record) {}
-    fn round(&mut self, _: u32, _: Rounds) {}
+    fn round(&mut self, _: u32, _: Rounds, _: &Far) {}
 }
 
 /// Carried out in a folder that is not there yet, to its end.

@@ -15,6 +15,7 @@ use crate::cli::output::{print_json, print_line};
 use crate::cli::pages::{self, JobState, MergedState, ShardState, StateName};
 use crate::exit::{self, Failure};
 use crate::host::programs;
+use crate::report::view::number::minutes_or_hours;
 use crate::runner::plan::resolved::Resolved;
 use crate::runner::plan::sharded;
 use crate::schema::plan::Plan;
@@ -192,7 +193,7 @@ impl Seen<'_> {
         lines.extend(self.seconds_left().filter(|_| self.merged != Some(MergedState::Complete)).map(
             |seconds| {
                 let corners = if self.next.is_empty() { ", without trials at worst corners" } else { "" };
-                format!("about {} min left at this pace{corners}", seconds.div_ceil(60))
+                format!("about {} left at this pace{corners}", minutes_or_hours(seconds.div_ceil(60)))
             },
         ));
         for (set, shards) in [("shards", &self.shards), ("next", &self.next)] {

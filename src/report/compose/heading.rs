@@ -15,7 +15,7 @@ use crate::analysis::stationary;
 use crate::report::view::floor;
 use crate::report::view::heading::{Heading, Next, Standing};
 use crate::report::view::needs::ToChoose;
-use crate::report::view::number::{count, list, named};
+use crate::report::view::number::{count, list, minutes_or_hours, named};
 use crate::report::view::sentence::Sentence;
 use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
@@ -484,7 +484,7 @@ fn too_short(run: &Run, workloads: &[WorkloadSummary], next: Option<&Next>) -> S
         }
     };
     let takes = next.and_then(|next| next.minutes);
-    let takes = takes.map_or_else(String::new, |minutes| format!(" (about {})", duration(minutes)));
+    let takes = takes.map_or_else(String::new, |minutes| format!(" (about {})", minutes_or_hours(minutes)));
     format!(
         "Preliminary because {which} short{took}. A trial is long enough if it lasts at least three commit intervals of its \
          filesystem{needed} and writes twice the memory limit. A longer run, with other workloads{takes}:"
@@ -494,15 +494,7 @@ fn too_short(run: &Run, workloads: &[WorkloadSummary], next: Option<&Next>) -> S
 /// The duration of a command, if known.
 fn about(next: Option<&Next>) -> String {
     let minutes = next.and_then(|next| next.minutes);
-    minutes.map(|minutes| format!(", about {}", duration(minutes))).unwrap_or_default()
-}
-
-/// A duration in words: in hours from two hours on.
-fn duration(minutes: u64) -> String {
-    match minutes {
-        0..120 => count(minutes as usize, "minute"),
-        _ => count(minutes.div_ceil(60) as usize, "hour"),
-    }
+    minutes.map(|minutes| format!(", about {}", minutes_or_hours(minutes))).unwrap_or_default()
 }
 
 /// A shard has the rounds of its plan: what a verdict needs is in the others.

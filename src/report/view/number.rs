@@ -180,6 +180,14 @@ pub fn duration(ns: u64) -> String {
     format!("{} {unit}", grouped(&format!("{value:.decimals$}")))
 }
 
+/// A duration in words: in hours from two hours on.
+pub fn minutes_or_hours(minutes: u64) -> String {
+    match minutes {
+        0..120 => count(minutes as usize, "minute"),
+        _ => count(minutes.div_ceil(60) as usize, "hour"),
+    }
+}
+
 /// A range of nanoseconds as text: `1.2–1.4 ms`.
 pub fn durations((low, high): (u64, u64)) -> String {
     let [low, high] = [low, high].map(duration);

@@ -31,9 +31,10 @@ pub struct Column {
     pub counts: Counts,
     /// All claims of the paper, in its order.
     pub claims: Vec<ClaimShown>,
-    /// Why claims cannot be judged or tested, and what it takes to judge them.
-    pub open: Vec<Grouped>,
-    pub takes: Vec<Grouped>,
+    /// Why claims cannot be judged or tested.
+    pub because: Vec<OfClaims>,
+    /// What it takes to judge claims.
+    pub takes: Vec<OfClaims>,
     pub tables: Vec<Compared>,
     /// Tables without figures of these runs, and the paper's filesystems that cannot run: each with the reason.
     pub missing: Vec<String>,
@@ -65,7 +66,7 @@ pub struct Order {
 
 /// A sentence that is true of several claims.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Grouped {
+pub struct OfClaims {
     pub said: String,
     /// The claims' numbers, ascending.
     pub claims: Vec<usize>,
@@ -156,9 +157,9 @@ impl Reproduced {
 
 impl Column {
     /// Why claims have no verdict, and what it takes: each list that is not empty, with its heading.
-    pub fn reasons(&self) -> Vec<(&'static str, &[Grouped])> {
-        let all = [(Reproduced::OPEN, self.open.as_slice()), (Reproduced::TAKES, self.takes.as_slice())];
-        all.into_iter().filter(|(_, grouped)| !grouped.is_empty()).collect()
+    pub fn reasons(&self) -> Vec<(&'static str, &[OfClaims])> {
+        let all = [(Reproduced::OPEN, self.because.as_slice()), (Reproduced::TAKES, self.takes.as_slice())];
+        all.into_iter().filter(|(_, all)| !all.is_empty()).collect()
     }
 
     pub fn answer(&self) -> String {
@@ -301,8 +302,8 @@ impl RangeShown {
     }
 }
 
-impl Grouped {
-    /// `claims 16, 23–25: No run has …`
+impl OfClaims {
+    /// `claims 16, 23–25: The runs lack …`
     pub fn line(&self) -> String {
         let claims = if self.claims.len() == 1 { "claim" } else { "claims" };
         format!("{claims} {}: {}", spans(&self.claims), self.said)

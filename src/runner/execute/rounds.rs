@@ -40,12 +40,13 @@ pub trait Watch: Send {
     /// How far this trial is; called several times a second.
     fn tick(&mut self, trial: &str, tick: Tick);
     fn record(&mut self, record: &Record);
-    fn round(&mut self, round: u32, of: Rounds);
+    /// Called when the last trial of a round is over.
+    fn round(&mut self, round: u32, of: Rounds, far: &Far);
     /// Called after the first rounds, which show how much figures vary; only interim analyses judge differences.
     fn scatter(&mut self, _run: &Run) {}
 }
 
-/// How far a run is when a trial begins.
+/// How far a run is. Trials at the worst corners, and rounds beyond the least number, are not known before they are due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Far {
     /// How much is done, of how much: trials, or the seconds of a budget.
@@ -272,9 +273,36 @@ impl<'a> Runner<'a> {
         }
         // Trials that stay void are not waited for.
         if !self.stopped() {
-            open.into_keys().for_each(|round| self.watch.round(round, self.plan.rounds));
+            let far = self.far(history, begin);
+            open.into_keys().for_each(|round| self.watch.round(round, self.plan.rounds, &far));
         }
         Ok(())
+    }
+
+    fn far(&self, history: &History, begin: Instant) -> Far {
+        let gone = begin.elapsed();
+        if let (Rounds::AtLeast(_), Some(budget)) = (self.plan.rounds, self.plan.budget)
+            && gone < budget.0
+        {
+            return Far { done: [gone.as_secs(), budget.0.as_secs()], left: Some(budget.0 - gone) };
+        }
+        let plan = self.plan.plan;
+        let rounds = plan.rounds.at_least();
+        let all: Vec<Trial<'_>> = match self.plan.share.is_of_named() {
+            true => shard::named(plan),
+            false => {
+                let extras = if extras::are_due(rounds) { extras::of_cells(self.plan) } else { Vec::new() };
+                let of_rounds = (1..=rounds).flat_map(|round| plan.round(round));
+                plan.integrity_checks().chain(of_rounds).chain(extras).collect()
+            }
+        };
+        let is_open = |trial: &&Trial<'_>| {
+            self.is_its(trial) && !history.failed_its_check(trial) && !history.is_settled(&trial.name())
+        };
+        let (done, open) = (history.last.len() as u64, all.iter().filter(is_open).count());
+        let mean = history.measuring.checked_div(history.measured).map(|mean| mean / self.jobs());
+        let left = mean.map(|mean| mean * u32::try_from(open).unwrap_or(u32::MAX));
+        Far { done: [done, done + open as u64], left }
     }
 
     /// Whether this run carries out that trial.
@@ -339,7 +367,7 @@ struct Pass<'p, 'r> {
 
 impl Hear for Pass<'_, '_> {
     fn begins(&mut self, attempt: &Attempt<'_>) {
-        let far = self.history.far(self.runner, self.begin);
+        let far = self.runner.far(self.history, self.begin);
         self.runner.watch.trial(&attempt.trial.name(), &far);
     }
 
@@ -371,7 +399,8 @@ impl Pass<'_, '_> {
         *left.get_mut() -= 1;
         if *left.get() == 0 {
             left.remove();
-            self.runner.watch.round(round, self.runner.plan.rounds);
+            let far = self.runner.far(self.history, self.begin);
+            self.runner.watch.round(round, self.runner.plan.rounds, &far);
         }
     }
 }
@@ -432,21 +461,5 @@ impl History {
     /// Mean duration of a round, if trials do not run in parallel.
     fn a_round(&self) -> Duration {
         self.measuring.checked_div(self.rounds).unwrap_or_default()
-    }
-
-    fn far(&self, runner: &Runner<'_>, begin: Instant) -> Far {
-        let plan = runner.plan;
-        let gone = begin.elapsed();
-        if let (Rounds::AtLeast(_), Some(budget)) = (plan.rounds, plan.budget)
-            && gone < budget.0
-        {
-            return Far { done: [gone.as_secs(), budget.0.as_secs()], left: Some(budget.0 - gone) };
-        }
-        let cells = plan.candidates.len() * plan.scenarios.len() * (plan.rounds.at_least() as usize + 1);
-        let is_due = extras::are_due(plan.rounds.at_least());
-        let cells = cells + if is_due { extras::of_cells(plan).len() } else { 0 };
-        let left = u32::try_from(cells.saturating_sub(self.last.len())).unwrap_or(u32::MAX);
-        let mean = self.measuring.checked_div(self.measured).map(|mean| mean / runner.jobs());
-        Far { done: [self.last.len() as u64, cells as u64], left: mean.map(|mean| mean * left) }
     }
 }

@@ -9,7 +9,7 @@
 
 use super::places::Place;
 use super::ranges::Runs;
-use super::reasons::{Reason, Said};
+use super::reasons::{Reason, Sentence, Takes};
 use crate::analysis::{metrics, stationary};
 use crate::runner::experiment::Experiment;
 use crate::runner::experiment::scaled::{remedy, whole};
@@ -24,30 +24,35 @@ const MEMORY: f64 = 1.1;
 const WRITTEN: f64 = 1.25;
 
 impl Runs<'_> {
-    /// Whether a work of a run is the paper's, although it may be scaled.
+    /// Why a work of a run is not the paper's, if it is not; it may be scaled.
     pub fn gates(
         &self,
         place: &Place<'_>,
         (name, scenario, scale): (&str, &str, Scale),
         metric: &str,
         candidate: &Candidate,
-    ) -> Result<(), Reason> {
-        if metrics::is_before_work(metric) {
-            self.volume(place, name, candidate)?;
-            return self.memory(place, name, WHOLE, candidate);
-        }
-        let memory = self.memory(place, name, scale, candidate);
-        if !scale.shrinks() {
-            return memory;
-        }
-        match (memory, commits(place, (name, scenario, scale), candidate)) {
-            (Ok(()), Ok(())) => self.written(scale),
-            // The scale that the commits need has more memory too.
-            (Err(memory), Err(commits)) => {
-                Err(Reason { said: [memory.said, commits.said].concat(), ..commits })
+    ) -> Vec<Reason> {
+        let is_before = metrics::is_before_work(metric);
+        let checks = match is_before {
+            true => [self.volume(place, name, candidate), self.memory(place, name, None, candidate)],
+            false => {
+                let commits = || self.commits(place, (name, scenario, scale), candidate);
+                [
+                    self.memory(place, name, Some(scale), candidate),
+                    if scale.shrinks() { commits() } else { Ok(()) },
+                ]
             }
-            (memory, commits) => memory.and(commits),
+        };
+        let reasons: Vec<Reason> = checks.into_iter().filter_map(Result::err).collect();
+        if reasons.is_empty() && !is_before && scale.shrinks() {
+            return self.written(scale).err().into_iter().collect();
         }
+        reasons
+    }
+
+    /// `In results/mail `, if the column has several runs.
+    fn within(&self, place: &Place<'_>) -> String {
+        if self.places.len() > 1 { format!("In {} ", place.run.folder.display()) } else { String::new() }
     }
 
     /// The paper's volume.
@@ -61,44 +66,77 @@ impl Runs<'_> {
         if own == *wanted {
             return Ok(());
         }
-        let sizes = format!(" has {own}; the paper's has {wanted}.");
-        let said = Said::about("The volume of ", &candidate.label, sizes);
+        let differs = format!(" had a volume of {own}; the paper's has {wanted}.");
+        let said = Sentence::about(self.within(place), &candidate.label, differs);
         Err(Reason::takes(said, of_run("--size", *wanted)))
     }
 
-    /// Data ÷ memory as published.
+    /// Data ÷ memory as published; before any work, without a scale, all memory.
     fn memory(
         &self,
         place: &Place<'_>,
         name: &str,
-        scale: Scale,
+        scale: Option<Scale>,
         candidate: &Candidate,
     ) -> Result<(), Reason> {
         let Some(full) = self.full.memory.get(name) else {
             return Err(Reason::only(format!("The paper's data do not state the memory size for {name}.")));
         };
-        let wanted = whole(scale.apply(full.0));
+        let wanted = scale.map_or(*full, |scale| whole(scale.apply(full.0)));
+        let takes = |takes: String| match scale {
+            Some(_) => vec![Takes::Memory(takes)],
+            None => vec![Takes::Other(takes.into())],
+        };
+        let within = self.within(place);
         let Some(own) = place.run.plan.setup(candidate).memory else {
             let differs = " had no memory limit, so the ratio of data to memory differs from the paper's.";
-            let said = Said::about("", &candidate.label, differs);
-            return Err(Reason::takes(said, of_run("--memory", wanted)));
+            let because = Sentence::about(within, &candidate.label, differs);
+            return Err(Reason { takes: takes(of_run("--memory", wanted)), ..Reason::only(because) });
         };
         let apart = own.0 as f64 / wanted.0 as f64;
         if (1.0 / MEMORY..=MEMORY).contains(&apart) {
             return Ok(());
         }
-        let said = format!("{name} had {own} of memory; the paper's ratio of data to memory needs {wanted}.");
+        let needs = match scale {
+            Some(_) => format!("the paper's ratio of data to memory needs {wanted}"),
+            None => format!("what is measured before the work needs all of the paper's, {wanted}"),
+        };
+        let because = format!("{within}{name} had {own} of memory; {needs}.");
+        let scale = scale.unwrap_or(WHOLE);
         let least = self.full.experiments.get(name).and_then(|experiment| {
             let scaled = Experiment { scale: Some(scale), ..experiment.clone() };
             scaled.least_memory(&place.run.plan.candidates).ok()
         });
-        let takes = match least.filter(|least| wanted < *least) {
+        let advice = match least.filter(|least| wanted < *least) {
             Some(least) => {
                 format!("{}, because a trial does not fit into less memory", remedy(wanted, least, scale))
             }
             None => of_run("--memory", wanted),
         };
-        Err(Reason::takes(said, takes))
+        Err(Reason { takes: takes(advice), ..Reason::only(because) })
+    }
+
+    /// Three commit intervals of its filesystem.
+    fn commits(
+        &self,
+        place: &Place<'_>,
+        (name, scenario, scale): (&str, &str, Scale),
+        candidate: &Candidate,
+    ) -> Result<(), Reason> {
+        let Some(work) = place.dataset_of(scenario) else { return Ok(()) };
+        let own = work.counted.iter().filter(|record| record.filesystem == candidate.label);
+        let lasted = own.filter_map(|record| stationary::commits(record));
+        let Some((took, needed)) = lasted.min_by(|a, b| a.0.total_cmp(&b.0)) else { return Ok(()) };
+        if took >= needed {
+            return Ok(());
+        }
+        let because = Sentence::about(
+            format!("{}{name} took less than three commit intervals: ", self.within(place)),
+            format!("{took:.1} of {needed:.0} s on {}", candidate.label),
+            ".",
+        );
+        let by = (scale.by as f64 * took / needed) / scale.of as f64;
+        Err(Reason { takes: vec![Takes::Scale(by.floor().max(1.0) as u64)], ..Reason::only(because) })
     }
 
     /// Device bytes ÷ bytes of the work, as at full size.
@@ -143,31 +181,4 @@ impl Runs<'_> {
 /// An option that only `run` has.
 fn of_run(option: &str, size: Bytes) -> String {
     format!("fsderby run with {option} {}, and --from", size.written())
-}
-
-/// Three commit intervals of its filesystem.
-fn commits(
-    place: &Place<'_>,
-    (name, scenario, scale): (&str, &str, Scale),
-    candidate: &Candidate,
-) -> Result<(), Reason> {
-    let Some(work) = place.dataset_of(scenario) else { return Ok(()) };
-    let own = work.counted.iter().filter(|record| record.filesystem == candidate.label);
-    let Some((took, needed)) =
-        own.filter_map(|record| stationary::commits(record)).min_by(|a, b| a.0.total_cmp(&b.0))
-    else {
-        return Ok(());
-    };
-    if took >= needed {
-        return Ok(());
-    }
-    let said = Said::about(
-        format!("{name} took less than three commit intervals: "),
-        format!("{took:.1} of {needed:.0} s on {}", candidate.label),
-        ".",
-    );
-    let larger = ((scale.by as f64 * took / needed) / scale.of as f64).floor().max(1.0);
-    let takes =
-        if larger <= 1.0 { "a run at full size".to_owned() } else { format!("--scale 1/{larger:.0}") };
-    Err(Reason::takes(said, takes))
 }

@@ -14,7 +14,7 @@ use fsderby_stats::agreement;
 
 use self::places::{Full, Place, Where};
 use self::ranges::Runs;
-use self::reasons::{Open, Reason, Said, grouped, joined, once};
+use self::reasons::{Reason, Reasons, Sentence, Takes, by_claims, clause, flat, joined, once, together};
 use super::known::Known;
 use super::published::Ours;
 use super::sections;
@@ -115,13 +115,13 @@ fn asked(paper: &Paper) -> Vec<&str> {
 impl Runs<'_> {
     fn column(&self, title: String, known: Known) -> Column {
         let claims = self.paper.claims.iter().enumerate();
-        let (claims, open): (Vec<ClaimShown>, Vec<Open>) =
+        let (claims, reasons): (Vec<ClaimShown>, Vec<Reasons>) =
             claims.map(|(at, claim)| self.claim(at + 1, claim, known)).unzip();
-        let numbered = |said: fn(&Open) -> &Vec<Said>| {
-            let of = open.iter().enumerate().map(move |(at, open)| (at + 1, said(open)));
-            grouped(of.flat_map(|(number, said)| said.iter().map(move |said| (number, said.clone()))))
+        let numbered = |of: fn(&Reasons) -> &Vec<Sentence>| {
+            let of_claims = reasons.iter().enumerate().map(|(at, reasons)| (at + 1, of(reasons)));
+            by_claims(of_claims.flat_map(|(number, all)| all.iter().map(move |one| (number, one.clone()))))
         };
-        let (open, takes) = (numbered(|open| &open.because), numbered(|open| &open.takes));
+        let (because, takes) = (numbered(|all| &all.because), numbered(|all| &all.takes));
         let (tables, missing) = self.tables(known);
         let margin = self.places.first().map_or(0.0, |place| place.run.plan.margin.0 / 100.0);
         let agreement = tables.iter().fold(Order::default(), |sum, table| added(sum, table, margin));
@@ -135,41 +135,42 @@ impl Runs<'_> {
             counts
         });
         let runs = self.places.iter().map(Place::said).collect();
-        Column { title, runs, counts, claims, open, takes, tables, missing, agreement }
+        Column { title, runs, counts, claims, because, takes, tables, missing, agreement }
     }
 
     /// The claim, and for the column's lists why it has no verdict.
-    fn claim(&self, number: usize, claim: &Claim, known: Known) -> (ClaimShown, Open) {
+    fn claim(&self, number: usize, claim: &Claim, known: Known) -> (ClaimShown, Reasons) {
         let legs = claim.legs(self);
         let here = here::together(&legs);
         let partly: Vec<_> =
             legs.iter().filter(|leg| leg.here == Here::CannotTell && leg.seen.is_ok()).collect();
-        let (summed, mut open) = match &claim.untested {
-            Some(why) => (None, Open { because: vec![flat(why).into()], takes: Vec::new() }),
+        let (summed, mut own) = match &claim.untested {
+            Some(why) => (None, Reasons { because: vec![flat(why).into()], takes: Vec::new() }),
             None if here == Here::CannotTell => {
                 let reasons: Vec<&Reason> = legs.iter().filter_map(|leg| leg.seen.as_ref().err()).collect();
-                let own = partly.iter().filter_map(|leg| self.to_tell(leg)).map(Said::from);
-                let takes = reasons.iter().filter_map(|reason| reason.takes.clone()).chain(own);
-                let because = joined(reasons.iter().flat_map(|reason| reason.said.clone()));
-                (summed(&legs, here, known), Open { because, takes: joined(takes) })
+                let of_partly = partly.iter().filter_map(|leg| self.to_tell(leg));
+                let of_partly = of_partly.map(|takes| Takes::Other(takes.into()));
+                let takes = reasons.iter().flat_map(|reason| reason.takes.clone()).chain(of_partly).collect();
+                let because = joined(reasons.iter().flat_map(|reason| reason.because.clone()));
+                (summed(&legs, here, known), Reasons { because, takes: together(takes) })
             }
-            None => (summed(&legs, here, known), Open::default()),
+            None => (summed(&legs, here, known), Reasons::default()),
         };
-        let texts = |said: &[Said]| said.iter().map(Said::text).collect::<Vec<_>>();
+        let texts = |all: &[Sentence]| all.iter().map(Sentence::text).collect::<Vec<_>>();
         let shown = ClaimShown {
             number,
             says: claim.says.clone(),
             place: claim.place.clone(),
             verdict: claim.untested.is_none().then_some(here),
-            because: summed.into_iter().chain(texts(&open.because)).collect(),
-            takes: texts(&open.takes),
+            because: summed.into_iter().chain(texts(&own.because)).collect(),
+            takes: texts(&own.takes),
             contradicted: claim.contradicted.as_deref().map(flat),
             ranges: legs.iter().map(|leg| shown(leg, known)).collect(),
         };
         if here == Here::CannotTell && !partly.is_empty() {
-            open.because.insert(0, format!("A range {PARTLY}").into());
+            own.because.insert(0, format!("A range {PARTLY}").into());
         }
-        (shown, open)
+        (shown, own)
     }
 
     /// What it would take for a range that lies partly outside of its claim.
@@ -200,7 +201,7 @@ impl Runs<'_> {
         for table in &self.paper.tables {
             let named = || format!("{} ({})", table.place, table.workloads().collect::<Vec<_>>().join(", "));
             if let Some(why) = &table.unmatched {
-                once(&mut missing, format!("{}: {}.", named(), flat(why).trim_end_matches('.')));
+                once(&mut missing, format!("{}: {}.", named(), clause(why)));
             } else if table.figures.is_empty() {
                 once(&mut missing, format!("{}: the paper prints no figures.", named()));
             } else if !table.is_comparable() {
@@ -220,7 +221,7 @@ impl Runs<'_> {
         for candidate in &self.paper.candidates {
             missing.extend(candidate.missing.as_ref().map(|why| {
                 let printed = candidate.printed.as_ref().unwrap_or(&candidate.name);
-                format!("{printed} cannot be run here: {}.", flat(why).trim_end_matches('.'))
+                format!("{printed} cannot be run here: {}.", clause(why))
             }));
         }
         (tables, missing)
@@ -282,20 +283,17 @@ fn summed(legs: &[Leg<Reason>], here: Here, known: Known) -> Option<String> {
         Here::Holds if legs.len() == 1 => Some("The range lies within the limits of the claim.".into()),
         Here::Holds => Some(format!("The ranges of all {all} lie within the limits of the claim.")),
         Here::DoesNotHold => {
-            let first = legs.iter().find(|leg| leg.here == here);
-            let example = first.map(|leg| {
-                let [_, metric, what, range, claimed, _] = shown(leg, known).cells();
-                format!(" First such comparison: {metric}: {what}: {range} here, {claimed} claimed.")
-            });
-            let of = if legs.len() == 1 {
-                "the only comparison".into()
-            } else {
-                format!("{} of {all}", number(here))
-            };
-            Some(format!(
-                "The range of {of} lies wholly outside of the limits of the claim.{}",
-                example.unwrap_or_default()
-            ))
+            let first = legs.iter().find(|leg| leg.here == here)?;
+            let [_, metric, what, range, claimed, _] = shown(first, known).cells();
+            let example = format!("{metric}: {what}: {range} here, {claimed} claimed.");
+            Some(match legs.len() {
+                1 => format!("The range lies wholly outside of the limits of the claim: {example}"),
+                _ => format!(
+                    "The range of {} of {all} lies wholly outside of the limits of the claim. First such comparison: \
+                     {example}",
+                    number(here)
+                ),
+            })
         }
         Here::CannotTell => {
             let open = legs.iter().filter(|leg| leg.here == here && leg.seen.is_ok()).count();
@@ -354,9 +352,4 @@ fn added(sum: Order, table: &Compared, margin: f64) -> Order {
         }
     }
     all
-}
-
-/// Text of a file on one line.
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

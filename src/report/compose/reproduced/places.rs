@@ -23,6 +23,8 @@ pub struct Full {
     pub memory: BTreeMap<String, Bytes>,
     /// The experiment, with this workload alone, by workload.
     pub experiments: BTreeMap<String, Experiment>,
+    /// The experiment's name on the command line, by workload.
+    pub named: BTreeMap<String, String>,
     /// Size of the volume, by workload.
     pub size: BTreeMap<String, Bytes>,
     /// The candidates of all experiments, with their options.
@@ -37,6 +39,7 @@ impl Full {
             for workload in experiment.workloads.iter().chain(&run.workloads) {
                 full.memory.extend(experiment.memory.map(|memory| (workload.clone(), memory)));
                 full.size.extend(experiment.size.map(|size| (workload.clone(), size)));
+                full.named.insert(workload.clone(), run.experiment.clone());
                 let alone = Experiment { workloads: vec![workload.clone()], ..experiment.clone() };
                 full.experiments.insert(workload.clone(), alone);
             }
@@ -163,6 +166,14 @@ impl<'r> Place<'r> {
 
     pub fn is_modelled(&self) -> bool {
         self.run.records.iter().any(|record| record.sampled().is_some())
+    }
+
+    /// Whether a counted trial has this metric.
+    pub fn has(&self, scenario: &str, metric: &str, label: &str) -> bool {
+        let series =
+            self.dataset_of(scenario).map(|work| work.series.iter().filter(|own| own.name == metric));
+        let mut cells = series.into_iter().flatten().flat_map(|own| &own.cells);
+        cells.any(|cell| cell.filesystem == label && cell.median.is_some())
     }
 
     pub fn dataset_of(&self, label: &str) -> Option<&'r Work<'r>> {

@@ -1,7 +1,7 @@
 //! The range of a comparison over all runs that have it, or why there is none.
 
 use super::places::{Full, Place};
-use super::reasons::{Reason, Said};
+use super::reasons::{Reason, Sentence, clause, hull};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::analysis::range::{Range, Side, Unknown};
 use crate::analysis::robust::Lacking;
@@ -32,19 +32,21 @@ impl here::Ranges for Runs<'_> {
 type Judge<'j> = dyn Fn(&Place<'_>, &[Side<'_>]) -> Result<Range, Unknown> + 'j;
 
 impl Runs<'_> {
-    /// The range over all runs and candidates that have these points in one setup.
+    /// The range over all runs and candidates that have these points in one setup. Those without a range, and those whose work
+    /// is not the paper's, count only if there are no others.
     fn over(&self, points: &[&Point<'_>], judge: &Judge<'_>) -> Result<Ends, Reason> {
         for point in points {
-            if let Some(why) = self.paper.unmatched(point.workload, point.metric) {
+            if let Some(why) = self.paper.unmatched(point) {
+                let why = clause(why);
                 return Err(Reason::only(format!("The metric {} cannot be measured: {why}.", point.metric)));
             }
             let candidate = self.paper.candidate(point.candidate);
             if let Some(missing) = candidate.and_then(|candidate| candidate.missing.as_ref()) {
-                let text = format!("{} cannot be run here: {missing}.", point.candidate);
+                let text = format!("{} cannot be run here: {}.", point.candidate, clause(missing));
                 return Err(Reason::only(text));
             }
         }
-        let mut hull: Option<Ends> = None;
+        let mut range: Option<Ends> = None;
         let mut closed: Option<Reason> = None;
         for place in &self.places {
             let works: Option<Vec<_>> = points.iter().map(|point| place.work(point.workload)).collect();
@@ -60,82 +62,101 @@ impl Runs<'_> {
                             label: &candidate.label,
                         })
                         .collect();
-                    let range =
-                        judge(place, &sides).map_err(|unknown| self.unknown(place, points[0], unknown))?;
+                    let mut reason = Reason::default();
+                    match judge(place, &sides) {
+                        Ok(range) => reason.range = Some(range.ends),
+                        Err(unknown) => reason.add(self.unknown(place, points, &sides, unknown)),
+                    }
                     for ((point, (scenario, scale)), candidate) in points.iter().zip(&works).zip(&labels) {
                         let work = (point.workload, *scenario, *scale);
                         let gates = self.gates(place, work, point.metric, candidate);
-                        closed = closed.or(gates.err());
+                        gates.into_iter().for_each(|gate| reason.add(gate));
                     }
-                    let [low, high] = hull.unwrap_or(range.ends);
-                    hull = Some([low.min(range.ends[0]), high.max(range.ends[1])]);
+                    if reason.because.is_empty() {
+                        range = hull(range, reason.range);
+                    } else {
+                        closed.get_or_insert_default().add(reason);
+                    }
                 }
             }
         }
-        match (hull, closed) {
-            (range, Some(reason)) => Err(Reason { range, ..reason }),
-            (Some(range), None) => Ok(range),
-            (None, None) => Err(self.absent(points)),
-        }
+        range.ok_or_else(|| closed.unwrap_or_else(|| self.absent(points)))
     }
 
-    /// The first workload or filesystem that no run has.
+    /// The workloads and filesystems that no run has.
     fn absent(&self, points: &[&Point<'_>]) -> Reason {
-        let has = |point: &&&Point<'_>| self.places.iter().any(|place| place.work(point.workload).is_some());
-        if let Some(point) = points.iter().find(|point| !has(point)) {
-            let work = point.workload;
-            return Reason::takes(
-                Said::about("The runs lack ", work, "."),
-                Said::about("runs of ", work, ""),
-            );
-        }
-        let is_in = |place: &Place<'_>, point: &Point<'_>| {
-            place.work(point.workload).is_some() && place.of_kind(point.candidate).next().is_some()
-        };
-        let takes_part = |point: &&&Point<'_>| self.places.iter().any(|place| is_in(place, point));
-        if let Some(point) = points.iter().find(|point| !takes_part(point)) {
+        let mut all = Reason::default();
+        for point in points {
             let (work, candidate) = (point.workload, point.candidate);
-            return Reason::takes(
-                Said::about(format!("The runs of {work} lack "), candidate, " with the paper's options."),
-                Said::about(format!("runs of {work} with "), candidate, ""),
-            );
+            let of_it = || self.places.iter().filter(|place| place.work(work).is_some());
+            if of_it().next().is_none() {
+                let experiment = self.full.named.get(work);
+                let run = experiment.map_or("runs of the workload ".to_owned(), |experiment| {
+                    format!("runs of the experiment {experiment} with the workload ")
+                });
+                all.add(Reason::takes(
+                    Sentence::about("The runs do not have the workload ", work, "."),
+                    Sentence::about(run, work, ""),
+                ));
+            } else if of_it().all(|place| place.of_kind(candidate).next().is_none()) {
+                all.add(Reason::takes(
+                    Sentence::about(
+                        format!("The runs of {work} lack "),
+                        candidate,
+                        " with the paper's options.",
+                    ),
+                    Sentence::about(format!("runs of {work} with "), candidate, ""),
+                ));
+            }
         }
-        Reason::only("No single run has both sides of the comparison in one setup.")
+        if all.because.is_empty() {
+            return Reason::only("No single run has both sides of the comparison in one setup.");
+        }
+        all
     }
 
-    fn unknown(&self, place: &Place<'_>, point: &Point<'_>, unknown: Unknown) -> Reason {
+    fn unknown(
+        &self,
+        place: &Place<'_>,
+        points: &[&Point<'_>],
+        sides: &[Side<'_>],
+        unknown: Unknown,
+    ) -> Reason {
+        let point = points[0];
         let folder = place.run.folder.display();
         let further = |rounds: usize| match &place.run.plan.shard {
             // A shard has the rounds of its plan.
             Some(_) => "fsderby merge OUT SHARD…".to_owned(),
             None => format!("fsderby run --resume {folder} --rounds {rounds}"),
         };
-        let unit = if place.is_modelled() { "sample" } else { "round" };
+        let complete = place.verdict.basis.complete() as usize;
+        let no_ratio = |trials: &str| {
+            Reason::only(Sentence::about(
+                format!("In too few trials of {folder}{trials} a ratio can be formed of "),
+                format!("{} in {}", point.metric, point.workload),
+                ", for example because a value is 0.",
+            ))
+        };
         match unknown {
-            Unknown::NotMeasured => Reason::only(Said::about(
-                format!("No valid trial of {} in {folder} has the metric ", point.workload),
-                format!("{} of {}", point.metric, point.candidate),
-                ".",
-            )),
-            Unknown::Averaged(n) => Reason::only(format!(
-                "The claim is about the average of {n} figures of {}; fsderby computes no range for such an average.",
-                point.metric
-            )),
-            Unknown::Few { needed, .. } if place.verdict.basis.complete() as usize >= needed => {
-                Reason::only(Said::about(
-                    format!(
-                        "A ratio needs {} with a value other than 0; {} in {folder} has fewer of ",
-                        count(needed, unit),
-                        point.workload
-                    ),
+            Unknown::NotMeasured => {
+                let is_there = |side: &Side<'_>| place.has(side.scenario, side.metric, side.label);
+                let at = sides.iter().position(|side| !is_there(side)).unwrap_or_default();
+                let point = points[at];
+                Reason::only(Sentence::about(
+                    format!("No valid trial of {} in {folder} has the metric ", point.workload),
                     format!("{} of {}", point.metric, point.candidate),
                     ".",
                 ))
             }
-            Unknown::Few { has, needed } => Reason::takes(
-                format!("{folder} has {} of the {needed} that a range needs.", count(has, unit)),
-                further(needed),
-            ),
+            Unknown::Averaged(n) => Reason::only(format!(
+                "The claim is about the average of {n} figures of {}; fsderby computes no range for such an average.",
+                point.metric
+            )),
+            Unknown::Few { needed, .. } if complete >= needed => no_ratio(""),
+            Unknown::Few { needed, .. } => {
+                let rounds = count(complete, "complete round");
+                Reason::takes(format!("{folder} has {rounds}; a range needs {needed}."), further(needed))
+            }
             Unknown::Extras(lacking) => {
                 let trials = match lacking {
                     Lacking::Floor => "more disk-model overhead",
@@ -143,14 +164,12 @@ impl Runs<'_> {
                     Lacking::Costs => "other costs of an instruction",
                     Lacking::Samples => "all samples of the disk",
                 };
-                if place.run.is_complete() && place.verdict.basis.complete() as usize >= SAMPLES_NEEDED {
-                    return Reason::only(Said::about(
-                        format!("In trials of {folder} with {trials} no ratio can be formed of "),
-                        point.metric,
-                        ", because a value is 0 or missing.",
-                    ));
+                // A complete run has its extra trials.
+                let is_whole = place.run.is_complete() && place.run.plan.shard.is_none();
+                if is_whole && complete >= SAMPLES_NEEDED {
+                    return no_ratio(&format!(" with {trials}"));
                 }
-                let said = format!("{folder} has no trials of this metric with {trials}.");
+                let said = format!("{folder} lacks trials of {} with {trials}.", point.workload);
                 Reason::takes(said, further(SAMPLES_NEEDED))
             }
             Unknown::NotPaired => Reason::takes(
