@@ -59,7 +59,7 @@ fn status_counts_each_shards_own_trials_and_names_states_as_all_json_does() {
     carry_out_shard(&desk, 2);
     let (said, page) = status(&desk);
     assert!(said.out.contains("2 done") && said.out.contains("12 of 12 trials"), "{said:#?}");
-    assert!(page["seconds_left"].is_null() && !said.out.contains("min left"), "{said:#?}");
+    assert!(page["seconds_left"].is_null() && !said.out.contains("left at this pace"), "{said:#?}");
     // A shard may be complete and still have failed: data came back different.
     for (number, code) in [(1, exit::TRIALS), (2, exit::INTEGRITY)] {
         fs::write(desk.path("campaign/ended").join(format!("shards-{number}")), code.to_string()).unwrap();
