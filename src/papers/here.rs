@@ -125,8 +125,8 @@ impl Test {
         }
     }
 
-    /// Whether each `of` is among the `n` candidates with the highest values, or with `sign` −1 the lowest. Its comparison is the
-    /// one with the rank `n` of those that come nearest to ranking before it.
+    /// Whether each `of` is among the `n` candidates with the highest values, or with `sign` −1 the lowest. Its comparison is
+    /// one that decides; if nobody can tell, its comparisons are all open ones.
     fn among<'p, R: Ranges>(
         &'p self,
         n: usize,
@@ -151,11 +151,14 @@ impl Test {
                 () if perhaps < n => Here::Holds,
                 () => Here::CannotTell,
             };
-            let at = n.saturating_sub(1).min(legs.len().saturating_sub(1));
-            let which = legs.iter().position(|leg| leg.here == here).unwrap_or(at);
-            (!legs.is_empty()).then(|| Leg { here, ..legs.swap_remove(which) })
+            let at = legs.iter().position(|leg| leg.here == here).unwrap_or_default();
+            match here {
+                _ if legs.is_empty() => legs,
+                Here::CannotTell => legs.into_iter().filter(|leg| leg.here == here).collect(),
+                _ => vec![Leg { here, ..legs.swap_remove(at) }],
+            }
         };
-        ones.iter().filter_map(of_one).collect()
+        ones.iter().flat_map(of_one).collect()
     }
 }
 

@@ -113,6 +113,15 @@ impl Paper {
             {
                 return Err(format!("the relation '{}' has its ends in the wrong order", test.relation));
             }
+            if let Relation::Highest(n) | Relation::Lowest(n) = test.relation
+                && !(1..test.of.len() + test.than.len()).contains(&n)
+            {
+                let all = test.of.len() + test.than.len();
+                return Err(format!(
+                    "highest and lowest take 1 to {}: its test ranks {all} candidates",
+                    all - 1
+                ));
+            }
             if let Some(same) = test.of.iter().find(|one| test.than.contains(one)) {
                 return Err(format!("{same} is compared with itself"));
             }
@@ -157,6 +166,7 @@ mod tests {
             ("scale = \"1/18\"", "filesystems = [\"ext3-ordred\"]", "ext3-ordred"),
             ("scale = \"1/18\"", "workloads = [\"mail-2008-9\"]", "unknown workload 'mail-2008-9'"),
             ("relation = \"more\"", "relation = { ratio = [2.0, 1.0] }", "in the wrong order"),
+            ("relation = \"more\"", "relation = { highest = 5 }", "take 1 to 4"),
         ] {
             let text = whole.replacen(was, is, 1);
             assert_ne!(text, *whole, "{was}");

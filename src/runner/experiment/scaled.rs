@@ -175,10 +175,15 @@ pub fn no_longer_tested(plan: &Plan) -> Vec<String> {
 
 /// Names the smallest scale of the form 1/n that reaches this minimum.
 pub fn remedy(asked: Bytes, had: Bytes, by: Scale) -> String {
-    // had ÷ asked × scale, rounded so that the floor is reached.
-    let n = (by.by as f64 / by.of as f64) * asked.0 as f64 / had.0.max(1) as f64;
-    match n.floor() as u64 {
-        0 | 1 => "a run without --scale".to_owned(),
+    match smallest(asked, had, by) {
+        1 => "a run without --scale".to_owned(),
         n => format!("--scale 1/{n} or larger"),
     }
+}
+
+/// The n of the smallest scale 1/n that reaches this minimum; 1 also if none does.
+pub fn smallest(asked: Bytes, had: Bytes, by: Scale) -> u64 {
+    // had ÷ asked × scale, rounded so that the floor is reached.
+    let n = (by.by as f64 / by.of as f64) * asked.0 as f64 / had.0.max(1) as f64;
+    (n.floor() as u64).max(1)
 }

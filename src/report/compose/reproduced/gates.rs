@@ -11,12 +11,15 @@ use super::places::Place;
 use super::ranges::Runs;
 use super::reasons::{Reason, Sentence, Takes};
 use crate::analysis::{metrics, stationary};
+use crate::papers::Amount;
 use crate::runner::experiment::Experiment;
-use crate::runner::experiment::scaled::{remedy, whole};
+use crate::runner::experiment::scaled::{smallest, whole};
 use crate::schema::plan::Candidate;
 use crate::schema::units::{Bytes, Scale};
 
 const WHOLE: Scale = Scale { of: 1, by: 1 };
+
+const RATIO: &str = "device.written_ratio";
 
 /// Data ÷ memory may differ from the published ratio by this factor.
 const MEMORY: f64 = 1.1;
@@ -45,7 +48,7 @@ impl Runs<'_> {
         };
         let reasons: Vec<Reason> = checks.into_iter().filter_map(Result::err).collect();
         if reasons.is_empty() && !is_before && scale.shrinks() {
-            return self.written(scale).err().into_iter().collect();
+            return self.written(place, scale).err().into_iter().collect();
         }
         reasons
     }
@@ -84,7 +87,7 @@ impl Runs<'_> {
         };
         let wanted = scale.map_or(*full, |scale| whole(scale.apply(full.0)));
         let takes = |takes: String| match scale {
-            Some(_) => vec![Takes::Memory(takes)],
+            Some(_) => vec![Takes::OrScale(takes)],
             None => vec![Takes::Other(takes.into())],
         };
         let within = self.within(place);
@@ -107,13 +110,11 @@ impl Runs<'_> {
             let scaled = Experiment { scale: Some(scale), ..experiment.clone() };
             scaled.least_memory(&place.run.plan.candidates).ok()
         });
-        let advice = match least.filter(|least| wanted < *least) {
-            Some(least) => {
-                format!("{}, because a trial does not fit into less memory", remedy(wanted, least, scale))
-            }
-            None => of_run("--memory", wanted),
+        let takes = match least.filter(|least| wanted < *least) {
+            Some(least) => vec![Takes::Scale(smallest(wanted, least, scale))],
+            None => takes(of_run("--memory", wanted)),
         };
-        Err(Reason { takes: takes(advice), ..Reason::only(because) })
+        Err(Reason { takes, ..Reason::only(because) })
     }
 
     /// Three commit intervals of its filesystem.
@@ -130,9 +131,10 @@ impl Runs<'_> {
         if took >= needed {
             return Ok(());
         }
+        let decimals = if took < 0.1 { 3 } else { 1 };
         let because = Sentence::about(
             format!("{}{name} took less than three commit intervals: ", self.within(place)),
-            format!("{took:.1} of {needed:.0} s on {}", candidate.label),
+            format!("{took:.decimals$} of {needed:.0} s on {}", candidate.label),
             ".",
         );
         let by = (scale.by as f64 * took / needed) / scale.of as f64;
@@ -140,42 +142,55 @@ impl Runs<'_> {
     }
 
     /// Device bytes ÷ bytes of the work, as at full size.
-    fn written(&self, scale: Scale) -> Result<(), Reason> {
-        const METRIC: &str = "device.written_ratio";
+    /// As measured in this run, or in others of its scale if it has not the workload.
+    fn written(&self, run: &Place<'_>, scale: Scale) -> Result<(), Reason> {
         let known = &self.paper.reproduction.written;
         if known.is_empty() {
             let said = "No run at full size has measured yet how many of the written bytes reach the device.";
             return Err(Reason::takes(said, "a run or one trial at full size"));
         }
-        let mut seen = false;
-        for (place, amount) in self.places.iter().flat_map(|place| known.iter().map(move |k| (place, k))) {
-            let Some((scenario, own)) = place.work(&amount.workload) else { continue };
-            let Some(work) = place.dataset_of(scenario).filter(|_| own == scale) else { continue };
-            let series = work.series.iter().filter(|series| series.name == METRIC && !series.once);
-            for cell in series.flat_map(|series| &series.cells) {
-                let is_it = place.of_kind(&amount.kind).any(|candidate| candidate.label == cell.filesystem);
-                let Some(median) = cell.median.filter(|_| is_it) else { continue };
-                seen = true;
-                if !(1.0 / WRITTEN..=WRITTEN).contains(&(median / amount.ratio)) {
-                    let said = format!(
-                        "In {} on {} the device wrote {median:.2} bytes for each byte that the workload wrote; at \
-                         full size the device wrote {:.2}.",
-                        amount.workload, amount.kind, amount.ratio
-                    );
-                    return Err(Reason::takes(said, "a larger scale"));
-                }
-            }
+        let others = self.places.iter().filter(|place| place.run.folder != run.run.folder);
+        let found = [run].into_iter().chain(others).find_map(|place| {
+            let ratios: Vec<(&Amount, f64)> = known
+                .iter()
+                .filter_map(|amount| Some((amount, written_ratio(place, amount, scale)?)))
+                .collect();
+            (!ratios.is_empty()).then_some((place, ratios))
+        });
+        if let Some((place, ratios)) = found {
+            let is_far = |(amount, ratio): &&(&Amount, f64)| {
+                !(1.0 / WRITTEN..=WRITTEN).contains(&(ratio / amount.ratio))
+            };
+            let Some((amount, ratio)) = ratios.iter().find(is_far) else { return Ok(()) };
+            let said = format!(
+                "{}{} on {} made the device write {ratio:.2} bytes for each byte that the workload wrote; at full size \
+                 {:.2}.",
+                self.within(place),
+                amount.workload,
+                amount.kind,
+                amount.ratio
+            );
+            return Err(Reason {
+                takes: vec![Takes::OrScale("a larger scale".into())],
+                ..Reason::only(said)
+            });
         }
         let amount = &known[0];
         let of = format!("{} on {}", amount.workload, amount.kind);
-        let lacks = || {
-            Reason::takes(
-                format!("No run at this scale has {of}, whose device writes at full size are known."),
-                format!("a run with {of}"),
-            )
-        };
-        if seen { Ok(()) } else { Err(lacks()) }
+        Err(Reason::takes(
+            format!("No run at this scale has {of}, whose device writes at full size are known."),
+            format!("a run with {of}"),
+        ))
     }
+}
+
+/// Device bytes written ÷ bytes of the work, in a run at this scale.
+fn written_ratio(place: &Place<'_>, amount: &Amount, scale: Scale) -> Option<f64> {
+    let (scenario, _) = place.work(&amount.workload).filter(|(_, own)| *own == scale)?;
+    let series = place.dataset_of(scenario)?.series.iter().filter(|one| one.name == RATIO && !one.once);
+    let is_it = |label: &str| place.of_kind(&amount.kind).any(|candidate| candidate.label == label);
+    let mut medians = series.flat_map(|one| &one.cells).filter(|cell| is_it(&cell.filesystem));
+    medians.find_map(|cell| cell.median)
 }
 
 /// An option that only `run` has.

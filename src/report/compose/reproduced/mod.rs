@@ -149,7 +149,6 @@ impl Runs<'_> {
             None if here == Here::CannotTell => {
                 let reasons: Vec<&Reason> = legs.iter().filter_map(|leg| leg.seen.as_ref().err()).collect();
                 let of_partly = partly.iter().filter_map(|leg| self.to_tell(leg));
-                let of_partly = of_partly.map(|takes| Takes::Other(takes.into()));
                 let takes = reasons.iter().flat_map(|reason| reason.takes.clone()).chain(of_partly).collect();
                 let because = joined(reasons.iter().flat_map(|reason| reason.because.clone()));
                 (summed(&legs, here, known), Reasons { because, takes: together(takes) })
@@ -174,14 +173,16 @@ impl Runs<'_> {
     }
 
     /// What it would take for a range that lies partly outside of its claim.
-    fn to_tell(&self, leg: &Leg<Reason>) -> Option<String> {
+    fn to_tell(&self, leg: &Leg<Reason>) -> Option<Takes> {
         let [low, high] = leg.seen.as_ref().ok()?.map(f64::ln);
         if self.places.iter().any(Place::is_modelled) {
             let is_scaled = !metrics::is_before_work(&leg.metric)
                 && self.places.iter().any(|place| place.works.iter().any(|(.., scale)| scale.shrinks()));
-            let other = if is_scaled { "a larger scale, or " } else { "" };
             let text = "a difference larger than the model's uncertainty, because further rounds do not narrow this range";
-            return Some(format!("{other}{text}"));
+            return Some(match is_scaled {
+                true => Takes::OrScale(format!("a larger scale, or {text}")),
+                false => Takes::Other(text.into()),
+            });
         }
         let (middle, half) = ((low + high) / 2.0, (high - low) / 2.0);
         let ends = leg.allowed.map(f64::ln);
@@ -189,10 +190,10 @@ impl Runs<'_> {
         let near = near.fold(f64::INFINITY, f64::min);
         let n = self.places.iter().map(|place| f64::from(place.verdict.basis.complete())).fold(0.0, f64::max);
         let rounds = (n * (half / near).powi(2)).ceil();
-        Some(match rounds <= MOST_ROUNDS {
+        Some(Takes::Other(Sentence::from(match rounds <= MOST_ROUNDS {
             true => format!("about {rounds:.0} rounds at the noise of this run"),
             false => format!("more than {MOST_ROUNDS:.0} rounds at the noise of this run"),
-        })
+        })))
     }
 
     /// The paper's tables with figures of these runs, and those without, each with the reason.

@@ -85,17 +85,17 @@ impl Runs<'_> {
 
     /// The workloads and filesystems that no run has.
     fn absent(&self, points: &[&Point<'_>]) -> Reason {
-        let mut all = Reason::default();
+        let (mut all, mut lone) = (Reason::default(), Vec::new());
         for point in points {
             let (work, candidate) = (point.workload, point.candidate);
             let of_it = || self.places.iter().filter(|place| place.work(work).is_some());
             if of_it().next().is_none() {
                 let experiment = self.full.named.get(work);
-                let run = experiment.map_or("runs of the workload ".to_owned(), |experiment| {
-                    format!("runs of the experiment {experiment} with the workload ")
+                let run = experiment.map_or("runs of ".to_owned(), |experiment| {
+                    format!("runs of the experiment {experiment} with --workloads ")
                 });
                 all.add(Reason::takes(
-                    Sentence::about("The runs do not have the workload ", work, "."),
+                    Sentence::about("The runs lack the work of ", work, "."),
                     Sentence::about(run, work, ""),
                 ));
             } else if of_it().all(|place| place.of_kind(candidate).next().is_none()) {
@@ -107,10 +107,24 @@ impl Runs<'_> {
                     ),
                     Sentence::about(format!("runs of {work} with "), candidate, ""),
                 ));
+            } else {
+                lone.push(point);
             }
         }
         if all.because.is_empty() {
             return Reason::only("No single run has both sides of the comparison in one setup.");
+        }
+        // The side that is there may not do either.
+        for point in lone {
+            for place in &self.places {
+                let Some((scenario, scale)) = place.work(point.workload) else { continue };
+                for candidate in place.of_kind(point.candidate) {
+                    let work = (point.workload, scenario, scale);
+                    self.gates(place, work, point.metric, candidate)
+                        .into_iter()
+                        .for_each(|gate| all.add(gate));
+                }
+            }
         }
         all
     }
@@ -131,22 +145,29 @@ impl Runs<'_> {
         };
         let complete = place.verdict.basis.complete() as usize;
         let no_ratio = |trials: &str| {
+            let mut metrics: Vec<&str> = points.iter().map(|point| point.metric).collect();
+            metrics.dedup();
             Reason::only(Sentence::about(
-                format!("In too few trials of {folder}{trials} a ratio can be formed of "),
-                format!("{} in {}", point.metric, point.workload),
+                format!(
+                    "In too few trials of {} in {folder}{trials} a ratio can be formed of ",
+                    point.workload
+                ),
+                metrics.join(" ÷ "),
                 ", for example because a value is 0.",
             ))
         };
         match unknown {
             Unknown::NotMeasured => {
+                let mut all = Reason::default();
                 let is_there = |side: &Side<'_>| place.has(side.scenario, side.metric, side.label);
-                let at = sides.iter().position(|side| !is_there(side)).unwrap_or_default();
-                let point = points[at];
-                Reason::only(Sentence::about(
-                    format!("No valid trial of {} in {folder} has the metric ", point.workload),
-                    format!("{} of {}", point.metric, point.candidate),
-                    ".",
-                ))
+                for (point, _) in points.iter().zip(sides).filter(|(_, side)| !is_there(side)) {
+                    all.add(Reason::only(Sentence::about(
+                        format!("No valid trial of {} in {folder} measured ", point.workload),
+                        format!("{} of {}", point.metric, point.candidate),
+                        ".",
+                    )));
+                }
+                if all.because.is_empty() { no_ratio("") } else { all }
             }
             Unknown::Averaged(n) => Reason::only(format!(
                 "The claim is about the average of {n} figures of {}; fsderby computes no range for such an average.",

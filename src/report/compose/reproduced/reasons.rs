@@ -51,8 +51,8 @@ impl<T: Into<String>> From<T> for Sentence {
 pub enum Takes {
     /// 1/n of the work, or more; with 1 all of it. More work has more memory too.
     Scale(u64),
-    /// Other memory at the same scale.
-    Memory(String),
+    /// What a larger scale would change as well.
+    OrScale(String),
     Other(Sentence),
 }
 
@@ -99,7 +99,7 @@ pub fn together(all: Vec<Takes>) -> Vec<Sentence> {
     });
     let others = all.into_iter().filter_map(|takes| match takes {
         Takes::Other(other) => Some(other),
-        Takes::Memory(memory) => Some(memory.into()).filter(|_| scale.is_none()),
+        Takes::OrScale(other) => Some(other.into()).filter(|_| scale.is_none()),
         Takes::Scale(_) => None,
     });
     joined(of_scale.into_iter().chain(others))
